@@ -33,7 +33,11 @@ export function registerCommands<H>(
         // Without a row the command would ask for one, or take the only one that there is.
         return undefined;
       }
-      return await errors.shown(doing, async () => work(await handlers(), rows ?? [], args));
+      return await errors.shown(
+        doing,
+        async () => work(await handlers(), rows ?? [], args),
+        rows?.[0],
+      );
     }),
   );
 }

@@ -1,4 +1,7 @@
-/** Shows errors of the catalogue, each with a button that opens the log, or for one of ssh what ssh printed. */
+/**
+ * Shows errors of the catalogue, each with a button that opens the log, or for one of ssh what ssh printed, and one that
+ * leads to the doctor if the error stems from a machine or a cluster.
+ */
 
 import * as vscode from "vscode";
 
@@ -6,6 +9,7 @@ import { asEaglerayError, type EaglerayError, isCancellation, isSshError } from 
 import { plain } from "./common/texts";
 import { COMMANDS, type CommandId } from "./contributions";
 import { showPrinted } from "./dialogs";
+import type { Row } from "./panel";
 
 /** A further button of a message. */
 export interface Action {
@@ -23,8 +27,6 @@ const REMEDIES: Readonly<Record<string, readonly Action[]>> = {
     command(vscode.l10n.t("Restart"), COMMANDS.restart),
     command(vscode.l10n.t("Select Python…"), COMMANDS.selectPython),
   ],
-  "worker-gone": [command(vscode.l10n.t("Diagnose"), COMMANDS.diagnose)],
-  "job-failed": [command(vscode.l10n.t("Diagnose"), COMMANDS.diagnose)],
 };
 
 export class ErrorMessages {
@@ -32,25 +34,44 @@ export class ErrorMessages {
 
   /** Logs `error` and shows its sentence; a cancellation is neither.  Waits for no answer. */
   show(error: unknown, doing: string, ...actions: readonly Action[]): void {
+    this.showOf(undefined, error, doing, ...actions);
+  }
+
+  /** Runs `work`; what it throws is shown.  For commands, whose callers have no use for an error; `row` is the one of theirs. */
+  async shown<T>(doing: string, work: () => Promise<T>, row?: Row): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.showOf(row, error, doing);
+      return undefined;
+    }
+  }
+
+  private showOf(
+    row: Row | undefined,
+    error: unknown,
+    doing: string,
+    ...actions: readonly Action[]
+  ): void {
     if (isCancellation(error)) {
       return;
     }
     const known = asEaglerayError(error);
-    const { code, sentence, detail, output } = known;
+    const { code, sentence, detail, output, doctor } = known;
     this.log.error(`${doing}: ${code}: ${sentence} ${detail} ${output}`.trim());
     // That there is no Python is said once, with a button to choose one, by whoever follows the sidecar's state.
     if (code !== "no-python") {
-      void this.ask(sentence, [...actions, ...(REMEDIES[code] ?? []), this.logOf(known)]);
-    }
-  }
-
-  /** Runs `work`; what it throws is shown.  For commands, whose callers have no use for an error. */
-  async shown<T>(doing: string, work: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await work();
-    } catch (error) {
-      this.show(error, doing);
-      return undefined;
+      const diagnose = command(
+        vscode.l10n.t("Diagnose"),
+        COMMANDS.diagnose,
+        doctor === "machine" ? doctor : row,
+      );
+      void this.ask(sentence, [
+        ...actions,
+        ...(REMEDIES[code] ?? []),
+        ...(doctor === "" ? [] : [diagnose]),
+        this.logOf(known),
+      ]);
     }
   }
 
@@ -72,6 +93,6 @@ export class ErrorMessages {
   }
 }
 
-function command(title: string, id: CommandId): Action {
-  return { title, run: () => vscode.commands.executeCommand(id) };
+function command(title: string, id: CommandId, ...args: readonly unknown[]): Action {
+  return { title, run: () => vscode.commands.executeCommand(id, ...args) };
 }

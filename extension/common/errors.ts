@@ -11,6 +11,8 @@ export class EaglerayError extends Error {
     readonly detail = "",
     /** What a program such as ssh or sbatch printed, on several lines; never part of the texts. */
     readonly output = "",
+    /** What the doctor is asked about it; "" for an error that says all itself. */
+    readonly doctor = "",
   ) {
     super(message);
     this.name = "EaglerayError";
@@ -85,6 +87,9 @@ export function noCluster(): EaglerayError {
     "no-cluster",
     l10n.t("You have no cluster yet."),
     l10n.t("Start one, or connect to one with “Connect to Cluster…”."),
+    "",
+    "",
+    "machine",
   );
 }
 
@@ -106,6 +111,7 @@ export function someFailed(
     failed.map(([name, { sentence }]) => `${name}: ${sentence}`).join(" "),
     errors.map(({ code, detail }) => `${code} ${detail}`.trim()).join("\n"),
     [...new Set(errors.map(({ output }) => output))].filter((output) => output !== "").join("\n"),
+    errors.find(({ doctor }) => doctor !== "")?.doctor,
   );
 }
 

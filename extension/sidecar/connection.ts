@@ -243,23 +243,28 @@ const CONNECTION_GONE = [-32097, -32096, -32098, -32099];
 
 /** What a request to the sidecar rejected with, as one of the catalogue. */
 export function answerError(error: unknown): EaglerayError {
-  const { code, data } = (error ?? {}) as { code?: unknown; data?: unknown };
+  const { code: answered, data } = (error ?? {}) as { code?: unknown; data?: unknown };
   if (isCatalogued(data)) {
-    return new EaglerayError(data.code, data.message, data.next_step ?? "", "", data.output ?? "");
+    const { code, message, next_step, output, doctor } = data;
+    return new EaglerayError(code, message, next_step, "", output, doctor);
   }
-  if (code === REQUEST_CANCELLED) {
+  if (answered === REQUEST_CANCELLED) {
     return new EaglerayError("cancelled", "Cancelled.");
   }
-  const gone = typeof code === "number" && CONNECTION_GONE.includes(code);
+  const gone = typeof answered === "number" && CONNECTION_GONE.includes(answered);
   if (gone || (error instanceof Error && /connection is (closed|disposed)/i.test(error.message))) {
     return sidecarLost();
   }
   return asEaglerayError(error);
 }
 
-function isCatalogued(
-  data: unknown,
-): data is { code: string; message: string; next_step?: string; output?: string } {
+function isCatalogued(data: unknown): data is {
+  code: string;
+  message: string;
+  next_step?: string;
+  output?: string;
+  doctor?: string;
+} {
   const value = data as { code?: unknown; message?: unknown } | null | undefined;
   return typeof value?.code === "string" && typeof value.message === "string";
 }

@@ -11,6 +11,7 @@ import pytest
 from eagleray.cli.commands import COMMANDS, SHORTCUTS
 from eagleray.cli.next_steps import STEPS, TerminalError, terminal_step
 from eagleray.cli.output import step_now
+from eagleray.common.diagnosable import CLUSTER_CODES, MACHINE_CODES
 from eagleray.common.worker_errors import unknown_worker
 
 BUTTON = r"“[A-Z][^”]*”|\[[A-Z][a-z]+( [A-Z][a-z]+)*…?\]"
@@ -115,3 +116,22 @@ def test_step_that_fits_a_terminal_stays() -> None:
     assert terminal_step("worker-busy", "Disconnect it there.") == "Disconnect it there."
     assert "eagleray workers logs" in terminal_step("worker-gone", "Use “Open Log”.")
     assert terminal_step("token-needed", "") == "Set RAY_AUTH_TOKEN to the token of the cluster."
+
+
+def test_errors_of_machines_and_clusters_lead_to_the_doctor() -> None:
+    assert terminal_step("cluster-unreachable", "Check that Ray is running.") == (
+        "Check that Ray is running. `eagleray doctor --before` checks this machine."
+    )
+    assert terminal_step("node-gone", "") == "`eagleray doctor --cluster URL` may say why."
+    assert terminal_step("worker-gone", "").endswith("`eagleray doctor --cluster URL` may say why.")
+    assert "doctor" not in terminal_step("unknown-run", "")
+
+
+@pytest.mark.parametrize("code", sorted(CLUSTER_CODES | MACHINE_CODES))
+def test_code_that_leads_to_the_doctor_is_of_the_catalogue(code: str) -> None:
+    sources = [*PACKAGE.rglob("*errors*.py"), ROOT / "extension" / "common" / "errors.ts"]
+    assert any(f'"{code}"' in file.read_text() for file in sources)
+
+
+def test_code_leads_to_one_part() -> None:
+    assert not CLUSTER_CODES & MACHINE_CODES

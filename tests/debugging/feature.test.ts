@@ -133,7 +133,14 @@ describe("the debugging feature", () => {
 
   it("starts nothing when attaching fails, and says why with a way to the log", async () => {
     feature.fakes.sidecar.on(ATTACH, () => {
-      throw new EaglerayError("worker-gone", "p-a has ended.", "Its log may say why.");
+      throw new EaglerayError(
+        "worker-gone",
+        "p-a has ended.",
+        "Its log may say why.",
+        "",
+        "",
+        "cluster",
+      );
     });
     assert.equal(await editor.run("eagleray.attach", row(worker("a"))), false);
     assert.equal(debug.sessions.length, 0);

@@ -117,15 +117,37 @@ test("the palette asks which cluster or run, or for logs", async () => {
   };
   await opened();
   assert.equal(offered[0], "local (8265) cluster");
-  assert.equal(offered.length, 4);
-  assert.equal(offered[3], "Log File or Folder…");
+  assert.deepEqual(offered.slice(3), ["This Machine checks before a run", "Log File or Folder…"]);
   assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ run_id: "2" }]);
 });
 
-test("without a cluster or run the palette asks for logs at once", async () => {
-  editor.answer = ({ kind }) => (kind === "open" ? [Uri.file("/logs")] : undefined);
+test("without a cluster or run the palette offers this machine and logs", async () => {
+  editor.answer = ({ kind, options }) =>
+    kind === "open" ? [Uri.file("/logs")] : (options["items"] as unknown[])[1];
   await opened();
   assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ paths: ["/logs"] }]);
+  editor.answer = ({ options }) => (options["items"] as unknown[])[0];
+  await opened();
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE).at(-1), { before: true, python: "" });
+});
+
+test("an error about this machine leads to its checks, without a question", async () => {
+  await opened("machine");
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ before: true, python: "" }]);
+});
+
+test("checks that the run options have made are shown, and made again only on request", async () => {
+  const target = { before: true, python: "/opt/python" };
+  const named = { name: "This machine", target, diagnosis: diagnosis(), madeAt: 1 };
+  const panel = await opened(named);
+  assert.equal(shown(panel).stored.madeAt, 1);
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), []);
+  editor.trusted = false;
+  await says(panel, { kind: "again" });
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [], "a Python of the workspace isn’t started");
+  editor.trusted = true;
+  await says(panel, { kind: "again" });
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [target]);
 });
 
 test("an error of the sidecar is shown, and opens no page", async () => {

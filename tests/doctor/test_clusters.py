@@ -15,6 +15,7 @@ from eagleray.features.doctor import log_copies
 from eagleray.features.doctor.doctor import Doctor
 from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.features.doctor.node_checks import NodeFacts
+from eagleray.features.doctor.node_rules import RULES
 from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.protocol.control import CommandOutput
 from eagleray.ray.dashboard import Dashboard
@@ -32,13 +33,22 @@ class FakeFacts:
 
     def __init__(self, facts: NodeFacts) -> None:
         self._facts = facts
+        self.pythons: list[str] = []
+
+    async def of_this_machine(self, python: str = "") -> Any:
+        self.pythons.append(python)
+        return self._facts.facts[0]
 
     async def of_cluster(self, dashboard: Dashboard) -> NodeFacts:
         return self._facts
 
 
 async def diagnosed(
-    fake: FakeDashboard, folder: Path, facts: NodeFacts | None = None, steps: Any = None
+    fake: FakeDashboard,
+    folder: Path,
+    facts: NodeFacts | None = None,
+    steps: Any = None,
+    before: bool = False,
 ) -> Diagnosis:
     dashboard = Dashboard(fake.address)
 
@@ -49,10 +59,36 @@ async def diagnosed(
     checks: Any = FakeFacts(facts or NodeFacts(()))
     try:
         return await Doctor(nothing, find, checks, folder).diagnose(
-            DiagnosisTarget(cluster=fake.address), steps or (lambda _sentence, _percent: None)
+            DiagnosisTarget(cluster=fake.address, before=before),
+            steps or (lambda _sentence, _percent: None),
         )
     finally:
         await dashboard.close()
+
+
+async def test_checks_before_a_run_read_no_logs_of_the_cluster(
+    dashboard: FakeDashboard, tmp_path: Path
+) -> None:
+    node, _ = node_of(dashboard)
+    dashboard.files[node] = {"worker-1.err": FILES}
+
+    found = await diagnosed(dashboard, tmp_path, NodeFacts((NO_SHM,)), before=True)
+
+    assert "ulimit-nofile" not in [cause.id for cause in found.causes]
+    assert found.causes[0].id == "node-shm"
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_program_python_reads_the_facts_of_this_machine_before_a_run(tmp_path: Path) -> None:
+    nothing: Any = None
+    checks: Any = FakeFacts(NodeFacts((NO_SHM,)))
+    target = DiagnosisTarget(before=True, python="/venv/bin/python")
+
+    found = await Doctor(nothing, nothing, checks, tmp_path).diagnose(target)
+
+    assert checks.pythons == ["/venv/bin/python"]
+    assert found.checked.rules == len(RULES)
+    assert found.causes[0].id == "node-shm"
 
 
 def node_of(fake: FakeDashboard) -> tuple[str, str]:

@@ -169,7 +169,7 @@ test("welcome texts belong to our views and link to commands that exist", () => 
     // Of the editor itself: a command for each view that leads there, and one for trust.
     const ofEditor = ["workbench.trust.manage", ...views.map(({ id }) => `${id}.focus`)];
     const known = [...commands, ...ofEditor];
-    for (const [, command] of contents.matchAll(/\(command:([^)]+)\)/g)) {
+    for (const [, command] of contents.matchAll(/\(command:([^)?]+)[^)]*\)/g)) {
       assert.ok(known.includes(command ?? ""), command);
     }
   }

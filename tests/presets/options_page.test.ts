@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
+import { DIAGNOSE, type Diagnosis } from "../../extension/features/doctor/messages";
 import { WORKERS } from "../../extension/features/profiling/messages";
 import {
   CHECK,
@@ -16,10 +17,11 @@ import {
   type SavePreset,
 } from "../../extension/features/presets/messages";
 import type { FixedSetting } from "../../extension/features/presets/fixed_settings";
-import type { ToOptionsPage } from "../../extension/features/presets/options_messages";
+import type { PageFacts, ToOptionsPage } from "../../extension/features/presets/options_messages";
 import type { OptionsForm } from "../../extension/features/presets/options_model";
 import { reviewTexts } from "../../extension/features/presets/review_model";
 import { CHANGED, INTERPRETER, LIST, RESTART, START } from "../../extension/features/runs/messages";
+import { cause, diagnosis } from "../doctor/diagnoses";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, FakeWebviewPanel, tasks, Uri, type FakeQuickPick } from "../fakes/vscode";
@@ -744,4 +746,100 @@ test("presets are shown as JSON, and own presets are deleted", async () => {
   (await open()).press("mine", "Delete");
   await running;
   assert.deepEqual(fake.sidecar.sentTo(DELETE_PRESET), [{ workspace: FOLDER, name: "mine" }]);
+});
+
+/** What the line “Checks before the run” shows. */
+function checksOf(page: Page): PageFacts["checks"] {
+  return page.last("facts").facts.checks;
+}
+
+async function pressed(
+  page: Page,
+  kind: string,
+  changes: Partial<OptionsForm> = {},
+): Promise<void> {
+  page.panel.webview.says({ kind, number: 0, form: { ...page.form, ...changes } });
+  await settled();
+}
+
+const MACHINE = { before: true, python: "/usr/bin/python3" };
+
+test("nothing is checked before the user asks, then the program’s Python checks this machine", async () => {
+  fake.sidecar.on(DIAGNOSE, () => diagnosis({ causes: [cause()] }));
+  const page = await opened("eagleray.debugWithOptions");
+  await page.send("edit");
+  assert.deepEqual(checksOf(page), { state: "unchecked", problems: 0, text: "" });
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), []);
+  await pressed(page, "runChecks");
+  await until(() => checksOf(page).state === "checked");
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [MACHINE]);
+  assert.deepEqual(checksOf(page), {
+    state: "checked",
+    problems: 1,
+    text: "A GPU has no 2.00 GiB of memory left.",
+  });
+});
+
+test("the result of the checks opens as a diagnosis, which is not made again", async () => {
+  const made = diagnosis({ causes: [] });
+  fake.sidecar.on(DIAGNOSE, () => made);
+  const page = await opened("eagleray.debugWithOptions");
+  const shown = (): unknown[] =>
+    editor.executed
+      .filter(({ command }) => command === "eagleray.diagnose")
+      .map(({ args }) => args[0]);
+  await pressed(page, "showChecks");
+  assert.deepEqual(shown(), [], "there is none yet");
+  await pressed(page, "runChecks");
+  await until(() => checksOf(page).state === "checked");
+  await pressed(page, "showChecks");
+  const [named] = shown() as { name: string; target: object; diagnosis: Diagnosis }[];
+  assert.deepEqual([named?.name, named?.target], ["This machine", MACHINE]);
+  assert.deepEqual(named?.diagnosis, made);
+});
+
+test("the nodes of the chosen cluster are checked instead of this machine", async () => {
+  fake.sidecar.on(DIAGNOSE, () => diagnosis());
+  const page = await opened("eagleray.debugWithOptions");
+  await pressed(page, "runChecks", { cluster: "ssh://login" });
+  await until(() => checksOf(page).state === "checked");
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ cluster: "ssh://login", before: true }]);
+});
+
+test("checks of another Python count no longer, and are cancelled", async () => {
+  let cancelled = 0;
+  fake.sidecar.on(DIAGNOSE, (_, { cancel }) => {
+    cancel?.onCancellationRequested(() => (cancelled += 1));
+    return new Promise<Diagnosis>(() => undefined) as unknown as Diagnosis;
+  });
+  const page = await opened("eagleray.debugWithOptions");
+  await pressed(page, "runChecks");
+  await until(() => fake.sidecar.sentTo(DIAGNOSE).length === 1);
+  assert.equal(checksOf(page).state, "checking");
+  await page.send("edit", { python: "/opt/other" });
+  assert.deepEqual([checksOf(page).state, cancelled], ["unchecked", 1]);
+  await pressed(page, "runChecks", { python: "/opt/other" });
+  await until(() => fake.sidecar.sentTo(DIAGNOSE).length === 2);
+  page.panel.close();
+  assert.equal(cancelled, 2);
+});
+
+test("checks that fail say why, and the run can be started all the same", async () => {
+  fake.sidecar.on(DIAGNOSE, () => {
+    throw new EaglerayError("node-silent", "python couldn’t check this node.", "");
+  });
+  const page = await opened("eagleray.debugWithOptions");
+  await pressed(page, "runChecks");
+  await until(() => checksOf(page).state === "failed");
+  assert.equal(checksOf(page).text, "python couldn’t check this node.");
+  await page.send("start");
+  assert.equal(startedPlans(), 1);
+});
+
+test("a page of an untrusted workspace checks nothing", async () => {
+  const page = await opened("eagleray.debugWithOptions");
+  editor.trusted = false;
+  await pressed(page, "runChecks");
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), []);
 });

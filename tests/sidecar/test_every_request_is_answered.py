@@ -59,6 +59,7 @@ async def test_error_of_the_catalogue_is_returned(odd: StdioClient) -> None:
         "message": "Nothing answers at http://h:1.",
         "next_step": "Check that Ray is running and that you can reach its dashboard.",
         "output": "",
+        "doctor": "machine",
     }
 
 

@@ -6,12 +6,20 @@ import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
 import type { Row } from "../../panel";
+import { ifTrusted } from "../../workspace";
 import { connected } from "../hangs/connected_job";
 import { ofCluster, targetOf } from "../hangs/targets_model";
 import { runStateText } from "../runs/states";
 import { DiagnosisPanels, type NamedDiagnosis } from "./diagnosis_panel";
 import { DIAGNOSE } from "./messages";
-import { logsOf, logsOfPaths, logsOfRun, type NamedLogs } from "./targets_model";
+import {
+  logsOf,
+  logsOfPaths,
+  logsOfRun,
+  namedLogs,
+  thisMachine,
+  type NamedLogs,
+} from "./targets_model";
 
 /** Of the picker: the newest runs. */
 const MOST_RUNS = 10;
@@ -25,15 +33,24 @@ export class DoctorCommands {
     );
   }
 
-  /** Diagnoses the row or the file of the explorer; without either, what the user picks. */
+  /**
+   * Diagnoses, and shows the diagnosis:
+   *
+   * 1. The target that another feature names.
+   * 2. The files of the explorer.
+   * 3. The row.
+   * 4. Without any of these, what the user picks.
+   */
   async diagnose(rows: readonly Row[], args: readonly unknown[]): Promise<void> {
     const uris = urisOf(args);
     const logs =
-      uris.length > 0
+      namedLogs(args[0]) ??
+      (uris.length > 0
         ? logsOfPaths(uris.map(({ fsPath }) => fsPath))
-        : ((await this.ofRow(rows)) ?? (rows.length === 0 ? await this.picked() : undefined));
-    if (logs !== undefined) {
-      this.panels.show(await this.made(logs));
+        : ((await this.ofRow(rows)) ?? (rows.length === 0 ? await this.picked() : undefined)));
+    const made = logs === undefined || isMade(logs) ? logs : await this.made(logs);
+    if (made !== undefined) {
+      this.panels.show(made);
     }
   }
 
@@ -47,8 +64,17 @@ export class DoctorCommands {
     return named === undefined ? undefined : logsOf(named);
   }
 
-  private async made(logs: NamedLogs): Promise<NamedDiagnosis> {
-    const title = vscode.l10n.t("Reading the logs of {0}", plain(logs.name));
+  /** undefined where the user has to trust the workspace first: a Python that is named may be its own. */
+  private async made(logs: NamedLogs): Promise<NamedDiagnosis | undefined> {
+    const isNamingPython = (logs.target.python ?? "") !== "";
+    return await (isNamingPython ? ifTrusted(() => this.ask(logs)) : this.ask(logs));
+  }
+
+  private async ask(logs: NamedLogs): Promise<NamedDiagnosis> {
+    const title =
+      logs.target.before === true
+        ? vscode.l10n.t("Checking {0}", plain(logs.name))
+        : vscode.l10n.t("Reading the logs of {0}", plain(logs.name));
     const diagnosis = await longWork(title, (options) =>
       this.app.sidecar.request(DIAGNOSE, logs.target, options),
     );
@@ -68,16 +94,23 @@ export class DoctorCommands {
         const logs = logsOfRun(run);
         return { label: logs.name, description: plain(runStateText(run)), logs };
       }),
+      {
+        label: vscode.l10n.t("This Machine"),
+        description: vscode.l10n.t("checks before a run"),
+        logs: thisMachine(),
+      },
       { label: vscode.l10n.t("Log File or Folder…"), description: "", logs: undefined },
     ];
-    const item =
-      items.length === 1
-        ? items[0]
-        : await vscode.window.showQuickPick(items, {
-            title: vscode.l10n.t("Select What to Diagnose"),
-          });
+    const item = await vscode.window.showQuickPick(items, {
+      title: vscode.l10n.t("Select What to Diagnose"),
+    });
     return item === undefined ? undefined : (item.logs ?? (await selectedLogs()));
   }
+}
+
+/** Whether another feature has made the diagnosis that it wants shown. */
+function isMade(logs: NamedLogs): logs is NamedDiagnosis {
+  return "diagnosis" in logs && "madeAt" in logs;
 }
 
 /** The files and folders of the explorer's menu, which passes the clicked one, and all that are selected. */

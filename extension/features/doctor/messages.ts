@@ -32,12 +32,18 @@ export interface SettingChange {
  * What is diagnosed: log files and folders of this machine, the output of a run by its ID, or all
  * nodes of a cluster
  * (its ID or address) or of a job of SLURM, with logs as far as they can be read.
+ *
+ * `before`: only nodes are checked, for a program that isn't started yet: those of the cluster, or
+ * this machine, whose
+ * facts `python` reads, the program's interpreter; "" is the one on the path.
  */
 export interface DiagnosisTarget {
   readonly paths?: readonly string[];
   readonly run_id?: string;
   readonly cluster?: string;
   readonly slurm_job?: string;
+  readonly before?: boolean;
+  readonly python?: string;
 }
 
 /**

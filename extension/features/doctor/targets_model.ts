@@ -2,6 +2,8 @@
 
 import { basename } from "node:path";
 
+import { l10n } from "vscode";
+
 import { plain } from "../../common/texts";
 import type { NamedTarget } from "../hangs/targets_model";
 import type { Run } from "../runs/messages";
@@ -25,6 +27,21 @@ export function logsOf({ name, target }: NamedTarget): NamedLogs | undefined {
 
 export function logsOfRun(run: Run): NamedLogs {
   return { name: runName(run), target: { run_id: run.id } };
+}
+
+/** This machine, checked for a program that isn't started yet; `python` is its interpreter, "" the one on the path. */
+export function thisMachine(python = ""): NamedLogs {
+  return { name: l10n.t("This machine"), target: { before: true, python } };
+}
+
+/** What another feature asks for: "machine", or a target with its name, perhaps with its diagnosis. */
+export function namedLogs(argument: unknown): NamedLogs | undefined {
+  if (argument === "machine") {
+    return thisMachine();
+  }
+  const { name, target } = (argument ?? {}) as Partial<NamedLogs>;
+  const isNamed = typeof name === "string" && typeof target === "object";
+  return isNamed ? (argument as NamedLogs) : undefined;
 }
 
 export function logsOfPaths(paths: readonly string[]): NamedLogs {

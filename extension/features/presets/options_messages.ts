@@ -27,6 +27,14 @@ export interface PageFacts {
   readonly python: string;
   /** What was found out last about the Python of the page. */
   readonly interpreter: InterpreterNote | null;
+  readonly checks: ChecksNote;
+}
+
+/** The checks before the run; `text` is the first problem, or why they failed. */
+export interface ChecksNote {
+  readonly state: "unchecked" | "checking" | "checked" | "failed";
+  readonly problems: number;
+  readonly text: string;
 }
 
 /** A Python, as the text of the field names it, with its version and its Ray, or why it is none. */
@@ -100,14 +108,16 @@ export type PathField = "path" | "cwd" | "python" | "nsys" | "output";
 
 /** Actions on the form as it is. */
 export type FormAction =
-  "start" | "saveLaunch" | "savePreset" | "showDiff" | "compose" | "check" | "edit";
+  "start" | "saveLaunch" | "savePreset" | "showDiff" | "compose" | "check" | "edit" | "runChecks";
 
 export type FromOptionsPage =
   | { readonly kind: "ready" }
   /** `form`: null for a page without one. */
   | { readonly kind: FormAction; readonly number: number; readonly form: OptionsForm }
   | { readonly kind: "browse"; readonly field: PathField; readonly form: OptionsForm }
-  | { readonly kind: "manageTrust" | "showBreakpoints" | "managePresets" | "showLog" };
+  | {
+      readonly kind: "manageTrust" | "showBreakpoints" | "managePresets" | "showLog" | "showChecks";
+    };
 
 const ACTIONS: readonly string[] = [
   "start",
@@ -117,6 +127,7 @@ const ACTIONS: readonly string[] = [
   "compose",
   "check",
   "edit",
+  "runChecks",
 ] satisfies readonly FormAction[];
 const PATHS: readonly string[] = [
   "path",
@@ -131,6 +142,7 @@ const SIMPLE: readonly string[] = [
   "showBreakpoints",
   "managePresets",
   "showLog",
+  "showChecks",
 ];
 
 /** A message of the page; undefined for anything else. */

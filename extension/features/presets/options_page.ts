@@ -39,6 +39,7 @@ import { mistakesOf, type Field, type OptionsForm } from "./options_model";
 import { interpreterText, pageTexts } from "./options_texts";
 import type { ReviewDocuments } from "./review_documents";
 import { reviewTexts } from "./review_model";
+import { RunChecks } from "./run_checks";
 import { saveAnswers } from "./user_presets";
 
 /** Called after each start from a page, with the id of the run. */
@@ -118,6 +119,7 @@ class OptionsPage {
   private classes: readonly ClassMatch[] = [];
   private python = "";
   private interpreter: InterpreterNote | null = null;
+  private readonly checks: RunChecks;
   private examined = 0;
   private isStarting = false;
   private isOver = false;
@@ -132,6 +134,7 @@ class OptionsPage {
     const sendFacts = (): void => {
       this.post({ kind: "facts", facts: this.facts });
     };
+    this.checks = this.owned.add(new RunChecks(app, sendFacts));
     const sendContent = (): void => {
       void this.app.errors.shown("the options of a run", () => this.sendContent());
     };
@@ -188,6 +191,7 @@ class OptionsPage {
       classes: this.classes.map((entry) => ({ ...entry, name: plain(entry.name) })),
       python: this.python,
       interpreter: this.interpreter,
+      checks: this.checks.note,
     };
   }
 
@@ -209,6 +213,7 @@ class OptionsPage {
     if ("form" in message) {
       this.content = { ...this.content, form: message.form };
       this.panel.title = this.title;
+      this.checks.update(draftOfForm(message.form));
     }
     switch (message.kind) {
       case "check":
@@ -240,6 +245,12 @@ class OptionsPage {
         break;
       case "showBreakpoints":
         await vscode.commands.executeCommand("workbench.debug.action.focusBreakpointsView");
+        break;
+      case "runChecks":
+        await this.checks.make(draftOfForm(message.form));
+        break;
+      case "showChecks":
+        await this.checks.show();
         break;
       case "managePresets":
         await vscode.commands.executeCommand(COMMANDS.presets);

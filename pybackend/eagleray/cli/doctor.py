@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
-import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -23,7 +21,6 @@ from eagleray.features.doctor import texts
 from eagleray.features.doctor.doctor import ReportStep
 from eagleray.features.doctor.environment_report import report
 from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
-from eagleray.features.doctor.node_checks import NodeFacts, local_facts, node_diagnosis
 from eagleray.features.doctor.rule_files import example_results, read_rules
 from eagleray.features.runs.model import RunPlan
 from eagleray.features.runs.program_python import python_of
@@ -145,9 +142,7 @@ async def _before(app: App, program: list[str]) -> Diagnosis:
     if program:
         plan = RunPlan("command", tuple(program), str(Path.cwd()), "")
         python = await off_loop(partial(python_of, plan))
-    python = python or shutil.which("python3") or sys.executable
-    facts = await local_facts(app.commands, python)
-    return node_diagnosis(NodeFacts((facts,)), before=True)
+    return await app.doctor.diagnose(DiagnosisTarget(before=True, python=python))
 
 
 # What takes no longer prints no progress.

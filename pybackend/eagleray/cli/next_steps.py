@@ -6,6 +6,7 @@ the error (extension/error_messages.ts). The command line takes the step of this
 
 from __future__ import annotations
 
+from eagleray.common.diagnosable import DiagnosedPart, diagnosed_part
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import later, translated
 
@@ -19,9 +20,7 @@ _AUTHENTICATION = later("Set RAY_AUTH_TOKEN to the token of the cluster.")
 # By code of the error.
 STEPS: dict[str, str] = {
     "ssh-missing": later("Install OpenSSH's client, or set EAGLERAY_SSH to it."),
-    "worker-gone": later(
-        "`eagleray workers logs WORKER` or `eagleray doctor --cluster URL` says why."
-    ),
+    "worker-gone": _LOG,
     "attach-refused": _LOG,
     "unknown-worker": _PAUSED,
     "debugger-silent": _PAUSED,
@@ -71,7 +70,7 @@ STEPS: dict[str, str] = {
     ),
     "nsys-older": later("Install a newer nsys, or name what its `nsys export --type sqlite` made."),
     "job-refused": later("Submitting needs the dashboard of a full Ray (`ray[default]`)."),
-    "job-failed": later("`eagleray doctor --cluster URL` may say why."),
+    "job-failed": _VERBOSE,
     "untrusted-workspace": later("Run the command in a folder that you trust."),
     "needs-consent": later("Add --yes to start it."),
     "stop-needs-consent": later("Add --yes to cancel it."),
@@ -82,6 +81,15 @@ class TerminalError(EaglerayError):
     """An error whose next step is that of a terminal, such as a name that the user may have meant."""
 
 
+# What the doctor is asked about.
+_DOCTOR: dict[DiagnosedPart, str] = {
+    "cluster": later("`eagleray doctor --cluster URL` may say why."),
+    "machine": later("`eagleray doctor --before` checks this machine."),
+}
+
+
 def terminal_step(code: str, next_step: str) -> str:
-    """The next step in a terminal."""
-    return translated(STEPS[code]) if code in STEPS else next_step
+    """The next step in a terminal; an error that stems from a machine or a cluster leads to the doctor, too."""
+    step = translated(STEPS[code]) if code in STEPS else next_step
+    part = diagnosed_part(code)
+    return f"{step} {translated(_DOCTOR[part])}".strip() if part else step

@@ -21,12 +21,13 @@ from pygls.lsp.server import LanguageServer
 
 from eagleray import __version__
 from eagleray.common import l10n
+from eagleray.common.diagnosable import diagnosed_part
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.sidecar.protocol import AnsweringProtocol
 from eagleray.wire.requests import BadParams, RequestServer, UnknownMethod
 
-# The code of an error of the catalogue; `data` holds {code, message, next_step}.
+# The code of an error of the catalogue; `data` holds {code, message, next_step, output, doctor}.
 CATALOGUE_ERROR = -32000
 
 # Makes the registry once the editor's initializationOptions are known.
@@ -123,6 +124,7 @@ def _data(error: EaglerayError) -> dict[str, str]:
         "message": error.message,
         "next_step": error.shown_step,
         "output": error.output,
+        "doctor": diagnosed_part(error.code) or "",
     }
 
 

@@ -49,6 +49,7 @@ const FACTS: PageFacts = {
   ],
   python: "/home/me/project/.venv/bin/python",
   interpreter: { python: "", text: "3.11.7 · ray 2.60.0 ✓", state: "ok" },
+  checks: { state: "unchecked", problems: 0, text: "" },
 };
 
 const FIX: PageFix = {
@@ -97,6 +98,7 @@ export function optionsStates(): OptionsState[] {
             classes: [],
             python: "",
             interpreter: { python: "", text: "3.12.1 · no ray", state: "warning" },
+            checks: { state: "checked", problems: 2, text: "/dev/shm is too small for Ray." },
           },
         },
         checked([], plainRun),

@@ -9,6 +9,7 @@ import type {
   ToOptionsPage,
 } from "../options_messages";
 import { mistakesOf, type Field, type OptionsForm } from "../options_model";
+import { checksLine } from "./checks";
 import { commandSection, spokenCommand } from "./command";
 import { button, type Part, type View } from "./controls";
 import { onMessage, openSections, post, saveState, scrollOffset } from "./editor";
@@ -72,7 +73,7 @@ class OptionsContent {
         post({ kind: "browse", field, form: this.view.form });
       },
       send: (kind) => {
-        if (kind === "showBreakpoints" || kind === "managePresets") {
+        if (kind === "showBreakpoints" || kind === "managePresets" || kind === "showChecks") {
           post({ kind });
         } else {
           this.send(kind);
@@ -102,6 +103,7 @@ class OptionsContent {
       shorten,
       record,
       commandSection(texts, acts),
+      checksLine(texts, acts),
     ];
     const isMac = navigator.userAgent.includes("Mac");
     this.startButton = button(

@@ -25,7 +25,14 @@ export interface Acts {
   readonly browse: (field: PathField) => void;
   readonly send: (
     kind:
-      "showBreakpoints" | "managePresets" | "compose" | "saveLaunch" | "savePreset" | "showDiff",
+      | "showBreakpoints"
+      | "managePresets"
+      | "compose"
+      | "saveLaunch"
+      | "savePreset"
+      | "showDiff"
+      | "runChecks"
+      | "showChecks",
   ) => void;
   readonly toggled: (section: OptionsSection, isOpen: boolean) => void;
 }

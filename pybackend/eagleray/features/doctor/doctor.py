@@ -56,6 +56,9 @@ class Doctor:
 
         Raises EaglerayError for a target without logs, and for rules that aren't valid.
         """
+        if target.before:
+            report(t("Checking the nodes"), 0)
+            return node_diagnosis(await self.facts(target), before=not target.cluster)
         rules = await off_loop(lambda: all_rules(list(rule_files)))
         if target.cluster:
             dashboard = await self._dashboard(target.cluster, lambda text: report(text, 0))
@@ -73,7 +76,7 @@ class Doctor:
             )
         if target.slurm_job:
             return await self._facts.of_slurm_job(target.slurm_job)
-        return NodeFacts((await self._facts.of_this_machine(),))
+        return NodeFacts((await self._facts.of_this_machine(target.python),))
 
     async def first_problem(self, run_id: str) -> Cause | None:
         """The first cause of trouble in the output of a run, which is followed until then, or until the run ends."""

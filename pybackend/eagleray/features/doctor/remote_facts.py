@@ -40,9 +40,9 @@ class RemoteFacts:
     async def close(self) -> None:
         await self._jobs.close()
 
-    async def of_this_machine(self) -> dict[str, Any]:
-        """Read by the Python on the path, as a program would."""
-        python = await off_loop(lambda: shutil.which("python3") or sys.executable)
+    async def of_this_machine(self, python: str = "") -> dict[str, Any]:
+        """Read by that Python, or else by the one on the path, as a program would."""
+        python = python or await off_loop(lambda: shutil.which("python3") or sys.executable)
         return await local_facts(self._commands, python)
 
     async def of_cluster(self, dashboard: Dashboard) -> NodeFacts:

@@ -1,0 +1,117 @@
+/** The checks before a run: made when the user asks, cancelled with the page and by a change of what they are of. */
+
+import * as vscode from "vscode";
+
+import type { App } from "../../app";
+import { asEaglerayError, isCancellation } from "../../common/errors";
+import { plain } from "../../common/texts";
+import { COMMANDS } from "../../contributions";
+import { DIAGNOSE, type Diagnosis, type DiagnosisTarget } from "../doctor/messages";
+import type { Draft } from "../runs/draft";
+import { INTERPRETER } from "../runs/messages";
+import { programPython } from "../runs/interpreters";
+import type { ChecksNote } from "./options_messages";
+
+/** A diagnosis as the doctor's command shows it. */
+interface MadeChecks {
+  readonly name: string;
+  readonly target: DiagnosisTarget;
+  readonly diagnosis: Diagnosis;
+  readonly madeAt: number;
+}
+
+export class RunChecks implements vscode.Disposable {
+  private subject = "";
+  private running: vscode.CancellationTokenSource | undefined;
+  private made: MadeChecks | undefined;
+  private failure = "";
+
+  /** `changed` is called after each change of `note`. */
+  constructor(
+    private readonly app: App,
+    private readonly changed: () => void,
+  ) {}
+
+  get note(): ChecksNote {
+    if (this.running !== undefined) {
+      return { state: "checking", problems: 0, text: "" };
+    }
+    if (this.failure !== "") {
+      return { state: "failed", problems: 0, text: this.failure };
+    }
+    const { diagnosis } = this.made ?? {};
+    if (diagnosis === undefined) {
+      return { state: "unchecked", problems: 0, text: "" };
+    }
+    const problems = diagnosis.causes.filter(({ severity }) => severity !== "info");
+    return { state: "checked", problems: problems.length, text: plain(diagnosis.sentence) };
+  }
+
+  /** A draft whose Python, folder or cluster differs is not checked yet. */
+  update(draft: Draft): void {
+    const subject = JSON.stringify([draft.python, draft.cwd, draft.cluster]);
+    const isOfAnother = subject !== this.subject && this.note.state !== "unchecked";
+    this.subject = subject;
+    if (isOfAnother) {
+      this.reset();
+      this.changed();
+    }
+  }
+
+  /** Checks this machine with the program's Python, or the nodes of its cluster. */
+  async make(draft: Draft): Promise<void> {
+    this.update(draft);
+    this.reset();
+    const cancel = new vscode.CancellationTokenSource();
+    this.running = cancel;
+    this.changed();
+    try {
+      const named = await this.target(draft);
+      const options = { cancel: cancel.token };
+      const diagnosis = await this.app.sidecar.request(DIAGNOSE, named.target, options);
+      if (this.running === cancel) {
+        this.made = { ...named, diagnosis, madeAt: Date.now() };
+      }
+    } catch (error) {
+      if (this.running === cancel && !isCancellation(error)) {
+        this.failure = plain(asEaglerayError(error).sentence, 600);
+      }
+    } finally {
+      if (this.running === cancel) {
+        this.running = undefined;
+        this.changed();
+      }
+      cancel.dispose();
+    }
+  }
+
+  /** Opens the diagnosis in a tab. */
+  async show(): Promise<void> {
+    if (this.made !== undefined) {
+      await vscode.commands.executeCommand(COMMANDS.diagnose, this.made);
+    }
+  }
+
+  dispose(): void {
+    this.reset();
+  }
+
+  private async target(draft: Draft): Promise<Pick<MadeChecks, "name" | "target">> {
+    const { cluster, cwd, env } = draft;
+    if (cluster !== "") {
+      const { clusters } = this.app.clusters.value;
+      const name = plain(clusters.find(({ id }) => id === cluster)?.name ?? cluster);
+      return { name, target: { cluster, before: true } };
+    }
+    const named = draft.python || (await programPython(this.app, draft)).path;
+    const { path } = await this.app.sidecar.request(INTERPRETER, { python: named, cwd, env });
+    return { name: vscode.l10n.t("This machine"), target: { before: true, python: path } };
+  }
+
+  private reset(): void {
+    this.running?.cancel();
+    this.running = undefined;
+    this.made = undefined;
+    this.failure = "";
+  }
+}
