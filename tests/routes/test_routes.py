@@ -266,6 +266,24 @@ async def test_short_messages_are_not_delayed_by_a_port(
         relays.close()
 
 
+async def test_request_for_the_port_that_was_given_returns_its_socket(
+    world: World, short: Path
+) -> None:
+    relays = Relays(world.routes, short)
+    with Echo() as echo:
+        address, _ = await relays.open("client", [LOGIN], "127.0.0.1", echo.port, 0)
+        given = int(address.rpartition(":")[2])
+        for client in ("client", "other"):
+            again = await relays.open(client, [LOGIN], "127.0.0.1", echo.port, given)
+            assert again == (address, LOGIN)
+        relays.leave("client")
+        with socket.create_connection(("127.0.0.1", given), 10):
+            pass
+        relays.leave("other")
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", given), 10)
+
+
 async def relays_path_is(path: str, there: bool) -> bool:
     try:
         _, writer = await asyncio.open_unix_connection(path)

@@ -62,7 +62,7 @@ class Relays:
         With `shared`, a TCP port serves every user of this machine.  Without `probe` nothing connects before the
         client does: some listeners accept one connection only.
         """
-        key = (tuple(specs), host, port, tcp_port, shared)
+        key = self._key(tuple(specs), host, port, tcp_port, shared)
         relay = self._relays.get(key)
         if relay is None:
             relay = self._relays[key] = _Relay(self._routes, specs, host, port, shared=shared)
@@ -99,6 +99,16 @@ class Relays:
         for relay in self._relays.values():
             relay.close()
         self._relays.clear()
+
+    def _key(
+        self, specs: tuple[RouteSpec, ...], host: str, port: int, tcp_port: int | None, shared: bool
+    ) -> Key:
+        """A request for the port that an earlier one for any port was given means the same socket."""
+        any_port = (specs, host, port, 0, shared)
+        relay = self._relays.get(any_port)
+        if tcp_port and relay is not None and relay.tcp_port == tcp_port:
+            return any_port
+        return (specs, host, port, tcp_port, shared)
 
     def _leave(self, client: Hashable, key: Key) -> None:
         relay = self._relays.get(key)
@@ -154,6 +164,11 @@ class _Relay:
             spec, forwarded = await self._forward(remote)
             forwarded.close()
         return spec
+
+    @property
+    def tcp_port(self) -> int:
+        """The port of this machine on which it listens; 0 for none."""
+        return int(self.address.rpartition(":")[2]) if self.address and self._path is None else 0
 
     @property
     def is_reachable(self) -> bool:
