@@ -172,16 +172,21 @@ def _by_inode() -> dict[int, Listener]:
 
 def _inodes(pid: int) -> set[int]:
     """Returns the inodes of the sockets of a process."""
-    inodes = set()
     try:
-        for entry in os.scandir(f"/proc/{pid}/fd"):
-            target = str(Path(entry.path).readlink())
-            if target.startswith("socket:["):
-                inodes.add(int(target[8:-1]))
+        files = list(os.scandir(f"/proc/{pid}/fd"))
     except OSError:
-        # The process has just ended or closed the file.
-        return inodes
-    return inodes
+        # It has just ended.
+        return set()
+    targets = map(_target, files)
+    return {int(target[8:-1]) for target in targets if target.startswith("socket:[")}
+
+
+def _target(file: os.DirEntry[str]) -> str:
+    """What a descriptor leads to, "" for one that has just been closed, as a program does all the time."""
+    try:
+        return str(Path(file.path).readlink())
+    except OSError:
+        return ""
 
 
 def _listeners_of(pid: int) -> list[Listener]:

@@ -79,17 +79,17 @@ class Answers:
                     "stack": [frame_row(frame) for frame in frames_of(top)],
                 }
                 for ident, top in sys._current_frames().items()
-                if ident != own and not is_own_thread(top)
+                if ident != own and not is_own_thread(frames_of(top))
             ]
         }
 
     def on_variables(self, question: dict[str, Any]) -> dict[str, Any]:
         """The local variables of a frame, or its global ones, those with data first."""
-        frame = frame_at(question)
+        held = [frame_at(question)]
         if question.get("scope") == "globals":
-            names = data_first(frame.f_globals)
+            names = data_first(held[0].f_globals)
         else:
-            names = list(locals_of(frame).items())
+            names = list(locals_of(held).items())
         return {"variables": [self._variable(name, value) for name, value in names]}
 
     def on_forget(self, _question: dict[str, Any]) -> dict[str, Any]:
@@ -117,12 +117,12 @@ class Answers:
         }
 
     def on_evaluate(self, question: dict[str, Any]) -> dict[str, Any]:
-        frame = frame_at(question)
-        expression, names = question["expression"], locals_of(frame)
+        held = [frame_at(question)]
+        expression, names, others = question["expression"], locals_of(held), held[0].f_globals
         if question.get("allow_all"):
-            value = eval(expression, frame.f_globals, names)  # noqa: S307 -- the user has allowed it
+            value = eval(expression, others, names)  # noqa: S307 -- the user has allowed it
         else:
-            value = evaluate(expression, frame.f_globals, names)
+            value = evaluate(expression, others, names)
         return self._variable(expression, value)
 
     def on_stop(self, question: dict[str, Any]) -> dict[str, Any]:

@@ -23,14 +23,17 @@ def held_exceptions() -> list[dict[str, Any]]:
     handled = sys._current_exceptions() if hasattr(sys, "_current_exceptions") else {}
     main = main_ident()
     rows = []
-    for ident, top in sys._current_frames().items():
-        if ident == _thread.get_ident() or is_own_thread(top):
+    tops = sys._current_frames()
+    for ident in list(tops):
+        frames = frames_of(tops.pop(ident))
+        if ident == _thread.get_ident() or is_own_thread(frames):
             continue
         current = handled.get(ident)
         error = current[1] if isinstance(current, tuple) else current
-        listed = [("", top, error)] if error is not None else []
-        for frame in frames_of(top):
-            listed += [(name, frame, value) for name, value in _exceptions_of(frame)]
+        listed = [("", frames[0], error)] if error is not None else []
+        while frames:
+            held = [frames.pop(0)]
+            listed += [(name, held[0], value) for name, value in _exceptions_of(held)]
         shown = set()
         for name, frame, value in listed:
             if id(value) not in shown:
@@ -46,9 +49,9 @@ def held_exceptions() -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: not row["is_main"])[:MOST_EXCEPTIONS]
 
 
-def _exceptions_of(frame: Any) -> list[tuple[str, BaseException]]:
-    """The variables of a frame, and the attributes of its `self`, that are exceptions."""
-    names = locals_of(frame)
+def _exceptions_of(held: list[Any]) -> list[tuple[str, BaseException]]:
+    """The variables of the frame in `held`, and the attributes of its `self`, that are exceptions."""
+    names = locals_of(held)
     attributes = attributes_of(names.get("self"))
     names.update({f"self.{text_of(name)}": value for name, value in list(attributes.items())})
     # Not `isinstance`, which asks the object for its class.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
 import sys
 import types
 
@@ -13,8 +15,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 _CO_OPTIMIZED = 0x1
-# The variable, the frame, and the argument of `getrefcount`.
-_OURS_AND_THE_FRAMES = 3
+# To an object in a list: the list's, that of `getrefcount`, and its owner's: Python's to a frame, a frame's to its dictionary.
+_REFERENCES = 3
+# Up to then each call refers to the frame that it was called from.
+_CALLS_REFER = sys.version_info < (3, 11)
 _DEBUGGERS = frozenset(("bdb", "pydevd"))
 # Of the code that stops a thread, whose frames are ours.
 STOP_FILE = "<eagleray stop>"
@@ -65,17 +69,23 @@ def data_first(names: dict[str, Any]) -> list[tuple[str, Any]]:
     return sorted(own, key=lambda item: issubclass(type(item[1]), code))[:MOST_CHILDREN]
 
 
-def locals_of(frame: Any) -> dict[str, Any]:
-    """A copy of the local variables.
+def locals_of(held: list[Any]) -> dict[str, Any]:
+    """A copy of the local variables of the frame in `held`, which no variable of the caller may hold as well.
 
     Until Python 3.12 the frame keeps the dictionary that it gives out, and with it the values, so it is emptied.  Not so
-    where the program has that dictionary, from `locals()`, or where a debugger writes it back.
+    where somebody else uses it: the program has it from `locals()`, or a trace function runs in a call of Python, which
+    writes it back into the frame afterwards and would delete all variables.  Such a function has the frame as its argument.
     """
-    names = frame.f_locals
-    copy = dict(names)
-    is_cached = type(names) is dict and frame.f_code.co_flags & _CO_OPTIMIZED
-    if is_cached and not _is_traced(frame) and sys.getrefcount(names) <= _OURS_AND_THE_FRAMES:
-        names.clear()
+    names = [held[0].f_locals]
+    copy = dict(names[0])
+    is_cached = type(names[0]) is dict and held[0].f_code.co_flags & _CO_OPTIMIZED
+    if is_cached and not _is_traced(held[0]):
+        calls = _CALLS_REFER and not any(top is held[0] for top in sys._current_frames().values())
+        # In one go: between functions of C no other thread runs code of Python.
+        # `compress` refers to the dictionary meanwhile.
+        counts = map(sys.getrefcount, itertools.chain(held, names))
+        unused = map(int.__le__, counts, (_REFERENCES + calls, _REFERENCES + 1))
+        collections.deque(map(dict.clear, itertools.compress(names, map(all, [unused]))), maxlen=0)
     return copy
 
 
@@ -83,8 +93,8 @@ def _is_traced(frame: Any) -> bool:
     return frame.f_trace is not None or not _DEBUGGERS.isdisjoint(sys.modules)
 
 
-def is_own_thread(top: Any) -> bool:
-    return any(frame.f_code.co_filename == __file__ for frame in frames_of(top))
+def is_own_thread(frames: list[Any]) -> bool:
+    return any(frame.f_code.co_filename == __file__ for frame in frames)
 
 
 def handled_exception(current: Any) -> str:
@@ -95,7 +105,11 @@ def handled_exception(current: Any) -> str:
 
 def main_ident() -> int:
     """The main thread.  Another tool may have imported `threading` in a thread of its own, which then counts as it."""
-    tops = {ident: top for ident, top in sys._current_frames().items() if not is_own_thread(top)}
+    tops = {
+        ident: top
+        for ident, top in sys._current_frames().items()
+        if not is_own_thread(frames_of(top))
+    }
     threading = threading_module()
     named: int = threading.main_thread().ident or 0 if threading is not None else 0
     if named in tops:
