@@ -31,6 +31,7 @@ from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S
 from eagleray.features.doctor.doctor import Doctor
 from eagleray.features.doctor.remote_facts import RemoteFacts
+from eagleray.features.doctor.slurm_logs import SlurmLogs
 from eagleray.features.hangs.paused_sentences import PausedSentences, taking_here
 from eagleray.features.hangs.pictures import Pictures
 from eagleray.features.inference.servers import Servers
@@ -260,5 +261,11 @@ def build_app(settings: Settings, clock: Clock | None = None) -> App:
         ),
         trajectories=Trajectories(),
         servers=Servers(runs, preparing, AddedServers(home() / "servers.json")),
-        doctor=Doctor(runs, dashboard, RemoteFacts(commands, slurm, queue), home() / "doctor-logs"),
+        doctor=Doctor(
+            runs,
+            dashboard,
+            RemoteFacts(commands, slurm, queue),
+            SlurmLogs(commands, slurm, home() / "doctor-logs"),
+            home() / "doctor-logs",
+        ),
     )

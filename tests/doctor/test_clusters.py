@@ -58,7 +58,7 @@ async def diagnosed(
     nothing: Any = None
     checks: Any = FakeFacts(facts or NodeFacts(()))
     try:
-        return await Doctor(nothing, find, checks, folder).diagnose(
+        return await Doctor(nothing, find, checks, nothing, folder).diagnose(
             DiagnosisTarget(cluster=fake.address, before=before),
             steps or (lambda _sentence, _percent: None),
         )
@@ -84,7 +84,7 @@ async def test_program_python_reads_the_facts_of_this_machine_before_a_run(tmp_p
     checks: Any = FakeFacts(NodeFacts((NO_SHM,)))
     target = DiagnosisTarget(before=True, python="/venv/bin/python")
 
-    found = await Doctor(nothing, nothing, checks, tmp_path).diagnose(target)
+    found = await Doctor(nothing, nothing, checks, nothing, tmp_path).diagnose(target)
 
     assert checks.pythons == ["/venv/bin/python"]
     assert found.checked.rules == len(RULES)

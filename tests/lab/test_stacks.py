@@ -23,13 +23,16 @@ pytestmark = pytest.mark.timeout(300)
 
 RANKS = str(PROGRAMS / "ranks.py")
 QUICK = ("--seconds", "0.5")
+# What the job prints before its ranks start.
+TOO_MANY = "Too many open files"
 
 
 @pytest.fixture(scope="module")
 def training(site: Site) -> Iterator[Job]:
     """Four ranks on two nodes, which only SLURM's variables number."""
+    line = f"echo {TOO_MANY};"
     with submitted(
-        site, "srun", "--overcommit", "--ntasks=4", "python", RANKS, name="training"
+        site, line, "srun", "--overcommit", "--ntasks=4", "python", RANKS, name="training"
     ) as job:
         wait_for("the ranks", lambda: len(processes(site, RANKS, *SLURM_NODES)) == 4)
         yield job
@@ -93,9 +96,18 @@ def test_one_step_samples_all_nodes_of_a_slurm_job(
     assert taken["coverage"]["nodes"] == taken["coverage"]["main_only"] == []
     assert {row["rank"]: row["role"] for row in taken["ranks"]} == dict.fromkeys(range(4), "rank")
     assert {row["node"] for row in taken["ranks"]} == set(SLURM_NODES)
+    found = laptop.json("doctor", "--slurm", f"ssh://login/slurm://{training.id}")
+    assert causes_in_output(found, training) == [TOO_MANY]
     wait_for("the end of the step", lambda: not steps(site, training))
     assert leftovers(site, *SLURM_NODES) == []
     assert len(processes(site, RANKS, *SLURM_NODES)) == 4
+
+
+def causes_in_output(found: dict[str, Any], job: Job) -> list[str]:
+    """The lines of the output of the job that the doctor explains; it checks the nodes, too."""
+    assert [item for item in found["checked"]["unchecked"] if "node" in item["path"]] == []
+    evidence = [item for cause in found["causes"] for item in cause["evidence"]]
+    return [item["text"] for item in evidence if item["path"].endswith(f"/{job.id}.out")]
 
 
 def test_ranks_of_a_slurm_job_answer_from_inside_in_the_same_step(
@@ -125,7 +137,9 @@ def held(taken: dict[str, Any]) -> dict[int, list[str]]:
 def test_job_is_sampled_on_the_login_node_by_its_number(site: Site, training: Job) -> None:
     with eagleray_on(site, "login") as login:
         taken = login.json("stacks", "--slurm", training.id, *QUICK)
+        found = login.json("doctor", "--slurm", training.id)
     assert taken["coverage"]["seen"] == 4
+    assert causes_in_output(found, training) == [TOO_MANY]
 
 
 def test_run_of_sbatch_is_sampled_in_its_job_on_request_and_when_it_prints_nothing(

@@ -22,8 +22,8 @@ from eagleray.features.runs.run_discovery import in_table
 from eagleray.features.runs.sbatch_arguments import WITH_VARIABLES, submission, variables
 from eagleray.ray.jobs import JobState
 from eagleray.ray.rows import WorkerRow
+from eagleray.slurm.job_output import fields
 from eagleray.supervisor.launchers.ray_job import ending
-from eagleray.supervisor.launchers.sbatch import fields
 from eagleray.tools.code_copies import Package
 
 ENV = {"A": "1,2 'x'", "B": "="}

@@ -15,6 +15,7 @@ from eagleray.common.slurm_errors import job_over
 from eagleray.features.runs.errors import outcome_unknown
 from eagleray.features.runs.output import Output
 from eagleray.protocol.control import CommandOutput
+from eagleray.slurm.job_output import fields
 from eagleray.slurm.jobs import SlurmJob, state_of
 from eagleray.slurm.queue import JobQueue
 from eagleray.supervisor.launchers import job_output, sbatch
@@ -99,8 +100,8 @@ class FakeSlurm:
 
 def job(state: str) -> SlurmJob:
     """The job of the queue that fits what `scontrol` says."""
-    word = sbatch.fields(state).get("JobState", "RUNNING")
-    restarts = float(sbatch.fields(state).get("Restarts", "0"))
+    word = fields(state).get("JobState", "RUNNING")
+    restarts = float(fields(state).get("Restarts", "0"))
     return SlurmJob("77", "a", word, state_of(word), "", "b", "", 1, None, 0.0, restarts, False)
 
 

@@ -18,8 +18,8 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.doctor import texts
-from eagleray.features.doctor.doctor import ReportStep
 from eagleray.features.doctor.environment_report import report
+from eagleray.features.doctor.log_reading import ReportStep
 from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.features.doctor.rule_files import example_results, read_rules
 from eagleray.features.runs.model import RunPlan
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--run",
         metavar="RUN",
         default="",
-        help=t("Read the output of this run, by its ID or its beginning."),
+        help=t("Read the output of this run, and the logs of its workers."),
     )
     completed(run_id, "runs")
     add_cluster(parser, t("Read the logs of all nodes of this cluster, and check them."))
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--slurm",
         metavar="JOB",
         default="",
-        help=t("Check the nodes of this SLURM job, by one step on them.")
+        help=t("Read the output of this SLURM job, and check its nodes.")
         + " "
         + t("Write {forms}.", forms="JOB or ssh://HOST/slurm://JOB"),
     )
@@ -115,7 +115,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(diagnosis_json(diagnosis))
     else:
-        is_of_nodes = arguments.before or arguments.slurm
+        is_of_nodes = arguments.before or (arguments.slurm and not diagnosis.checked.files)
         shown = texts.node_lines if is_of_nodes else texts.lines
         print("\n".join(printable(line, 1000) for line in shown(diagnosis)))
     is_failing = bool(diagnosis.unknown) or any(

@@ -37,6 +37,7 @@ def facts() -> dict[str, Any]:
     return {
         "host": socket.gethostname(),
         "time": time.time(),
+        "utc_offset": time.localtime().tm_gmtoff,
         "python": sys.version.split()[0],
         "executable": sys.executable,
         "packages": {name: version for name in _PACKAGES if (version := _version(name))},

@@ -371,6 +371,8 @@ export function diagnosisStates(): DiagnosisState[] {
     fix: "Start the container with `--shm-size=10g` or `--ipc=host`.",
     severity: "warning",
     settings: {},
+    why: "",
+    changes: [],
   });
   const long = evidence({ path: `/logs/${"session_".repeat(20)}.log`, text: "x".repeat(400) });
   return [

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from eagleray.common.l10n import t
+from eagleray.features.doctor.clocks import TOLERANCE_S
 from eagleray.features.doctor.model import Cause
-
-# Times of lines are of whole seconds in many logs, and clocks of nodes differ by less than this (see `clocks`).
-_TOLERANCE_S = 2.0
 
 
 def with_consequences(causes: Sequence[Cause]) -> list[Cause]:
@@ -43,4 +41,4 @@ def _why(cause: Cause, secondary: Sequence[Cause]) -> str:
 def _may_follow(consequence: Cause, cause: Cause) -> bool:
     """Whether times don't contradict it."""
     first, then = cause.evidence[0].time, consequence.evidence[0].time
-    return first is None or then is None or then >= first - _TOLERANCE_S
+    return first is None or then is None or then >= first - TOLERANCE_S

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.redact import redact_text
 from eagleray.features.doctor import texts
+from eagleray.features.doctor.clocks import Clocks
 from eagleray.features.doctor.consequences import with_consequences
 from eagleray.features.doctor.line_reading import ReadableLog
 from eagleray.features.doctor.literal_scan import Hit, LiteralScan, OnBytes
@@ -34,12 +35,21 @@ _LONGEST_TEXT = 500
 _NO_TIME = float("inf")
 
 
+@frozen
+class TimeScope:
+    """The clocks of the nodes, and the time before which lines are of earlier programs; 0: none are."""
+
+    clocks: Clocks = field(factory=Clocks)
+    started: float = 0.0
+
+
 def diagnose(
     files: Sequence[ScannedFile],
     rules: Sequence[Rule],
     unchecked: Sequence[UncheckedFile] = (),
     on_bytes: OnBytes = lambda _count: None,
     is_cancelled: Callable[[], bool] = lambda: False,
+    scope: TimeScope | None = None,
 ) -> Diagnosis:
     """The diagnosis of what is in `files` now; blocks while it reads.
 
@@ -48,7 +58,7 @@ def diagnose(
     matcher = Matcher(rules)
     literals = [text.encode() for text in (*matcher.literals(), *MARKERS)]
     scan = LiteralScan(files, literals, on_bytes, is_cancelled)
-    findings = _Findings(matcher)
+    findings = _Findings(matcher, scope or TimeScope())
     for number, hits in _by_file(scan.hits()):
         _read_file(number, files[number], hits, scan, findings)
     checked = Checked(
@@ -81,6 +91,7 @@ class _MatchedRule:
 @define
 class _Findings:
     matcher: Matcher
+    scope: TimeScope
     groups: dict[str, _MatchedRule] = field(factory=dict)
     unknown: list[LogEvidence] = field(factory=list)
 
@@ -121,11 +132,20 @@ class _FileReading:
 
     def _line(self, hit: Hit, start: int, raw: bytes) -> None:
         line = parse_line(raw)
+        if self._is_old(start, line):
+            return
         matches = self.findings.matcher.matches(line.text)
         for match in matches:
             self._matched(match, hit, start, line)
         if not matches and self.unknown < _MOST_UNKNOWN:
             self._unknown(hit, start, line, raw)
+
+    def _is_old(self, start: int, line: LogLine) -> bool:
+        """Whether it is of an earlier program, whose lines are in the same logs."""
+        scope = self.findings.scope
+        return scope.started > 0 and scope.clocks.is_before(
+            self._time(start, line), line.node or self.file.node, scope.started
+        )
 
     def _matched(self, match: Match, hit: Hit, start: int, line: LogLine) -> None:
         rule = match.rule.id
@@ -164,7 +184,7 @@ class _FileReading:
             self._line_number(hit, start),
             printable(redact_text(line.text[: 2 * _LONGEST_TEXT]), _LONGEST_TEXT),
             self._time(start, line),
-            line.node,
+            line.node or self.file.node,
             line.worker,
             line.repeats,
         )
@@ -176,14 +196,19 @@ class _FileReading:
         return lines - self.log.line_feeds(start, offset) + 1
 
     def _time(self, start: int, line: LogLine) -> float | None:
+        """In seconds of the clock by which those of the nodes are measured."""
         own = time_of(line.text, self.file.written_at)
         if own is not None:
-            return own
+            return self._corrected(own, line)
         for raw in self.log.lines_backwards(start):
-            earlier = time_of(parse_line(raw).text, self.file.written_at)
+            other = parse_line(raw)
+            earlier = time_of(other.text, self.file.written_at)
             if earlier is not None:
-                return earlier
+                return self._corrected(earlier, other)
         return None
+
+    def _corrected(self, at: float, line: LogLine) -> float:
+        return self.findings.scope.clocks.corrected(at, line.node or self.file.node)
 
 
 def _diagnosis(findings: _Findings, checked: Checked) -> Diagnosis:

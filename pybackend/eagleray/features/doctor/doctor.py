@@ -3,44 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from attrs import define
+from attrs import evolve
 
 from eagleray.common import tasks
+from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
-from eagleray.features.doctor.diagnosing import diagnose
+from eagleray.features.doctor.clocks import clocks_of
+from eagleray.features.doctor.diagnosing import TimeScope
 from eagleray.features.doctor.errors import no_diagnosis_target
-from eagleray.features.doctor.joined_diagnosis import joined, with_nodes
+from eagleray.features.doctor.joined_diagnosis import joined, not_checked, with_unchecked
 from eagleray.features.doctor.live_output import first_problem
 from eagleray.features.doctor.log_copies import copy_logs
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Cause, Diagnosis, DiagnosisTarget, Rule, UncheckedFile
+from eagleray.features.doctor.log_reading import LogReading, ReportStep
+from eagleray.features.doctor.model import Cause, Diagnosis, DiagnosisTarget, UncheckedFile
 from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.features.doctor.rule_files import all_rules
+from eagleray.features.doctor.session_logs import session_logs
+from eagleray.features.doctor.slurm_logs import SlurmLogs, SlurmOutput
+from eagleray.features.hangs.collecting.ray_jobs import jobs_of_run
 from eagleray.features.hangs.pictures import FindDashboard
+from eagleray.features.runs.model import RunState
 from eagleray.features.runs.run_status import output_is_complete
 from eagleray.features.runs.runs import Runs
 from eagleray.ray.dashboard import Dashboard
-
-# Shows what is being done, and how much of it is done, from 0 to 100; called on the event loop.
-ReportStep = Callable[[str, int], None]
 
 
 class Doctor:
     """Shared by the panel and the command line; used from one event loop."""
 
     def __init__(
-        self, runs: Runs, dashboard: FindDashboard, facts: RemoteFacts, copies: Path
+        self,
+        runs: Runs,
+        dashboard: FindDashboard,
+        facts: RemoteFacts,
+        slurm_logs: SlurmLogs,
+        copies: Path,
     ) -> None:
         """`copies` is a folder of this user for logs of clusters."""
         self._runs = runs
         self._dashboard = dashboard
         self._facts = facts
+        self._slurm_logs = slurm_logs
         self._copies = copies
 
     async def close(self) -> None:
@@ -60,13 +68,17 @@ class Doctor:
             report(t("Checking the nodes"), 0)
             return node_diagnosis(await self.facts(target), before=not target.cluster)
         rules = await off_loop(lambda: all_rules(list(rule_files)))
+        reading = LogReading(rules, report)
         if target.cluster:
             dashboard = await self._dashboard(target.cluster, lambda text: report(text, 0))
-            return await self._of_cluster(dashboard, rules, report)
+            return await self._of_cluster(dashboard, reading)
         if target.slurm_job:
-            report(t("Checking the nodes"), 0)
-            return node_diagnosis(await self._facts.of_slurm_job(target.slurm_job))
-        return await _of_paths(await self._paths(target), rules, report)
+            return await self._of_slurm_job(target.slurm_job, reading)
+        if target.run_id:
+            return await self._of_run(target.run_id, reading)
+        if not target.paths:
+            raise no_diagnosis_target()
+        return await reading.diagnose([Path(path) for path in target.paths])
 
     async def facts(self, target: DiagnosisTarget) -> NodeFacts:
         """The facts of all nodes of a cluster or a job of SLURM; without either, those of this machine."""
@@ -84,69 +96,86 @@ class Doctor:
         record = await off_loop(lambda: self._runs.find(run_id))
         return await first_problem(record.output, rules, lambda: output_is_complete(record))
 
-    async def _paths(self, target: DiagnosisTarget) -> list[Path]:
-        if target.run_id:
-            return [(await off_loop(lambda: self._runs.find(target.run_id))).output]
-        if not target.paths:
-            raise no_diagnosis_target()
-        return [Path(path) for path in target.paths]
+    async def _of_run(self, written: str, reading: LogReading) -> Diagnosis:
+        """Its output, with the logs of the workers of its Ray:
+
+        1. Through its cluster, if that runs, with the logs of its jobs and checks of the nodes.
+        2. Else those in the folder of its session on this machine.
+        """
+        run = await off_loop(lambda: self._runs.load(written))
+        reading = evolve(reading, scope=TimeScope(started=run.state.started))
+        try:
+            dashboard = await self._dashboard_of_run(run.state)
+            if dashboard is not None:
+                jobs = jobs_of_run(await dashboard.jobs(), await dashboard.all_workers(), run.state)
+                return await self._of_cluster(dashboard, reading, jobs, [run.record.output])
+        except EaglerayError as error:
+            reading.note(t("cluster {cluster}", cluster=run.state.cluster), str(error))
+        logs = await off_loop(lambda: session_logs(run.plan, run.state))
+        return await reading.diagnose([run.record.output, *logs])
+
+    async def _dashboard_of_run(self, state: RunState) -> Dashboard | None:
+        """The dashboard of its cluster, None if another session of Ray is at its address now."""
+        if not state.cluster:
+            return None
+        finding = self._dashboard(state.cluster, lambda _text: None)
+        try:
+            dashboard = await asyncio.wait_for(finding, _CLUSTER_LIMIT_S)
+        except asyncio.TimeoutError:
+            return None
+        is_same = state.session in ("", (await dashboard.version()).session)
+        return dashboard if is_same else None
 
     async def _of_cluster(
-        self, dashboard: Dashboard, rules: Sequence[Rule], report: ReportStep
+        self,
+        dashboard: Dashboard,
+        reading: LogReading,
+        jobs: Collection[str] = (),
+        files: Sequence[Path] = (),
     ) -> Diagnosis:
-        """Copies the logs while the nodes are checked."""
+        """Copies the logs while the nodes are checked, whose clocks put the lines in their order; reads `files`, too."""
 
         def on_copied(done: int, count: int) -> None:
-            report(t("{done} of {all} logs copied", done=done, all=count), 100 * done // count)
+            sentence = t("{done} of {all} logs copied", done=done, all=count)
+            reading.report(sentence, 100 * done // count)
 
         checking = tasks.shared(self._facts.of_cluster(dashboard), "node checks")
         try:
-            copies = await copy_logs(dashboard, self._copies, on_copied)
-            logs = await _of_paths([copies.folder], rules, report, copies.unchecked)
-            logs = with_nodes(logs, copies.folder)
-            return joined(logs, node_diagnosis(await checking))
+            copies = await copy_logs(dashboard, self._copies, on_copied, jobs)
+            nodes = await checking
         finally:
             checking.cancel()
+        scope = evolve(reading.scope, clocks=clocks_of(nodes.facts))
+        unchecked = [*reading.missing, *copies.unchecked]
+        reading = evolve(reading, scope=scope, copies=copies.folder, missing=unchecked)
+        return joined(await reading.diagnose([*files, copies.folder]), node_diagnosis(nodes))
+
+    async def _of_slurm_job(self, written: str, reading: LogReading) -> Diagnosis:
+        """The output of the job and of its steps, and its nodes; of a job that has ended, its output alone.
+
+        Raises EaglerayError for a job without both.
+        """
+        reading.report(t("Checking the nodes"), 0)
+        checking = tasks.shared(self._facts.of_slurm_job(written), "node checks")
+        try:
+            try:
+                output = await self._slurm_logs.of_job(written)
+            except EaglerayError as error:
+                # SLURM may have forgotten a job, whose nodes then say so, too.
+                output = SlurmOutput((), (UncheckedFile(t("output of the job"), str(error)),))
+            try:
+                nodes = node_diagnosis(await checking)
+            except EaglerayError as error:
+                if not output.paths:
+                    raise
+                nodes = not_checked(t("nodes of the job"), str(error))
+        finally:
+            checking.cancel()
+        if not output.paths:
+            return with_unchecked(nodes, output.unchecked)
+        reading = evolve(reading, missing=[*reading.missing, *output.unchecked])
+        return joined(await reading.diagnose(output.paths), nodes)
 
 
-async def _of_paths(
-    paths: Sequence[Path],
-    rules: Sequence[Rule],
-    report: ReportStep,
-    missing: Sequence[UncheckedFile] = (),
-) -> Diagnosis:
-    is_cancelled = threading.Event()
-    loop = asyncio.get_running_loop()
-
-    def on_percent(percent: int) -> None:
-        sentence = t("{percent} % read", percent=percent)
-        loop.call_soon_threadsafe(report, sentence, percent)
-
-    def read() -> Diagnosis:
-        files, unchecked = list_logs(paths)
-        progress = _ReadShare(sum(file.size for file in files), on_percent)
-        not_read = [*missing, *unchecked]
-        return diagnose(files, rules, not_read, progress.add, is_cancelled.is_set)
-
-    try:
-        return await off_loop(read)
-    finally:
-        # The thread of a cancelled task would read to the end.
-        is_cancelled.set()
-
-
-@define
-class _ReadShare:
-    """Reports each whole percent of the bytes once."""
-
-    size: int
-    report: Callable[[int], None]
-    read: int = 0
-    percent: int = 0
-
-    def add(self, count: int) -> None:
-        self.read += count
-        percent = min(100, 100 * self.read // max(1, self.size))
-        if percent > self.percent:
-            self.percent = percent
-            self.report(percent)
+# A cluster of a run that has ended is often gone.
+_CLUSTER_LIMIT_S = 20.0

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 
 from attrs import evolve
 
-from eagleray.features.doctor.model import Checked, Diagnosis, LogEvidence
-
-
-def with_nodes(diagnosis: Diagnosis, folder: Path) -> Diagnosis:
-    """The diagnosis of copied logs: `folder` has one folder for each node, named by its address."""
-
-    def named(items: tuple[LogEvidence, ...]) -> tuple[LogEvidence, ...]:
-        node = len(folder.parts)
-        return tuple(
-            item if item.node else evolve(item, node=Path(item.path).parts[node]) for item in items
-        )
-
-    causes = tuple(evolve(cause, evidence=named(cause.evidence)) for cause in diagnosis.causes)
-    return evolve(diagnosis, causes=causes, unknown=named(diagnosis.unknown))
+from eagleray.features.doctor.model import Checked, Diagnosis, UncheckedFile
 
 
 def joined(logs: Diagnosis, nodes: Diagnosis) -> Diagnosis:
@@ -45,3 +32,13 @@ def joined(logs: Diagnosis, nodes: Diagnosis) -> Diagnosis:
         (*logs.checked.unchecked, *nodes.checked.unchecked),
     )
     return evolve(logs, sentence=sentence, causes=tuple(causes), checked=checked)
+
+
+def not_checked(path: str, reason: str) -> Diagnosis:
+    """The diagnosis of nodes that couldn't be checked."""
+    return Diagnosis("", (), (), Checked(0, 0, 0, (UncheckedFile(path, reason),)))
+
+
+def with_unchecked(diagnosis: Diagnosis, more: Sequence[UncheckedFile]) -> Diagnosis:
+    checked = diagnosis.checked
+    return evolve(diagnosis, checked=evolve(checked, unchecked=(*checked.unchecked, *more)))

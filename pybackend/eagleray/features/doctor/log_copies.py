@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
+from eagleray.features.doctor.log_files import ScannedFile
 from eagleray.features.doctor.model import UncheckedFile
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import NodeRow
@@ -25,6 +27,9 @@ _LOGS = (
     *("worker-*.out", "worker-*.err", "job-driver-*.log", "raylet.*", "gcs_server.*"),
     *("monitor.*", "runtime_env_setup-*.log"),
 )
+# Ray 2.60: "worker-WORKER-JOB-PID.err".
+_WORKER_LOG = re.compile(r"worker-[0-9a-f]+-(?P<job>[0-9a-f]{8})-\d+\.(?:out|err)")
+_NO_JOB = "ffffffff"
 # Our own jobs.
 _OWN = "job-driver-eagleray_*"
 LARGEST_COPY = 32 * 2**20
@@ -57,15 +62,19 @@ class _NodeLog:
         return f"{self.node.ip}: {printable(self.name)}"
 
 
-async def copy_logs(dashboard: Dashboard, parent: Path, on_copied: OnCopied) -> LogCopies:
+async def copy_logs(
+    dashboard: Dashboard, parent: Path, on_copied: OnCopied, jobs: Collection[str] = ()
+) -> LogCopies:
     """Copies the logs of all nodes that live into a new folder in `parent`, and removes the oldest of those there.
+
+    With `jobs`, only logs of workers of these jobs of Ray, and of Ray itself.
 
     A node or file that doesn't answer is among the unchecked ones; raises EaglerayError only if the dashboard has no list
     of nodes.
     """
     nodes = [node for node in await dashboard.nodes() if node.alive]
-    folder = await off_loop(partial(_new_folder, parent))
-    copying = _Copying(dashboard, folder, on_copied)
+    folder = await off_loop(partial(new_copies_folder, parent))
+    copying = _Copying(dashboard, folder, on_copied, jobs)
     try:
         await copying.run(nodes)
     except BaseException:
@@ -79,6 +88,7 @@ class _Copying:
     dashboard: Dashboard
     folder: Path
     on_copied: OnCopied
+    jobs: Collection[str]
     unchecked: list[UncheckedFile] = field(factory=list)
     _room: int = LARGEST_COPIES
     _done: int = 0
@@ -96,7 +106,8 @@ class _Copying:
         except EaglerayError as error:
             self.unchecked.append(UncheckedFile(t("node {node}", node=node.ip), str(error)))
             return []
-        return [_NodeLog(node, name) for name in sorted(set(names)) if _is_log(name)]
+        own = [name for name in sorted(set(names)) if is_log(name, self.jobs)]
+        return [_NodeLog(node, name) for name in own]
 
     async def _copied(self, log: _NodeLog, count: int) -> None:
         async with self._slots:
@@ -136,10 +147,25 @@ class _Copying:
         return is_whole
 
 
-def _is_log(name: str) -> bool:
-    """Also whether the name, which comes from the cluster, is that of a file in a folder."""
+def is_log(name: str, jobs: Collection[str] = ()) -> bool:
+    """Also whether the name, which comes from the cluster, is that of a file in a folder.
+
+    The log of a worker has its job in its name; one that was started before it had a job, only letters f.
+    """
     is_plain = Path(name).name == name and name.isprintable()
-    return is_plain and any(fnmatch(name, glob) for glob in _LOGS) and not fnmatch(name, _OWN)
+    if not is_plain or fnmatch(name, _OWN) or not any(fnmatch(name, glob) for glob in _LOGS):
+        return False
+    worker = _WORKER_LOG.fullmatch(name)
+    return not (jobs and worker) or worker["job"] in {*jobs, _NO_JOB}
+
+
+def with_nodes(files: Iterable[ScannedFile], folder: Path) -> list[ScannedFile]:
+    """Copied logs with the nodes that have written them: `folder` has one folder for each, named by its address."""
+    place = len(folder.parts)
+    return [
+        evolve(file, node=file.path.parts[place]) if folder in file.path.parents else file
+        for file in files
+    ]
 
 
 def _folder_name(node: NodeRow) -> str:
@@ -147,7 +173,8 @@ def _folder_name(node: NodeRow) -> str:
     return "".join(letter if letter.isalnum() or letter in ".-" else "_" for letter in node.ip)
 
 
-def _new_folder(parent: Path) -> Path:
+def new_copies_folder(parent: Path) -> Path:
+    """A new folder in `parent`; of the earlier ones, the last remain."""
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     older = sorted(parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
     for path in older[_REMAINING - 1 :]:

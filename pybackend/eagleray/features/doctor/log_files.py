@@ -25,11 +25,15 @@ _NO_LOGS = (
 
 @frozen
 class ScannedFile:
-    """A file of `size` bytes that was last written at `written_at`; what is appended later isn't read."""
+    """A file of `size` bytes that was last written at `written_at`; what is appended later isn't read.
+
+    `node` has written the lines that name no node, "" if it isn't known.
+    """
 
     path: Path
     size: int
     written_at: float
+    node: str = ""
 
 
 def list_logs(paths: Sequence[Path]) -> tuple[list[ScannedFile], list[UncheckedFile]]:

@@ -383,7 +383,7 @@ RULES: tuple[NodeRule, ...] = (
         "warning",
         "clock",
         _clock,
-        later("This node's clock differs, so log lines may be out of order."),
+        later("This node's clock differs from the others'."),
         later("Have its clock synchronised (NTP)."),
         "general",
     ),

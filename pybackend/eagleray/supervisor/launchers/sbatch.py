@@ -29,6 +29,7 @@ from eagleray.features.runs.sbatch_arguments import (
 )
 from eagleray.protocol.control import CommandOutput
 from eagleray.slurm import jobs
+from eagleray.slurm.job_output import fields
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.queue import SlurmQueue
 from eagleray.supervisor.launchers.job_output import JobOutput
@@ -218,12 +219,6 @@ class Sbatch:
 def _listing_of(job: SlurmJob) -> object:
     """The part of a row whose change makes a call of `scontrol` worth it; the expected start changes often and isn't in it."""
     return (job.word, job.started if job.state == "running" else 0.0)
-
-
-def fields(text: str) -> dict[str, str]:
-    """The pairs `Name=value` of `scontrol -o show job`; a value ends where the next name begins."""
-    pairs = re.findall(r"(?:^|\s)([A-Z][A-Za-z/:_]*)=(.*?)(?=\s+[A-Z][A-Za-z/:_]*=|\s*$)", text)
-    return dict(pairs)
 
 
 def _ending(job: Mapping[str, str]) -> ProgramEnd:
