@@ -158,6 +158,33 @@ async def test_interrupted_wave_keeps_what_was_done(own_home: Path) -> None:
     assert observed.is_interrupted and observed.ending == ""
 
 
+@pytest.mark.parametrize("mode", ["inline", "subproc"])
+async def test_trace_has_what_each_run_printed(own_home: Path, tmp_path: Path, mode: Mode) -> None:
+    """Runs take turns in one loop; each has its own lines, up to its exception."""
+    trace = tmp_path / "trace.jsonl"
+    output: list[bytes] = []
+    plan = plan_of("PrintsInTurns", groups=3, group_size=2, mode=mode)
+    await observe(plan, on_output=output.append, trace=trace)
+    traces = [json.loads(line) for line in trace.read_text().splitlines()]
+    assert len(traces) == 6
+    for each in traces:
+        lines = [f"{each['item']} begins", f"{each['item']} warns", f"{each['item']} ends"]
+        assert each["printed"].splitlines() == lines
+    # The streams get it all the same.
+    assert b"".join(output).decode().count(" ends\n") == 6
+
+
+async def test_prints_of_a_run_are_bounded_and_have_no_key(own_home: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    await observe(plan_of("PrintsMuch", arguments={"token": "hf_" + "a" * 30}), trace=trace)
+    text = trace.read_text()
+    printed = json.loads(text)["printed"]
+    assert 15_000 < len(printed) < 16 * 1024
+    assert printed.startswith("…\nline ") and "line 9999\n" in printed
+    assert KEY not in text and "hf_aaa" not in printed
+    assert printed.endswith("the end\n")
+
+
 async def test_progress_has_what_a_view_draws(own_home: Path) -> None:
     reports: list[object] = []
     await observe(plan_of("Good", groups=2), on_progress=reports.append)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.breakpoint_parsing import breakpoints
-from eagleray.features.runs.kinds import command_of, kind_of, name_of
+from eagleray.features.runs.kinds import active_python, command_of, kind_of, name_of
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 
 FILES = {
@@ -100,3 +101,11 @@ def test_invalid_breakpoint_is_rejected(text: str, tmp_path: Path) -> None:
     with pytest.raises(EaglerayError) as raised:
         breakpoints([text], tmp_path)
     assert raised.value.code == "bad-breakpoint"
+
+
+def test_active_python_is_that_of_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "python3").touch(mode=0o755)
+    path = str(tmp_path)
+    assert active_python({"VIRTUAL_ENV": "/venv", "PATH": path}) == "/venv/bin/python"
+    assert active_python({"PATH": path}) == f"{path}/python3"
+    assert active_python({"PATH": "/none"}) == sys.executable

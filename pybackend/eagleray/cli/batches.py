@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
-from pathlib import Path
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_json, completed, positive
@@ -19,6 +17,7 @@ from eagleray.common.l10n import t
 from eagleray.features.rollouts.batches import batches
 from eagleray.features.rollouts.batches.findings import findings
 from eagleray.features.rollouts.batches.model import BatchSummary, BatchTensor
+from eagleray.features.runs.kinds import active_python
 
 COLUMNS = (
     TableColumn("TENSOR"),
@@ -66,7 +65,7 @@ def check(arguments: argparse.Namespace) -> str:
 
 
 async def batch(app: App, arguments: argparse.Namespace) -> int:
-    python = arguments.python or default_python()
+    python = arguments.python or active_python()
     if arguments.save:
         path = absolute(arguments.save)
         written = await batches.save(arguments.file, path, python)
@@ -91,14 +90,6 @@ async def batch(app: App, arguments: argparse.Namespace) -> int:
 
 def absolute(path: str) -> str:
     return os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111  # Reads nothing of the disk.
-
-
-def default_python() -> str:
-    """The interpreter of the active virtual environment, or the first on the PATH."""
-    active = os.environ.get("VIRTUAL_ENV")
-    if active:
-        return str(Path(active) / "bin" / "python")
-    return shutil.which("python3") or shutil.which("python") or sys.executable
 
 
 def _lines(summary: BatchSummary, sentences: list[str]) -> list[str]:

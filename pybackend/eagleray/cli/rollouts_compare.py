@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
-import sys
 import time
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +16,7 @@ from eagleray.common.off_loop import off_loop
 from eagleray.features.rollouts.comparing import comparison, record, texts
 from eagleray.features.rollouts.comparing.model import ComparisonKind, EngineComparison
 from eagleray.features.rollouts.comparing.named import ComparisonRequest, compare_named
+from eagleray.features.runs.kinds import active_python
 
 # Scripts rely on them; docs/rollouts.md has the table.
 EXIT_CODES = {
@@ -83,7 +80,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         a=arguments.a,
         b=arguments.b,
         data=arguments.data,
-        python=arguments.python or default_python(os.environ),
+        python=arguments.python or active_python(),
         limit=arguments.limit,
         max_tokens=arguments.max_tokens,
     )
@@ -102,14 +99,6 @@ def _print(compared: EngineComparison, arguments: argparse.Namespace) -> None:
         print_json(record.as_json(compared))
     else:
         print("\n".join(texts.lines(compared)))
-
-
-def default_python(environ: Mapping[str, str]) -> str:
-    """The interpreter of the active virtual environment, or the first on the PATH."""
-    active = environ.get("VIRTUAL_ENV")
-    if active:
-        return str(Path(active) / "bin" / "python")
-    return shutil.which("python3") or shutil.which("python") or sys.executable
 
 
 class ComparisonProgress:

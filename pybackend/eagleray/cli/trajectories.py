@@ -17,6 +17,7 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.features.rollouts.trajectories.model import (
     DumpStatistics,
+    NamedText,
     Spread,
     TrajectoryGroup,
     TrajectoryItem,
@@ -205,14 +206,22 @@ def _item_lines(item: TrajectoryItem) -> list[str]:
         (t("Versions"), _versions(row)),
         (t("Cut"), "" if row.truncated is None else t("yes") if row.truncated else t("no")),
         (t("Problem"), row.problem),
-        *((field.name, printable(field.text, 1000)) for field in item.fields),
+        *((each.name, printable(each.text, 1000)) for each in item.fields if not _is_block(each)),
     ]
     lines = [f"{name}: {value}" for name, value in facts if value]
     for turn in item.turns:
         trained = "" if turn.trained is None else t("trained") if turn.trained else t("not trained")
         heading = " · ".join(part for part in (turn.role, trained) if part)
         lines += ["", styled(f"[{heading}]", Style.HEADING), *_text_lines(turn.text)]
+    for field in filter(_is_block, item.fields):
+        heading = printable(field.name)
+        lines += ["", styled(f"[{heading}]", Style.HEADING), *_text_lines(field.text)]
     return [*lines, *(["", *_text_lines(item.raw)] if item.raw else [])]
+
+
+def _is_block(field: NamedText) -> bool:
+    """Whether it has lines, as what an agent printed."""
+    return "\n" in field.text
 
 
 def _text_lines(text: str) -> list[str]:

@@ -121,6 +121,28 @@ class Prints:
         return 1.0
 
 
+class PrintsInTurns:
+    async def run(self, data, **extra_kwargs):
+        print(data["n"], "begins")
+        await asyncio.sleep(0.01)
+        await asyncio.to_thread(print, data["n"], "warns", file=sys.stderr)
+        await asyncio.sleep(0.01)
+        print(data["n"], "ends", flush=True)
+        raise ValueError
+
+
+class PrintsMuch:
+    def __init__(self, token):
+        self.token = token
+
+    async def run(self, data, **extra_kwargs):
+        for number in range(10_000):
+            print("line", number)
+        print(extra_kwargs["api_key"], self.token)
+        print("the end", flush=True)
+        return 1.0
+
+
 class PrintsKey:
     async def run(self, data, **extra_kwargs):
         print("key", extra_kwargs["api_key"], flush=True)

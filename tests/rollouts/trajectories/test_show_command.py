@@ -51,6 +51,13 @@ async def test_item_is_printed_turn_by_turn(dump: str) -> None:
     assert done.out.endswith("[completion · trained]\nIt is 1.1 and never ends\n")
 
 
+async def test_field_with_lines_is_a_block(tmp_path: Path, own_home: Path) -> None:
+    path = write(tmp_path / "w.jsonl", [own("7", 0, printed="asks\nwaits\n", outcome="done")])
+    shown = (await eagleray("rollouts", "show", str(path), "--item", "1")).out
+    assert "outcome: done\n" in shown
+    assert shown.endswith("\n\n[printed]\nasks\nwaits\n")
+
+
 async def test_group_and_statistics_are_texts(dump: str) -> None:
     group = (await eagleray("rollouts", "show", dump, "--group", "1")).out
     assert "[item 2 · reward 1 · cut]\nIt is 1.1 and never ends" in group

@@ -3,7 +3,7 @@
 import { filled } from "../../../common/filled";
 import { button, element } from "../../reports/page/elements";
 import { singleLine } from "../../reports/page/texts";
-import type { TokenColumns, TrajectoryItem, Turn } from "../messages";
+import type { NamedText, TokenColumns, TrajectoryItem, Turn } from "../messages";
 import type { TrajectoryTexts } from "../trajectory_texts";
 import { pageState, post, savePageState } from "./editor";
 import { numberText, versionsText } from "./texts";
@@ -20,7 +20,7 @@ import {
 const FIRST_TOKENS = 2000;
 
 export function itemView(texts: TrajectoryTexts, item: TrajectoryItem): HTMLElement {
-  const { row, turns, columns, raw, cut } = item;
+  const { row, turns, columns, fields, raw, cut } = item;
   const compare = button(texts.compareGroup, () => {
     post({ kind: "group", item: row.item });
   });
@@ -37,9 +37,19 @@ export function itemView(texts: TrajectoryTexts, item: TrajectoryItem): HTMLElem
     valueList(texts, item),
     ...(cut ? [element("p", { class: "note" }, texts.wasCut)] : []),
     ...turns.map((turn) => turnView(texts, turn)),
-    ...(raw === "" ? [] : [element("h3", {}, texts.rawLine), element("pre", {}, raw)]),
+    ...fields.filter(isBlock).flatMap(({ name, text }) => block(singleLine(name), text)),
+    ...(raw === "" ? [] : block(texts.rawLine, raw)),
     ...(tokenCount(columns) === 0 ? [] : [new TokensView(texts, columns).root]),
   );
+}
+
+/** A field with lines, as what an agent printed. */
+function isBlock({ text }: NamedText): boolean {
+  return text.includes("\n");
+}
+
+function block(title: string, text: string): HTMLElement[] {
+  return [element("h3", {}, title), element("pre", {}, text)];
 }
 
 function valueList(texts: TrajectoryTexts, { row, fields }: TrajectoryItem): HTMLElement {
@@ -54,7 +64,9 @@ function valueList(texts: TrajectoryTexts, { row, fields }: TrajectoryItem): HTM
     [names.tokens, row.tokens === null ? "" : String(row.tokens)],
     [names.promptTokens, row.prompt_tokens === null ? "" : String(row.prompt_tokens)],
     [names.versions, row.first_version === null ? "" : versionsText(row)],
-    ...fields.map(({ name, text }): [string, string] => [name, text]),
+    ...fields
+      .filter((field) => !isBlock(field))
+      .map(({ name, text }): [string, string] => [name, text]),
   ];
   return element(
     "dl",

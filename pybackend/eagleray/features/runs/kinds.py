@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -80,6 +81,15 @@ def python_here(environ: Mapping[str, str] = os.environ) -> str:
         if shutil.which(name, path=environ.get("PATH")):
             return name
     raise no_python()
+
+
+def active_python(environ: Mapping[str, str] = os.environ) -> str:
+    """The path of the active virtual environment's Python, else of the first one of PATH, else of ours."""
+    active = environ.get("VIRTUAL_ENV")
+    if active:
+        return str(Path(active) / "bin" / "python")
+    path = environ.get("PATH")
+    return shutil.which("python3", path=path) or shutil.which("python", path=path) or sys.executable
 
 
 def name_of(kind: Kind, argv: Sequence[str]) -> str:

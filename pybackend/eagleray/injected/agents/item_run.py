@@ -8,6 +8,7 @@ import time
 from .contract import outcome, result_rules, reward_of
 from .errors import described
 from .http_recording import HttpRecord
+from .printing import Printed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class ItemRun:
         self.group = group
         self.member = member
         self.record = HttpRecord()
+        self.printed = Printed()
         self.started = time.monotonic()
         self.seconds = 0.0
         self.outcome = "done"
@@ -88,6 +90,7 @@ class ItemRun:
             "error": self.error,
             "location": self.location,
             "rules": self.rules,
+            "printed": self.printed.text(),
             "started": self.started,
             "seconds": round(self.seconds, 4),
             "clients": self.record.clients,

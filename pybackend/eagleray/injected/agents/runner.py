@@ -24,6 +24,7 @@ from .http_recording import HttpRecorder
 from .loading import NotLoaded, load_class, make_agent
 from .own_threads import own_thread
 from .parquet_rows import read_rows
+from .printing import watch_prints
 from .shared_client import make_client
 from .subprocesses import AgentProcesses
 from .waves import Wave, drive, left_threads
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _carry_out(plan: dict[str, Any], writer: EventWriter, stream: Any) -> bool:
     """Whether tasks are left that swallow their cancellation."""
+    watch_prints(plan["api_key"])
     recorder = HttpRecorder()
     recorder.watch_imports()
     recorder.install()

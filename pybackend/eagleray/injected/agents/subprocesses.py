@@ -12,6 +12,7 @@ from functools import partial
 from .code_locations import location_of, user_frame
 from .errors import described
 from .http_recording import HttpRecord, HttpRecorder, current_run
+from .printing import Printed, current_print, watch_prints
 from .suspension import suspended_at
 
 TYPE_CHECKING = False
@@ -57,6 +58,7 @@ class AgentProcesses:
         answer = await self._answer(data, timeout_s)
         record: HttpRecord = answer["record"]
         run.record.__dict__.update(record.__dict__)
+        run.printed = answer["printed"]
         self._recorder.requests += len(record.exchanges)
         self._recorder.tokens += sum(exchange.tokens for exchange in record.exchanges)
         if answer["outcome"] == "timeout":
@@ -112,13 +114,17 @@ def run_agent(
 ) -> dict[str, Any]:
     """In a process of the pool: the answer of one run, whatever the agent raises."""
     os.environ.update(environment)
+    # A process that was not forked has its own streams.
+    watch_prints(environment["OPENAI_API_KEY"])
     if not _recorder:
         _recorder.append(HttpRecorder())
         _recorder[0].watch_imports()
         _recorder[0].install()
     record = HttpRecord()
     current_run.set(record)
-    answer: dict[str, Any] = {"record": record, "outcome": "done"}
+    printed = Printed()
+    current_print.set(printed)
+    answer: dict[str, Any] = {"record": record, "printed": printed, "outcome": "done"}
     signal.signal(signal.SIGALRM, _time_out)
     try:
         signal.setitimer(signal.ITIMER_REAL, timeout_s or 0.0, _AGAIN_S)

@@ -13,6 +13,7 @@ import time
 from .http_recording import HttpRecorder, current_run
 from .item_run import ItemRun
 from .loop_watch import LoopWatch
+from .printing import current_print
 from .suspension import suspended_at
 
 TYPE_CHECKING = False
@@ -143,6 +144,7 @@ class Wave:
     async def _contained(self, run: ItemRun, data: Any) -> None:
         """Whatever the agent raises ends only this run."""
         current_run.set(run.record)
+        current_print.set(run.printed)
         run.started = time.monotonic()
         self._running[run.index] = run
         self._max_running = max(self._max_running, len(self._running))

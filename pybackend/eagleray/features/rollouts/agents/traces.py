@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from eagleray.common import tasks
 from eagleray.common.off_loop import off_loop
+from eagleray.common.redact import redact_text
 from eagleray.features.rollouts.agents.errors import trace_not_written
 
 _FIELDS = (
@@ -104,6 +105,7 @@ def trace_of(event: Mapping[str, Any]) -> dict[str, Any]:
         **{name: event.get(name) for name in _FIELDS},
         "error": None if error is None else f"{error['type']}: {error['message']}",
         "exception": error,
+        "printed": redact_text(event.get("printed") or ""),
         **(chats[-1] if chats else {"messages": []}),
         "requests": requests,
     }

@@ -116,12 +116,14 @@ def _worst(comparison: EngineComparison) -> Iterator[str]:
 
 def _heat_map(sequences: Sequence[ComparedSequence]) -> Iterator[str]:
     """The sequences with the largest differences, a character for some tokens each."""
-    largest = sorted(sequences, key=lambda each: -max(map(abs, each.deltas), default=0.0))
-    shown = [each for each in largest[:_SHOWN_SEQUENCES] if _shades(each).strip()]
+    largest = sorted(
+        enumerate(sequences, 1), key=lambda row: -max(map(abs, row[1].deltas), default=0.0)
+    )
+    shown = [(n, each) for n, each in largest[:_SHOWN_SEQUENCES] if _shades(each).strip()]
     if shown:
         yield t("|Δlogp| along the sequences ({scale}):", scale="░ 1e-3 ▒ 1e-2 ▓ 0.1 █ 1")
-    for each in shown:
-        yield f"  {each.tokens.index + 1:>4} {_shades(each)}"
+    for number, each in shown:
+        yield f"  {number:>4} {_shades(each)}"
 
 
 def _shades(sequence: ComparedSequence) -> str:

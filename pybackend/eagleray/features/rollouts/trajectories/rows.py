@@ -25,7 +25,7 @@ from eagleray.features.rollouts.trajectories.table import Endings
 from eagleray.features.rollouts.trajectories.turns import turns_of
 
 BEGINNING = 200
-LONGEST_FIELD = 10_000
+LONGEST_FIELD = 20_000
 MOST_FIELDS = 100
 
 
