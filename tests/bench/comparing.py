@@ -88,7 +88,7 @@ async def _compare(a: Engine, b: Engine, prompts: list[RolloutPrompt]) -> None:
     """All of it, up to the record of the page."""
     engines = [await opened_engine(EngineAddress("engine", each.url, each.key)) for each in (a, b)]
     try:
-        compared = shown(await compare(*engines, prompts, TOKENS))
+        compared = shown(await compare(*engines, prompts, TOKENS), "")
     finally:
         for engine in engines:
             await engine.close()

@@ -282,6 +282,9 @@ async def ask_about_rollouts(panel: Panel, folder: Path) -> None:
     rows = folder / "rows.jsonl"
     compared = await panel.ask(rollouts.COMPARE, a=str(rows), b=str(rows))
     assert compared["verdict"] == "consistent"
+    await panel.ask(rollouts.COMPARISON_MARKDOWN, stored=compared["stored"])
+    saved = folder / "comparison.json"
+    await panel.ask(rollouts.SAVE_COMPARISON, stored=compared["stored"], path=str(saved))
     await panel.ask(rollouts.COMPARE, a="torch:model", b=str(rows), python=sys.executable)
     script = str(folder / "replay.py")
     # No interpreter of the tests has torch beside this one's packages.

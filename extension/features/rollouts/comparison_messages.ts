@@ -21,9 +21,11 @@ export type ToComparisonPage =
       /** What a reload of the window restores; undefined for a comparison that is too large to be stored. */
       readonly stored: Omit<StoredComparison, "comparison"> | undefined;
     }
+  /** What has just been done, for a few seconds. */
+  | { readonly kind: "announcement"; readonly sentence: string }
   /** The same is being compared again, or no longer. */
   | { readonly kind: "comparing"; readonly isOn: boolean };
 
 export interface FromComparisonPage {
-  readonly kind: "ready" | "again";
+  readonly kind: "ready" | "again" | "save" | "copyMarkdown";
 }

@@ -1,6 +1,7 @@
 /** The tabs of comparisons: each shows one, and makes it again. */
 
-import { basename } from "node:path";
+import { homedir } from "node:os";
+import { basename, join } from "node:path";
 
 import * as vscode from "vscode";
 
@@ -9,9 +10,15 @@ import { Disposables } from "../../common/disposables";
 import { plain } from "../../common/texts";
 import { PANELS } from "../../contributions";
 import { drawPage } from "../../page_document";
+import { workspaceFolder } from "../../workspace";
 import type { FromComparisonPage, StoredComparison, ToComparisonPage } from "./comparison_messages";
 import { comparisonTexts } from "./comparison_texts";
-import type { ComparisonRequest, ShownComparison } from "./messages";
+import {
+  COMPARISON_MARKDOWN,
+  SAVE_COMPARISON,
+  type ComparisonRequest,
+  type ShownComparison,
+} from "./messages";
 
 /** The editor writes what a page keeps to the disk, each time the user scrolls. */
 const MOST_STORED_CELLS = 20_000;
@@ -101,20 +108,58 @@ class ComparisonPanel implements vscode.Disposable {
   }
 
   private async take({ kind }: FromComparisonPage): Promise<void> {
-    if (kind === "ready") {
-      this.post({ kind: "texts", texts: comparisonTexts() });
-      this.send();
-    } else if (!this.isComparing) {
-      this.showComparing(true);
-      try {
-        const comparison = await this.compareAgain(this.request);
-        if (comparison !== undefined && !this.isOver) {
-          this.fill(comparison);
-        }
-      } finally {
-        this.showComparing(false);
-      }
+    switch (kind) {
+      case "ready":
+        this.post({ kind: "texts", texts: comparisonTexts() });
+        this.send();
+        break;
+      case "again":
+        await this.again();
+        break;
+      case "save":
+        await this.save();
+        break;
+      case "copyMarkdown":
+        await this.copyMarkdown();
+        break;
     }
+  }
+
+  private async again(): Promise<void> {
+    if (this.isComparing) {
+      return;
+    }
+    this.showComparing(true);
+    try {
+      const comparison = await this.compareAgain(this.request);
+      if (comparison !== undefined && !this.isOver) {
+        this.fill(comparison);
+      }
+    } finally {
+      this.showComparing(false);
+    }
+  }
+
+  /** The object of `eagleray rollouts compare --json`. */
+  private async save(): Promise<void> {
+    const { stored } = this.comparison;
+    const uri = await vscode.window.showSaveDialog({
+      title: vscode.l10n.t("Save the Comparison"),
+      defaultUri: vscode.Uri.file(join(workspaceFolder() || homedir(), "comparison.json")),
+      filters: { [vscode.l10n.t("Comparisons of engines")]: ["json"] },
+    });
+    if (uri !== undefined) {
+      await this.app.sidecar.request(SAVE_COMPARISON, { stored, path: uri.fsPath });
+      const name = plain(basename(uri.fsPath));
+      this.post({ kind: "announcement", sentence: vscode.l10n.t("Saved as {0}.", name) });
+    }
+  }
+
+  private async copyMarkdown(): Promise<void> {
+    const { stored } = this.comparison;
+    const { text } = await this.app.sidecar.request(COMPARISON_MARKDOWN, { stored });
+    await vscode.env.clipboard.writeText(text);
+    this.post({ kind: "announcement", sentence: vscode.l10n.t("Copied as Markdown.") });
   }
 
   private showComparing(isOn: boolean): void {

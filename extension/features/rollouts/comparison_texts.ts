@@ -10,6 +10,8 @@ export type ComparisonTexts = ReturnType<typeof comparisonTexts>;
 export function comparisonTexts() {
   return {
     sure: vscode.l10n.t("{0} % sure"),
+    save: vscode.l10n.t("Save…"),
+    copyMarkdown: vscode.l10n.t("Copy as Markdown"),
     again: vscode.l10n.t("Compare Again"),
     comparing: vscode.l10n.t("Comparing…"),
     rollouts: vscode.l10n.t("A, rollouts"),

@@ -7,6 +7,8 @@ export const ITEM = request<TrajectoryNumber, TrajectoryItem>("eagleray/rollouts
 export const GROUP = request<TrajectoryNumber, TrajectoryGroup>("eagleray/rollouts/group");
 export const STATISTICS = request<DumpPath, DumpStatistics>("eagleray/rollouts/statistics");
 export const COMPARE = request<ComparisonRequest, ShownComparison>("eagleray/rollouts/compare");
+export const SAVE_COMPARISON = request<ComparisonToSave, Nothing>("eagleray/rollouts/saveComparison");
+export const COMPARISON_MARKDOWN = request<ComparisonName, ComparisonText>("eagleray/rollouts/comparisonMarkdown");
 export const BATCH = request<BatchFile, DescribedBatch>("eagleray/rollouts/batch");
 export const SAVE_BATCH = request<DumpToSave, WrittenBatch>("eagleray/rollouts/saveBatch");
 export const REPLAY = request<ReplayRequest, ReplayCommand>("eagleray/rollouts/replay");
@@ -328,7 +330,7 @@ export interface WorstToken {
  *
  * `readings` are all of the verdict, the likeliest first.  `rows` are the sequences with the
  * largest differences, of
- * `sequences` in all.
+ * `sequences` in all.  `stored` is the name by which it can be saved, "" if it isn't stored.
  */
 export interface ShownComparison {
   readonly verdict: string;
@@ -348,6 +350,7 @@ export interface ShownComparison {
   readonly rows: readonly DeltaRow[];
   readonly worst: readonly WorstToken[];
   readonly notes: readonly string[];
+  readonly stored: string;
 }
 
 /** A dump of trajectories: a file of JSON lines, or a folder of them. */
@@ -359,6 +362,22 @@ export interface DumpPath {
 export interface TrajectoryNumber {
   readonly path: string;
   readonly item: number;
+}
+
+/** A comparison by the name that it was given. */
+export interface ComparisonName {
+  readonly stored: string;
+}
+
+/** A stored comparison, and the file into which it is saved. */
+export interface ComparisonToSave {
+  readonly stored: string;
+  readonly path: string;
+}
+
+/** A comparison in Markdown, without secrets. */
+export interface ComparisonText {
+  readonly text: string;
 }
 
 /**

@@ -12,6 +12,19 @@ import type { TrajectoryTexts } from "./trajectory_texts";
 /** The selected rows and their order. */
 export type ListQuery = Required<Omit<TrajectoryQuery, "path">>;
 
+export const FIRST_ROWS = 100;
+/** Of a list that nothing filters. */
+export const NO_QUERY: ListQuery = {
+  search: "",
+  filter: "",
+  least_reward: null,
+  most_reward: null,
+  sort: "",
+  descending: false,
+  start: 0,
+  limit: FIRST_ROWS,
+};
+
 export type ListFilter = ListQuery["filter"];
 
 /** The parts of the page, each of which is requested, cancelled and may fail alone. */

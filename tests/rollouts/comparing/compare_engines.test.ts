@@ -6,7 +6,12 @@ import { EaglerayError } from "../../../extension/common/errors";
 import { COMMANDS } from "../../../extension/contributions";
 import { LIST } from "../../../extension/features/inference/messages";
 import type { ToComparisonPage } from "../../../extension/features/rollouts/comparison_messages";
-import { COMPARE, type ComparisonRequest } from "../../../extension/features/rollouts/messages";
+import {
+  COMPARE,
+  COMPARISON_MARKDOWN,
+  SAVE_COMPARISON,
+  type ComparisonRequest,
+} from "../../../extension/features/rollouts/messages";
 import { settled, type FakeApp } from "../../fakes/app";
 import { registeredForEach, registerRollouts } from "../../fakes/registered";
 import { editor, FakeWebviewPanel, Uri } from "../../fakes/vscode";
@@ -131,6 +136,35 @@ test("a failure is shown, and the page keeps what it has", async () => {
   assert.equal(editor.asked.at(-1)?.text, "vllm took longer than 600 s. Check its log.");
   const [last] = posted(panel).slice(-1);
   assert.deepEqual(last, { kind: "comparing", isOn: false });
+});
+
+test("a comparison is saved as JSON, and copied as Markdown", async () => {
+  await compare("vllm", "vllm", PROMPTS);
+  const [panel] = editor.panels;
+  assert.ok(panel);
+  await says(panel, "ready");
+  const { stored } = comparison();
+  fake.sidecar.on(SAVE_COMPARISON, () => ({}));
+  fake.sidecar.on(COMPARISON_MARKDOWN, () => ({ text: "**Consistent**" }));
+  editor.answer = ({ kind }) => (kind === "save" ? Uri.file("/w/step3.json") : undefined);
+  await says(panel, "save");
+  assert.deepEqual(fake.sidecar.sentTo(SAVE_COMPARISON), [{ stored, path: "/w/step3.json" }]);
+  await says(panel, "copyMarkdown");
+  assert.deepEqual(fake.sidecar.sentTo(COMPARISON_MARKDOWN), [{ stored }]);
+  assert.equal(editor.clipboard, "**Consistent**");
+  assert.deepEqual(
+    posted(panel).flatMap((message) => (message.kind === "announcement" ? [message.sentence] : [])),
+    ["Saved as step3.json.", "Copied as Markdown."],
+  );
+});
+
+test("a comparison isn't saved when the dialog is closed", async () => {
+  await compare("vllm", "vllm", PROMPTS);
+  const [panel] = editor.panels;
+  assert.ok(panel);
+  editor.answer = () => undefined;
+  await says(panel, "save");
+  assert.deepEqual(fake.sidecar.sentTo(SAVE_COMPARISON), []);
 });
 
 test("a reload restores a comparison, unless it is too large to be stored", async () => {

@@ -3,8 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { comparisonTexts } from "../../../extension/features/rollouts/comparison_texts";
-import { cellSentence } from "../../../extension/features/rollouts/page/comparison/cell_texts";
-import { figure, levelOf } from "../../../extension/features/rollouts/page/comparison/figures";
+import {
+  cellSentence,
+  figure,
+  levelOf,
+} from "../../../extension/features/rollouts/page/comparison/figures";
 import { deltaRow } from "./comparisons";
 
 const TEXTS = comparisonTexts();

@@ -84,6 +84,7 @@ export function comparison(changes: Partial<ShownComparison> = {}): ShownCompari
       { sequence: 2, position: 4, id: 46, text: "ing", a: -2.5, b: -2.3, delta: -0.2 },
     ],
     notes: ["1 sequence is left out: it has fewer logprobs than tokens."],
+    stored: "0123456789abcdef",
     ...changes,
   };
 }

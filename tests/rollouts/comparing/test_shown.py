@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
+import pytest
 from attrs import evolve
+from eagleray.common.errors import EaglerayError
+from eagleray.features.rollouts.comparing import stored
 from eagleray.features.rollouts.comparing.comparison import compare
 from eagleray.features.rollouts.comparing.model import (
     ComparedSequence,
@@ -12,7 +17,9 @@ from eagleray.features.rollouts.comparing.model import (
     RolloutPrompt,
     TokenSequence,
 )
+from eagleray.features.rollouts.comparing.record import as_json
 from eagleray.features.rollouts.comparing.shown import MOST_CELLS, MOST_SEQUENCES, shown
+from eagleray.features.rollouts.comparing.texts import markdown
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,7 +50,7 @@ async def compared() -> EngineComparison:
 async def test_rows_have_the_largest_difference_where_it_is(
     sequences: tuple[ComparedSequence, ...],
 ) -> None:
-    page = shown(evolve(await compared(), sequences=sequences))
+    page = shown(evolve(await compared(), sequences=sequences), "")
     assert sorted(row.sequence for row in page.rows) == list(range(1, len(sequences) + 1))
     largest = [row.max_abs_dlogp for row in page.rows]
     assert largest == sorted(largest, reverse=True)
@@ -56,14 +63,38 @@ async def test_rows_have_the_largest_difference_where_it_is(
         assert row.tokens == len(source.a)
 
 
+async def test_stored_comparison_is_what_the_command_prints(own_home: Path, tmp_path: Path) -> None:
+    whole = await compared()
+    name = stored.store(whole)
+    file = tmp_path / "saved.json"
+    stored.save(name, file)
+    assert json.loads(file.read_text()) == json.loads(json.dumps(as_json(whole)))
+    text = stored.stored_markdown(name)
+    assert text.startswith("**Stale weights ") and text.endswith("```\n")
+    assert (own_home / "comparisons" / f"{name}.json").stat().st_mode & 0o777 == 0o600
+    names = [stored.store(whole) for _ in range(stored.MOST_FILES)]
+    with pytest.raises(EaglerayError, match="no longer stored"):
+        stored.save(name, file)
+    stored.save(names[-1], file)
+    with pytest.raises(EaglerayError, match="Can't write"):
+        stored.save(names[-1], tmp_path / "none" / "saved.json")
+
+
+async def test_markdown_has_no_markup_of_names() -> None:
+    whole = await compared()
+    named = evolve(whole, a=evolve(whole.a, name="`a`\n```\n# b"))
+    text = markdown(named)
+    assert text.count("`") == 6 and "\n# b" not in text
+
+
 async def test_thousands_of_sequences_are_the_first_hundreds() -> None:
     whole = await compared()
-    many = shown(evolve(whole, sequences=whole.sequences * 1000))
+    many = shown(evolve(whole, sequences=whole.sequences * 1000), "")
     assert (many.sequences, len(many.rows)) == (3000, MOST_SEQUENCES)
 
 
 async def test_page_has_what_the_terminal_says() -> None:
-    page = shown(await compared())
+    page = shown(await compared(), "")
     assert (page.verdict, page.title) == ("stale-weights", "Stale weights")
     assert page.readings[0].sentence == page.sentence
     assert page.metrics is not None

@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
 import { EaglerayError } from "../../../extension/common/errors";
-import { NO_QUERY } from "../../../extension/features/rollouts/list_query";
 import { GROUP, ITEM, PAGE, STATISTICS } from "../../../extension/features/rollouts/messages";
-import type { ToTrajectoryPage } from "../../../extension/features/rollouts/page_messages";
+import {
+  NO_QUERY,
+  type ToTrajectoryPage,
+} from "../../../extension/features/rollouts/page_messages";
 import { settled, type FakeApp } from "../../fakes/app";
 import { registeredForEach, registerRollouts } from "../../fakes/registered";
 import { editor, FakeWebviewPanel, Uri } from "../../fakes/vscode";

@@ -20,8 +20,10 @@ import type { ToComparisonPage } from "../../../extension/features/rollouts/comp
 import { comparisonTexts } from "../../../extension/features/rollouts/comparison_texts";
 import type { ToWavePage } from "../../../extension/features/rollouts/wave_messages";
 import { waveTexts } from "../../../extension/features/rollouts/wave_texts";
-import { NO_QUERY } from "../../../extension/features/rollouts/list_query";
-import type { ToTrajectoryPage } from "../../../extension/features/rollouts/page_messages";
+import {
+  NO_QUERY,
+  type ToTrajectoryPage,
+} from "../../../extension/features/rollouts/page_messages";
 import { trajectoryTexts } from "../../../extension/features/rollouts/trajectory_texts";
 import { PLAIN } from "../../../extension/features/runs/draft";
 import { cause, consequence, diagnosis, evidence } from "../../doctor/diagnoses";

@@ -1,19 +1,15 @@
 /** The page of a diagnosis: draws what the editor sends. */
 
+import { announce } from "../../reports/page/announcements";
 import type { DiagnosisTexts } from "../diagnosis_texts";
 import type { ToDiagnosisPage } from "../page_messages";
 import { DiagnosisView } from "./diagnosis_view";
 import { onMessage, pageState, post, savePageState } from "./editor";
 import "./page.css";
 
-/** How long a message such as “Copied.” is shown. */
-const SHOWN_MS = 4000;
-
 const page = document.getElementById("page") ?? document.body;
-const announcement = document.getElementById("announcement") ?? document.body;
 let texts: DiagnosisTexts | undefined;
 let view: DiagnosisView | undefined;
-let forgetting: number | undefined;
 
 onMessage((message) => {
   if (message.kind === "texts") {
@@ -47,12 +43,4 @@ function take(
       announce(message.sentence);
       break;
   }
-}
-
-function announce(sentence: string): void {
-  announcement.textContent = sentence;
-  window.clearTimeout(forgetting);
-  forgetting = window.setTimeout(() => {
-    announcement.textContent = "";
-  }, SHOWN_MS);
 }

@@ -1,19 +1,15 @@
 /** The page of a picture: draws what the editor sends. */
 
+import { announce } from "../../reports/page/announcements";
 import type { ToPicturePage } from "../page_messages";
 import type { PictureTexts } from "../picture_texts";
 import { onMessage, pageState, post, savePageState } from "./editor";
 import "./page.css";
 import { PictureView } from "./picture_view";
 
-/** How long a message such as “Copied as Markdown.” is shown. */
-const SHOWN_MS = 4000;
-
 const page = document.getElementById("page") ?? document.body;
-const announcement = document.getElementById("announcement") ?? document.body;
 let texts: PictureTexts | undefined;
 let view: PictureView | undefined;
-let forgetting: number | undefined;
 
 onMessage((message) => {
   if (message.kind === "texts") {
@@ -49,12 +45,4 @@ function take(message: Exclude<ToPicturePage, { kind: "texts" }>, pageTexts: Pic
       announce(message.sentence);
       break;
   }
-}
-
-function announce(sentence: string): void {
-  announcement.textContent = sentence;
-  window.clearTimeout(forgetting);
-  forgetting = window.setTimeout(() => {
-    announcement.textContent = "";
-  }, SHOWN_MS);
 }

@@ -1,5 +1,6 @@
 /** The page of a report: draws what the editor sends, its progress, or why the report can't be read. */
 
+import { announce } from "./announcements";
 import "@vscode-elements/elements/dist/vscode-progress-bar/index.js";
 import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 
@@ -10,15 +11,10 @@ import { button, element, withCode } from "./elements";
 import "./page.css";
 import { ReportView } from "./report_view";
 
-/** How long a message such as “Copied the summary.” is shown. */
-const SHOWN_MS = 4000;
-
 const page = document.getElementById("page") ?? document.body;
-const announcement = document.getElementById("announcement") ?? document.body;
 let texts: ReportTexts | undefined;
 let loading: Loading | undefined;
 let report: ReportView | undefined;
-let forgetting: number | undefined;
 
 onMessage((message) => {
   if (message.kind === "texts") {
@@ -77,14 +73,6 @@ function show(root: HTMLElement): void {
     // After a button was pressed by a key, the keyboard focus continues at the next one.
     root.querySelector("button")?.focus({ preventScroll: true });
   }
-}
-
-function announce(sentence: string): void {
-  announcement.textContent = sentence;
-  window.clearTimeout(forgetting);
-  forgetting = window.setTimeout(() => {
-    announcement.textContent = "";
-  }, SHOWN_MS);
 }
 
 class Loading {

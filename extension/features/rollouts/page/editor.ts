@@ -1,7 +1,11 @@
 /** The page's messages to the editor, and its state while it is hidden. */
 
-import { NO_QUERY } from "../list_query";
-import type { FromTrajectoryPage, ListQuery, ToTrajectoryPage } from "../page_messages";
+import {
+  NO_QUERY,
+  type FromTrajectoryPage,
+  type ListQuery,
+  type ToTrajectoryPage,
+} from "../page_messages";
 import type { ColourMode } from "./token_colours";
 
 /** What the user was at; the editor restores the tab by `path` and `name`. */

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import asdict
@@ -25,6 +26,7 @@ from eagleray.features.rollouts.batches.errors import bad_training_command, untr
 from eagleray.features.rollouts.batches.findings import findings
 from eagleray.features.rollouts.batches.model import WrittenBatch
 from eagleray.features.rollouts.batches.replay import areal_script, verl_command, write_script
+from eagleray.features.rollouts.comparing import stored
 from eagleray.features.rollouts.comparing.errors import untrusted_model
 from eagleray.features.rollouts.comparing.named import ComparisonRequest, compare_named
 from eagleray.features.rollouts.comparing.shown import ShownComparison, shown
@@ -60,6 +62,8 @@ def register(
     register_agents(server, runs, servers, trusted=trusted)
     comparing = ComparisonHandlers(servers, trusted=trusted)
     server.on_request(messages.COMPARE, comparing.compare)
+    server.on_request(messages.SAVE_COMPARISON, comparing.save)
+    server.on_request(messages.COMPARISON_MARKDOWN, comparing.markdown)
     saved = BatchHandlers(trusted=trusted)
     server.on_request(messages.BATCH, saved.summary)
     server.on_request(messages.SAVE_BATCH, saved.save)
@@ -124,7 +128,16 @@ class ComparisonHandlers:
             is_counted = done > 0 or total > 1
             report(f"{doing}: {done}/{total}" if is_counted else doing, None)
 
-        return shown(await compare_named(self._servers, request, on_progress))
+        compared = await compare_named(self._servers, request, on_progress)
+        return shown(compared, await off_loop(partial(stored.store, compared)))
+
+    async def save(self, request: messages.ComparisonToSave) -> None:
+        await off_loop(partial(stored.save, request.stored, Path(request.path)))
+
+    async def markdown(self, request: messages.ComparisonName) -> messages.ComparisonText:
+        return messages.ComparisonText(
+            await off_loop(partial(stored.stored_markdown, request.stored))
+        )
 
 
 class BatchHandlers:

@@ -39,6 +39,28 @@ class TrajectoryNumber:
 
 
 @frozen
+class ComparisonName:
+    """A comparison by the name that it was given."""
+
+    stored: str
+
+
+@frozen
+class ComparisonToSave:
+    """A stored comparison, and the file into which it is saved."""
+
+    stored: str
+    path: str
+
+
+@frozen
+class ComparisonText:
+    """A comparison in Markdown, without secrets."""
+
+    text: str
+
+
+@frozen
 class BatchFile:
     """A file of torch.save, and the Python that reads it; `unpickle`: code that it names may be executed."""
 
@@ -182,6 +204,10 @@ ITEM = Request("eagleray/rollouts/item", TrajectoryNumber, TrajectoryItem)
 GROUP = LongRequest("eagleray/rollouts/group", TrajectoryNumber, TrajectoryGroup)
 STATISTICS = LongRequest("eagleray/rollouts/statistics", DumpPath, DumpStatistics)
 COMPARE = LongRequest("eagleray/rollouts/compare", ComparisonRequest, ShownComparison)
+SAVE_COMPARISON = Request("eagleray/rollouts/saveComparison", ComparisonToSave, NoneType)
+COMPARISON_MARKDOWN = Request(
+    "eagleray/rollouts/comparisonMarkdown", ComparisonName, ComparisonText
+)
 BATCH = Request("eagleray/rollouts/batch", BatchFile, DescribedBatch)
 SAVE_BATCH = Request("eagleray/rollouts/saveBatch", DumpToSave, WrittenBatch)
 REPLAY = Request("eagleray/rollouts/replay", ReplayRequest, ReplayCommand)

@@ -17,9 +17,13 @@ export class ComparisonView {
     private readonly texts: ComparisonTexts,
     private readonly comparison: ShownComparison,
     data: string,
-    compareAgain: () => void,
+    request: (kind: "again" | "save" | "copyMarkdown") => void,
   ) {
-    this.again = button(texts.again, compareAgain);
+    const requests = (kind: Parameters<typeof request>[0]): HTMLButtonElement =>
+      button(texts[kind], () => {
+        request(kind);
+      });
+    this.again = requests("again");
     const { title, confidence, sentence, next_step, a, b, readings, rows, worst, notes } =
       comparison;
     const engines: [string, string][] = [
@@ -40,7 +44,12 @@ export class ComparisonView {
       element("p", { class: "sentence" }, ...withCode(sentence)),
       element("p", {}, ...withCode(next_step)),
       values(engines),
-      element("div", { class: "buttons" }, this.again),
+      element(
+        "div",
+        { class: "buttons" },
+        this.again,
+        ...(comparison.stored === "" ? [] : [requests("save"), requests("copyMarkdown")]),
+      ),
       ...(readings.length > 1 ? [this.readings()] : []),
       section("figures", texts.figures, values(this.figures())),
       ...(rows.length > 0 ? [new HeatMap(texts, comparison).root] : []),

@@ -1,4 +1,8 @@
-/** Numbers of a comparison as display text, and the level of a difference. */
+/** Numbers of a comparison as display text, what a cell of its map says, and the level of a difference. */
+
+import { filled } from "../../../../common/filled";
+import type { ComparisonTexts } from "../../comparison_texts";
+import type { DeltaRow } from "../../messages";
 
 /** The size of a difference from which each level begins: kernels, precision, weights, and beyond. */
 export const LEVELS = [1e-3, 1e-2, 1e-1, 1] as const;
@@ -18,4 +22,17 @@ export function figure(value: number): string {
 
 export function fixed(value: number, digits: number): string {
   return value.toFixed(digits);
+}
+
+/** "Sequence 3, token 12: Δlogp -0.013". */
+export function cellSentence(texts: ComparisonTexts, row: DeltaRow, column: number): string {
+  const { sequence, cells, at, cell_tokens, tokens } = row;
+  const delta = figure(cells[column] ?? 0);
+  const position = at[column] ?? 0;
+  if (cell_tokens === 1) {
+    return filled(texts.cell, sequence, position, delta);
+  }
+  const first = column * cell_tokens;
+  const last = Math.min(first + cell_tokens, tokens) - 1;
+  return filled(texts.cellOf, sequence, first, last, position, delta);
 }

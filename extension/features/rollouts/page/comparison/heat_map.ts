@@ -5,8 +5,7 @@ import { button, element } from "../../../reports/page/elements";
 import type { ComparisonTexts } from "../../comparison_texts";
 import type { DeltaRow, ShownComparison } from "../../messages";
 import { GridFocus } from "../grid_focus";
-import { cellSentence } from "./cell_texts";
-import { figure, LEVELS, levelOf } from "./figures";
+import { cellSentence, figure, LEVELS, levelOf } from "./figures";
 
 /** More rows are drawn on request only. */
 const FIRST_ROWS = 40;

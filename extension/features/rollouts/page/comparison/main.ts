@@ -1,5 +1,6 @@
 /** The page of a comparison of engines: draws what the editor sends. */
 
+import { announce } from "../../../reports/page/announcements";
 import type { ComparisonTexts } from "../../comparison_texts";
 import { ComparisonView } from "./comparison_view";
 import { onMessage, pageState, post, savePageState } from "./editor";
@@ -14,11 +15,13 @@ onMessage((message) => {
     ({ texts } = message);
   } else if (message.kind === "comparing") {
     view?.showComparing(message.isOn);
+  } else if (message.kind === "announcement") {
+    announce(message.sentence);
   } else if (texts !== undefined) {
     const { comparison, stored, data } = message;
     savePageState({ stored: stored && { ...stored, comparison } });
-    view = new ComparisonView(texts, comparison, data, () => {
-      post({ kind: "again" });
+    view = new ComparisonView(texts, comparison, data, (kind) => {
+      post({ kind });
     });
     page.replaceChildren(view.root);
     window.scrollTo(0, pageState().scroll);

@@ -140,6 +140,14 @@ def comparison_unsaved(path: Path, why: str) -> EaglerayError:
     )
 
 
+def comparison_not_stored() -> EaglerayError:
+    return EaglerayError(
+        "comparison-not-stored",
+        t("This comparison is no longer stored."),
+        t("Compare again."),
+    )
+
+
 def untrusted_model() -> EaglerayError:
     return EaglerayError(
         "untrusted-model",

@@ -111,7 +111,7 @@ class ShownComparison:
     """Two engines compared: A are the rollouts, B is the trainer.
 
     `readings` are all of the verdict, the likeliest first.  `rows` are the sequences with the largest differences, of
-    `sequences` in all.
+    `sequences` in all.  `stored` is the name by which it can be saved, "" if it isn't stored.
     """
 
     verdict: str
@@ -131,9 +131,10 @@ class ShownComparison:
     rows: list[DeltaRow]
     worst: list[WorstToken]
     notes: list[str]
+    stored: str
 
 
-def shown(comparison: EngineComparison) -> ShownComparison:
+def shown(comparison: EngineComparison, stored: str) -> ShownComparison:
     reading = comparison.verdict.reading
     rows = [_row(at, each) for at, each in enumerate(comparison.sequences, 1)]
     rows.sort(key=lambda row: (-row.max_abs_dlogp, row.sequence))
@@ -169,6 +170,7 @@ def shown(comparison: EngineComparison) -> ShownComparison:
             for each in comparison.worst
         ],
         notes=list(comparison.notes),
+        stored=stored,
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, later, t, translated
+from eagleray.common.redact import redact_text
 from eagleray.features.rollouts.comparing.model import (
     ComparedSequence,
     ComparisonKind,
@@ -26,6 +28,8 @@ KINDS = {
     ComparisonKind.UNKNOWN: later("Unknown"),
 }
 _SHOWN_TOKENS = 5
+_MARKUP = re.compile(r"[\\`*_{}\[\]()<>#|!~&$@]")
+_LONGEST_LINE = 400
 _SHADES = " ░▒▓█"
 # A cell of the heat map is for this many tokens.
 _CELL = 4
@@ -54,6 +58,20 @@ def lines(comparison: EngineComparison) -> Iterator[str]:
     yield from _heat_map(comparison.sequences)
     for note in comparison.notes:
         yield printable(note)
+
+
+def markdown(comparison: EngineComparison) -> str:
+    """The comparison for an issue of the user's project: the sentence, and the rest as it is in a terminal."""
+    sentence, *rest = lines(comparison)
+    # A name must not end the block.
+    shown = (printable(line, _LONGEST_LINE).replace("`", "'") for line in rest if line)
+    block = ["```text", *shown, "```"]
+    return redact_text("\n".join([f"**{_escaped(sentence)}**", "", *block]) + "\n")
+
+
+def _escaped(text: str) -> str:
+    """Names of models and servers are no Markdown."""
+    return _MARKUP.sub(r"\\\g<0>", printable(text, _LONGEST_LINE))
 
 
 def _engine(name: str, kind: str, dtype: str) -> str:
