@@ -56,6 +56,22 @@ async def test_record_is_removed_after_a_release(tmp_path: Path) -> None:
     running.cancel()
 
 
+async def test_record_ends_when_it_is_cancelled_at_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As at the end of the adapter, which lets go of its workers first."""
+    monkeypatch.setattr(held_elsewhere_file, "_REST_S", 0)
+    record = HeldRecord(tmp_path, "login2", "1.0", lambda: [worker_state()])
+    running = asyncio.create_task(record.run())
+    await until(lambda: any(tmp_path.glob("*.json")))
+    # By then it waits for the next change.
+    await asyncio.sleep(0.2)
+    record.changed()
+    running.cancel()
+    done, _ = await asyncio.wait({running}, timeout=30)
+    assert done and list(tmp_path.iterdir()) == []
+
+
 async def test_record_of_a_killed_adapter_of_this_machine_is_removed(tmp_path: Path) -> None:
     with subprocess.Popen(["true"]) as ended:
         pass

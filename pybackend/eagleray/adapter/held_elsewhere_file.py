@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from eagleray.common.off_loop import off_loop
+from eagleray.common.tasks import wait_for_event
 from eagleray.protocol.control import HELD_REFRESH_S, PROTOCOL, WorkerState
 
 log = logging.getLogger(__name__)
@@ -54,8 +55,7 @@ class HeldRecord:
         try:
             await off_loop(self._remove_stale)
             while True:
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(self._changed.wait(), HELD_REFRESH_S)
+                await wait_for_event(self._changed, HELD_REFRESH_S)
                 states = self._states()
                 if states or self._changed.is_set():
                     self._changed.clear()

@@ -83,9 +83,7 @@ async def serve(socket_path: Path, lock: AdapterLock, idle_s: float = IDLE_S) ->
         parts.registry.close()
         parts.runs.close()
         parts.relays.close()
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, parts.routes.close(), return_exceptions=True)
+        await asyncio.gather(tasks.end(running), parts.routes.close(), return_exceptions=True)
         log.info("ending")
 
 

@@ -102,8 +102,8 @@ def log_failure(name: str, error: BaseException) -> None:
         log.error("the task “%s” failed", name, exc_info=error)
 
 
-async def wait_for_event(event: asyncio.Event, limit_s: float) -> bool:
-    """Whether `event` was set within that time.
+async def wait_for_event(event: asyncio.Event, limit_s: float | None) -> bool:
+    """Whether `event` was set within that time; None: no limit.
 
     `asyncio.wait_for` may swallow a cancellation that comes while the event is being set (until Python 3.12),
     and a loop around it then never ends.

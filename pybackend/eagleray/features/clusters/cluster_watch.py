@@ -226,10 +226,7 @@ class WatchedCluster:
         while True:
             self._wake.clear()
             await self.refresh()
-            try:
-                await asyncio.wait_for(self._wake.wait(), self._wait_s())
-            except asyncio.TimeoutError:
-                continue
+            await tasks.wait_for_event(self._wake, self._wait_s())
 
     def _wait_s(self) -> float:
         if self._failures:

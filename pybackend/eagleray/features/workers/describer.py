@@ -125,11 +125,8 @@ class Describer:
                 self._retry_delays_s
             )
             delay = None if done else self._retry_delays_s[round_number - 1]
-            try:
-                await asyncio.wait_for(query.wake.wait(), delay)
+            if await tasks.wait_for_event(query.wake, delay):
                 round_number = 0
-            except asyncio.TimeoutError:
-                continue
 
     async def _describe(self, cluster: str, wanted: ShownWorkers) -> bool:
         """Queries and stores the facts; returns whether every worker has a task."""
