@@ -52,7 +52,6 @@ async def test_dictionary_with_other_values_is_rejected(own_home: Path) -> None:
     [
         ("NotAsync", "inline", "async", "Got NotAsync.run which is not a coroutine function."),
         ("WithoutRun", "inline", "run", "TypeError: Agent must have a callable 'run' method."),
-        ("Workflow", "inline", "run", "A RolloutWorkflow needs AReaL's engine."),
         ("WithoutKeywords", "inline", "arguments", "Add `**extra_kwargs`. TypeError: got an"),
         ("Unpicklable", "subproc", "pickle", "cannot pickle '_thread.lock' object"),
         ("NoSuchClass", "inline", "loads", "The module has no such class."),

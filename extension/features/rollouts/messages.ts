@@ -75,7 +75,7 @@ export interface WaveReport {
 /**
  * A class of a file that a framework would run, by its qualified name; `line` counts from 1.
  *
- * A workflow is one with `arun_episode`, which needs the engine of AReaL.
+ * A workflow is one with `arun_episode`, which needs AReaL in the interpreter.
  */
 export interface AgentClass {
   readonly name: string;

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 PASSED = ("base_url", "http_client", "api_key")
+# Of a result that isn't a reward.
+LONGEST_RESULT = 10_000
 
 
 def outcome(rule: str, ok: bool, quoted: str = "", **values: Any) -> dict[str, Any]:
@@ -32,7 +34,7 @@ def static_rules(agent: Any, mode: str) -> list[dict[str, Any]]:
             "TypeError: Agent must have a callable 'run' method. "
             f"Got agent of type {kind} without a callable 'run' attribute."
         )
-        return [outcome("run", False, text, is_workflow=is_workflow(agent))]
+        return [outcome("run", False, text)]
     rules = [outcome("run", True)]
     # As the framework asks; a callable object with an async `__call__` is none either.
     if not inspect.iscoroutinefunction(run):
@@ -46,11 +48,6 @@ def static_rules(agent: Any, mode: str) -> list[dict[str, Any]]:
     if mode == "subproc":
         rules.append(_pickle_rule(agent))
     return rules
-
-
-def is_workflow(agent: Any) -> bool:
-    """Whether it has the method of a `RolloutWorkflow`."""
-    return callable(getattr(agent, "arun_episode", None))
 
 
 def _arguments_rule(run: Any, mode: str) -> dict[str, Any]:
@@ -79,11 +76,11 @@ def result_rules(value: Any, ids: Collection[str], has_responses: bool) -> list[
         text = f"ValueError: Invalid reward type: {type(value)}"
         return [outcome("result", False, text, type=type(value).__name__)]
     if isinstance(value, float):
-        return [outcome("result", True, type="float"), _finite_rule([value])]
+        return [outcome("result", True, type="float"), finite_rule([value])]
     wrong = next((v for v in value.values() if not _is_number(v)), None)
     if wrong is not None:
         return [outcome("result", False, "", type="dict", value_type=type(wrong).__name__)]
-    rules = [outcome("result", True, type="dict"), _finite_rule(value.values())]
+    rules = [outcome("result", True, type="dict"), finite_rule(value.values())]
     unknown = [str(key) for key in value if key not in ids]
     if not has_responses and value:
         # Its client is none that can be observed.
@@ -104,7 +101,7 @@ def reward_of(value: Any) -> float | None:
     return total if math.isfinite(total) else None
 
 
-def _finite_rule(rewards: Collection[float]) -> dict[str, Any]:
+def finite_rule(rewards: Collection[float]) -> dict[str, Any]:
     """The framework takes others, which make every parameter NaN at the next update."""
     wrong = next((reward for reward in rewards if not math.isfinite(reward)), None)
     return outcome("finite", wrong is None, value="" if wrong is None else str(wrong))
@@ -112,3 +109,11 @@ def _finite_rule(rewards: Collection[float]) -> dict[str, Any]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def safe_repr(value: Any) -> str:
+    try:
+        return repr(value)[:LONGEST_RESULT]
+    # It is the user's code.
+    except Exception as error:
+        return f"<{type(value).__name__}: {type(error).__name__} in __repr__>"

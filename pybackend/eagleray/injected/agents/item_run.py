@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 
-from .contract import outcome, result_rules, reward_of
+from .contract import LONGEST_RESULT, outcome, result_rules, reward_of, safe_repr
+from .episode_results import EpisodeResult
 from .errors import described
 from .http_recording import HttpRecord
 from .printing import Printed
@@ -14,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Of a result that isn't a reward.
-_LONGEST_RESULT = 10_000
 # Of all requests and responses; a character may be six in JSON.
 _LONGEST_BODIES = 8 * 1024 * 1024
 
@@ -34,21 +33,28 @@ class ItemRun:
         self.seconds = 0.0
         self.outcome = "done"
         self.value: Any = None
+        self.reward: float | None = None
         self.error: dict[str, Any] | None = None
         self.location: dict[str, Any] | None = None
         self.rules: list[dict[str, Any]] = []
 
     def returned(self, value: Any) -> None:
-        self.value = value
+        if isinstance(value, EpisodeResult):
+            self.value, self.reward, self.rules = value.shown, value.reward, value.rules()
+        else:
+            self.value, self.reward = value, reward_of(value)
+            self.rules = self._rules_of(value)
+        if not all(rule["ok"] for rule in self.rules):
+            self.outcome = "rejected"
+
+    def _rules_of(self, value: Any) -> list[dict[str, Any]]:
         exchanges = self.record.exchanges
         ids = (
             {text for exchange in exchanges for text in exchange.ids()}
             if value_has_ids(value)
             else set()
         )
-        self.rules = result_rules(value, ids, any(exchange.status for exchange in exchanges))
-        if not all(rule["ok"] for rule in self.rules):
-            self.outcome = "rejected"
+        return result_rules(value, ids, any(exchange.status for exchange in exchanges))
 
     def raised(self, error: BaseException) -> None:
         self.outcome = "failed"
@@ -86,7 +92,7 @@ class ItemRun:
             "member": self.member,
             "outcome": self.outcome,
             "result": shown_result(self.value),
-            "reward": reward_of(self.value) if self.outcome == "done" else None,
+            "reward": self.reward if self.outcome == "done" else None,
             "error": self.error,
             "location": self.location,
             "rules": self.rules,
@@ -110,12 +116,4 @@ def shown_result(value: Any) -> Any:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         return safe_repr(value)
-    return value if len(text) <= _LONGEST_RESULT else text[:_LONGEST_RESULT]
-
-
-def safe_repr(value: Any) -> str:
-    try:
-        return repr(value)[:_LONGEST_RESULT]
-    # It is the user's code.
-    except Exception as error:
-        return f"<{type(value).__name__}: {type(error).__name__} in __repr__>"
+    return value if len(text) <= LONGEST_RESULT else text[:LONGEST_RESULT]

@@ -28,10 +28,11 @@ from .printing import watch_prints
 from .shared_client import make_client
 from .subprocesses import AgentProcesses
 from .waves import Wave, drive, left_threads
+from .workflows import has_episodes, workflow_arguments, workflow_call, workflow_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from typing import Any
 
 _TICK_S = 0.25
@@ -79,13 +80,15 @@ def _carry_out(plan: dict[str, Any], writer: EventWriter, stream: Any) -> bool:
     agent = _agent(plan, writer)
     if agent is None:
         return False
-    rules = static_rules(agent, plan["mode"])
+    is_workflow = has_episodes(agent)
+    rules = (workflow_rules if is_workflow else static_rules)(agent, plan["mode"])
     writer.put({"event": "contract", "rules": rules})
     if not all(rule["ok"] for rule in rules):
         return False
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    wave = Wave(plan, agent, recorder, writer.put)
+    call = (workflow_call if is_workflow else agent_call)(agent, plan)
+    wave = Wave(plan, call, recorder, writer.put)
     ended = threading.Event()
     if stream is not None:
         _in_thread(lambda: _obey(stream, loop, wave, ended), "eagleray-stop")
@@ -114,11 +117,25 @@ async def _wave(plan: dict[str, Any], agent: Any, recorder: HttpRecorder, wave: 
             processes.close()
 
 
+def agent_call(agent: Any, plan: dict[str, Any]) -> Callable[[Any, Any], Awaitable[Any]]:
+    """Runs an agent for a data item, with what the framework passes inline."""
+
+    async def call(data: Any, client: Any) -> Any:
+        return await agent.run(
+            data, base_url=plan["base_url"], http_client=client, api_key=plan["api_key"]
+        )
+
+    return call
+
+
 def _agent(plan: dict[str, Any], writer: EventWriter) -> Any:
     """None after an event that says why there is none."""
     try:
         loaded = load_class(plan["target"])
-        return make_agent(loaded, plan["arguments"])
+        arguments = plan["arguments"]
+        return make_agent(
+            loaded, workflow_arguments(arguments) if has_episodes(loaded) else arguments
+        )
     except NotLoaded as failed:
         error = None if failed.error is None else described(failed.error)
         quoted = "" if error is None else f"{error['type']}: {error['message']}"

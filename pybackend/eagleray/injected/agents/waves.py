@@ -18,7 +18,7 @@ from .suspension import suspended_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from typing import Any
 
     from .subprocesses import AgentProcesses
@@ -30,17 +30,17 @@ _ANSWER_S = 5.0
 
 
 class Wave:
-    """Lives on one event loop; `put` takes its events, from any thread."""
+    """Lives on one event loop; `call` runs an item over the shared client, `put` takes events, from any thread."""
 
     def __init__(
         self,
         plan: dict[str, Any],
-        agent: Any,
+        call: Callable[[Any, Any], Awaitable[Any]],
         recorder: HttpRecorder,
         put: Callable[[dict[str, Any]], None],
     ) -> None:
         self._plan = plan
-        self._agent = agent
+        self._call = call
         self._recorder = recorder
         self._put = put
         self._timeout_s: float | None = plan["timeout_s"]
@@ -152,12 +152,7 @@ class Wave:
             if self._processes is not None:
                 await self._processes.run(run, data, self._timeout_s)
                 return
-            value = await self._agent.run(
-                data,
-                base_url=self._plan["base_url"],
-                http_client=self._client,
-                api_key=self._plan["api_key"],
-            )
+            value = await self._call(data, self._client)
         except BaseException as error:
             if run.outcome == "timeout":
                 return

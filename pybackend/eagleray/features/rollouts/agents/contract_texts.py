@@ -17,6 +17,11 @@ _HOLDS = {
     "result": later("`run` returns a reward that the framework takes."),
     "finite": later("Rewards are finite numbers."),
     "ids": later("The dictionary names completions of this run."),
+    "areal": later("AReaL can be imported."),
+    "workflow": later("The class is a `RolloutWorkflow`."),
+    "episode": later("`arun_episode` is an async function."),
+    "mode": later("A workflow runs inline."),
+    "trajectory": later("The trajectory has the format that AReaL takes."),
 }
 _BROKEN = {
     "run": later("The agent has no method `run`."),
@@ -24,6 +29,11 @@ _BROKEN = {
     "arguments": later("`run` doesn't take its arguments. Add `**extra_kwargs`."),
     "pickle": later("The agent can't be pickled. Mode `subproc` needs that."),
     "ids": later("The dictionary names an unknown completion."),
+    "areal": later("`arun_episode` needs AReaL, which this Python can't import."),
+    "workflow": later("The class isn't derived from AReaL's `RolloutWorkflow`."),
+    "episode": later("`arun_episode` is not an async function. Write `async def arun_episode`."),
+    "mode": later("AReaL runs a workflow inline only."),
+    "trajectory": later("AReaL can't train with this trajectory."),
     "client": later("The agent closes `http_client`, which all runs share."),
 }
 _LOADS = {
@@ -44,8 +54,10 @@ def contract_rule(checked: Mapping[str, Any]) -> ContractRule:
 def _text(rule: str, ok: bool, values: Mapping[str, Any]) -> str:
     if rule == "loads":
         return translated(_LOADS.get(str(values.get("reason")), _LOADS["import"]))
-    if rule == "run" and values.get("is_workflow"):
-        return t("A RolloutWorkflow needs AReaL's engine. Only agents with `run` are supported.")
+    if rule == "trajectory":
+        return _trajectory(ok, values)
+    if rule == "logprobs":
+        return t("The server gave no logprob to {n} tokens; they are NaN.", n=values["missing"])
     if rule == "result" and not ok:
         return _wrong_result(values)
     if rule == "finite" and not ok:
@@ -53,6 +65,19 @@ def _text(rule: str, ok: bool, values: Mapping[str, Any]) -> str:
     if rule == "ids" and ok and not values.get("is_checked"):
         return t("No response was observed, so its IDs weren't checked.")
     return translated((_HOLDS if ok else _BROKEN).get(rule, rule))
+
+
+def _trajectory(ok: bool, values: Mapping[str, Any]) -> str:
+    if ok and not values.get("is_checked"):
+        return t("AReaL's check of trajectories can't be imported, so it was left out.")
+    if values.get("type") == "None":
+        return t("`arun_episode` returned None: AReaL drops the trajectory.")
+    if "type" in values:
+        return t(
+            "`arun_episode` returned {type}. Return a dictionary of tensors, or None.",
+            type=printable(str(values["type"]), 40),
+        )
+    return translated((_HOLDS if ok else _BROKEN)["trajectory"])
 
 
 def _wrong_result(values: Mapping[str, Any]) -> str:

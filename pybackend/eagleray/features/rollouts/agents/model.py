@@ -31,7 +31,7 @@ VERDICT_KINDS: tuple[VerdictKind, ...] = (
 class AgentClass:
     """A class of a file that a framework would run, by its qualified name; `line` counts from 1.
 
-    A workflow is one with `arun_episode`, which needs the engine of AReaL.
+    A workflow is one with `arun_episode`, which needs AReaL in the interpreter.
     """
 
     name: str
