@@ -131,11 +131,11 @@ def _with_verb(name: str, noun: Noun, rest: list[str], verbose: bool) -> Wanted:
 
 
 # Commands with a verb that takes a program, and those without verbs.
-_WITH_PROGRAM = ("run", "profile", "serve", "doctor")
+_WITH_PROGRAM = ("run", "profile", "serve", "agent", "doctor")
 
 
 def split_program(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Our arguments, and the user's command after the first `--` of `run`, `profile`, `serve` or `doctor`."""
+    """Our arguments, and the user's command after the first `--` of one that takes a program."""
     every = list(arguments)
     starts = [every.index(name) for name in _WITH_PROGRAM if name in every]
     if starts and "--" in every[min(starts) :]:

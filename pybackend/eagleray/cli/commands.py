@@ -394,9 +394,14 @@ AGENT = Noun(
         ),
         "integrate": Command(
             "integrate",
-            later("Run some items through AReaL's rollout controller, without training"),
+            later("Run some items through AReaL's rollout controller, or one batch of verl"),
             "integrate",
+            takes_program=True,
             examples=(
+                (
+                    "agent integrate --items 8 -- bash run_grpo.sh",
+                    later("one step of verl with 8 prompts, without checkpoints"),
+                ),
                 (
                     "agent integrate my_agent:MyAgent --config train.yaml --data train.jsonl",
                     later("four items, in a trial of their own"),

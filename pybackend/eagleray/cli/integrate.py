@@ -1,4 +1,4 @@
-"""`eagleray agent integrate`: some rollouts of an agent through AReaL's own controller, without training."""
+"""`eagleray agent integrate`: some rollouts of an agent through AReaL's own controller, or one batch of verl."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from eagleray.app import App
 from eagleray.cli.arguments import completed, positive
+from eagleray.cli.integrate_verl import integrate_verl
 from eagleray.cli.output import say
 from eagleray.cli.run_following import follow
 from eagleray.common.errors import printable
@@ -39,23 +40,27 @@ ITEMS = 4
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "target", metavar="MODULE:CLASS", help=t("The class of the agent, as AReaL imports it.")
+        "target",
+        metavar="MODULE:CLASS",
+        nargs="?",
+        default="",
+        help=t("The class of the agent, as AReaL imports it."),
     )
     config = parser.add_argument(
-        "--config", metavar="FILE", required=True, help=t("The configuration of the training.")
+        "--config", metavar="FILE", default="", help=t("The configuration of AReaL's training.")
     )
     data = parser.add_argument(
         "--data",
         metavar="FILE[:N]",
-        required=True,
-        help=t("Data as JSONL or JSON; N is an item, counted from 1."),
+        default="",
+        help=t("Data for AReaL as JSONL or JSON; N is an item, counted from 1."),
     )
     parser.add_argument(
         "--items",
         metavar="N",
         type=positive,
-        default=ITEMS,
-        help=t("Run the first N items. The default is {n}.", n=ITEMS),
+        default=None,
+        help=t("AReaL: the first N items, {n} by default. verl: a batch of N prompts.", n=ITEMS),
     )
     python = parser.add_argument(
         "--python", metavar="PATH", default="", help=t("Run AReaL with this Python.")
@@ -74,10 +79,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check(arguments: argparse.Namespace) -> str:
+    of_areal = (arguments.target, arguments.config, arguments.data)
+    if arguments.program:
+        return t("Write a class for AReaL, or a training after `--`.") if any(of_areal) else ""
+    if not all(of_areal):
+        return t("AReaL needs MODULE:CLASS, --config and --data, verl a training after `--`.")
+    return ""
+
+
 async def integrate(app: App, arguments: argparse.Namespace) -> int:
+    if arguments.program:
+        return await integrate_verl(app, arguments)
+    return await _integrate_areal(app, arguments)
+
+
+async def _integrate_areal(app: App, arguments: argparse.Namespace) -> int:
     """The exit code is that of the script: 0 if every group was accepted."""
     trial = new_trial()
-    items = [item.data for item in first_items(data_choice(arguments.data), arguments.items)]
+    chosen = data_choice(arguments.data)
+    items = [item.data for item in first_items(chosen, arguments.items or ITEMS)]
     python = arguments.python or shutil.which("python3") or sys.executable
     with _items_file(trial, items) as file:
         test = ArealTest(

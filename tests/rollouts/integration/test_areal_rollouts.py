@@ -14,7 +14,6 @@ from eagleray.features.rollouts.integration.commands import (
     areal_agent,
     areal_command,
     new_trial,
-    verl_overrides,
 )
 
 FAKE = Path(__file__).parent / "fake_areal"
@@ -88,13 +87,6 @@ def test_trial_names_differ_from_second_to_second() -> None:
 
 def test_agent_is_written_as_areal_writes_it() -> None:
     assert areal_agent("my.agents:MyAgent") == "my.agents.MyAgent"
-
-
-def test_verl_runs_one_batch_without_checkpoints() -> None:
-    options = verl_overrides(4, 2)
-
-    assert {"trainer.total_training_steps=1", "trainer.resume_mode=disable"} < set(options)
-    assert "data.train_batch_size=4" in options
 
 
 def _run(folder: Path, items: list[str], *overrides: str) -> subprocess.CompletedProcess[str]:

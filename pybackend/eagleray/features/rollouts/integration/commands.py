@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -58,21 +57,3 @@ def new_trial(at: float | None = None) -> str:
 def areal_agent(written: str) -> str:
     """`module:Class` as AReaL writes it, `module.Class`."""
     return written.replace(":", ".")
-
-
-def verl_overrides(batch: int, samples: int) -> Sequence[str]:
-    """Options of a verl training that make it run one batch with real rollouts, and then end.
-
-    `batch` prompts with `samples` rollouts each.  Checkpoints are neither read nor written (verl b178a3cd, 2026-01).
-    """
-    return (
-        "actor_rollout_ref.rollout.skip_rollout=False",
-        "trainer.total_training_steps=1",
-        "trainer.val_before_train=False",
-        "trainer.test_freq=-1",
-        "trainer.save_freq=-1",
-        "trainer.resume_mode=disable",
-        f"data.train_batch_size={batch}",
-        f"actor_rollout_ref.actor.ppo_mini_batch_size={batch}",
-        f"actor_rollout_ref.rollout.n={samples}",
-    )
