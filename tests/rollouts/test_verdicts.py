@@ -18,7 +18,7 @@ from eagleray.features.rollouts.agents.model import (
 )
 from eagleray.features.rollouts.agents.statistics import histogram, percentiles
 from eagleray.features.rollouts.agents.verdicts import verdicts
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.rollouts.observed import plan_of
@@ -164,6 +164,7 @@ def test_percentiles_are_ordered_values(seconds: list[float]) -> None:
     assert figures.max == round(max(seconds) * 1000, 1)
 
 
+@example([*map(float, range(60)), 1.7976931348623155e308, -1.997436816513686e307])
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=60))
 def test_histogram_has_every_reward_once(rewards: list[float]) -> None:
     bins = histogram(rewards)

@@ -107,9 +107,10 @@ def histogram(rewards: Sequence[float]) -> tuple[RewardBin, ...]:
     for reward in rewards:
         place = (reward / width - low / width) if width else 0.0
         counts[min(BINS - 1, max(0, int(place)))] += 1
+    # Rounding may take the last edge beyond the largest number.
+    edges = [min(low + number * width, high) for number in range(BINS)] + [high]
     return tuple(
-        RewardBin(low + number * width, low + (number + 1) * width, count)
-        for number, count in enumerate(counts)
+        RewardBin(edges[number], edges[number + 1], count) for number, count in enumerate(counts)
     )
 
 
