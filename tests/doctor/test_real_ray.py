@@ -1,11 +1,14 @@
-"""A real cluster of Ray is diagnosed: the log of a worker names the cause, and each node is checked."""
+"""A real cluster of Ray is watched and diagnosed: the log of a worker names the cause, and each node is checked."""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
+from eagleray.features.doctor.log_watch import first_cluster_problem
 from eagleray.features.doctor.rule_files import own_rules
+from eagleray.ray.dashboard import Dashboard
 
 from tests.ray_cluster import RayCluster, temporary_home
 from tests.real_ray.command import Command
@@ -13,6 +16,9 @@ from tests.real_ray.command import Command
 pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(120)]
 
 PROGRAM = """
+import pathlib
+import time
+
 import ray
 
 ray.init()
@@ -20,24 +26,39 @@ ray.init()
 
 @ray.remote
 def step():
-    print("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", flush=True)
+    # Again and again, since a watch begins with what is written then.
+    while not pathlib.Path("is_shown").exists():
+        print("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", flush=True)
+        time.sleep(0.2)
 
 
 ray.get(step.remote())
 """
 
 
-def test_diagnosis_of_a_cluster_has_logs_and_nodes(cluster: RayCluster, tmp_path: Path) -> None:
+async def test_watch_and_diagnosis_of_a_cluster_name_the_cause_and_its_node(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
     program = tmp_path / "train.py"
-    program.write_text(PROGRAM)
-    assert cluster.run(program).wait() == 0
+    program.write_text(PROGRAM.replace('"is_shown"', repr(str(tmp_path / "is_shown"))))
+    running = cluster.run(program)
+    dashboard = Dashboard(cluster.address)
+    try:
+        problem = await first_cluster_problem(dashboard, own_rules(), tmp_path / "copies")
+    finally:
+        (tmp_path / "is_shown").touch()
+        await dashboard.close()
+    assert await asyncio.to_thread(running.wait) == 0
     with temporary_home() as home:
         command = Command(cluster.eagleray_env(home))
         diagnosis = command.json("doctor", "--cluster", cluster.address)
 
     # Other tests on this cluster have left logs, too.
+    (line,) = problem.evidence
+    assert (problem.id, line.line) == ("cuda-oom", len(Path(line.path).read_text().splitlines()))
     (cause,) = [cause for cause in diagnosis["causes"] if cause["id"] == "cuda-oom"]
     (address,) = {item["node"] for item in cause["evidence"]}
+    assert line.node == address
     assert diagnosis["checked"]["unchecked"] == []
     assert diagnosis["checked"]["rules"] > len(own_rules())
     checks = [cause for cause in diagnosis["causes"] if cause["id"].startswith("node-")]

@@ -315,6 +315,8 @@ async def ask_the_doctor(panel: Panel, folder: Path) -> None:
     # The handler waits for the output of a live run.
     for run in (await panel.ask(runs.LIST))["runs"][:1]:
         await panel.ask(doctor.FIRST_PROBLEM, id=run["id"])
+    # Answered once a line names a problem, or refused as here.
+    assert await panel.ask(doctor.FIRST_CLUSTER_PROBLEM, cluster="no such cluster") is None
 
 
 async def test_no_request_makes_a_file_call_in_the_event_loop(

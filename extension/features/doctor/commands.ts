@@ -20,6 +20,7 @@ import {
   thisMachine,
   type NamedLogs,
 } from "./targets_model";
+import { WatchedClusters } from "./watched_clusters";
 
 /** Of the picker: the newest runs. */
 const MOST_RUNS = 10;
@@ -28,8 +29,12 @@ export class DoctorCommands {
   private readonly panels: DiagnosisPanels;
 
   constructor(private readonly app: App) {
-    this.panels = new DiagnosisPanels(app, (logs) =>
-      app.errors.shown("diagnosing", () => this.made(logs)),
+    const watched = new WatchedClusters(app);
+    app.context.subscriptions.push(watched);
+    this.panels = new DiagnosisPanels(
+      app,
+      (logs) => app.errors.shown("diagnosing", () => this.made(logs)),
+      watched,
     );
   }
 

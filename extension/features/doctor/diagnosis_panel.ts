@@ -13,6 +13,7 @@ import { problemsOf } from "./log_problems";
 import type { Diagnosis } from "./messages";
 import type { FromDiagnosisPage, StoredDiagnosis, ToDiagnosisPage } from "./page_messages";
 import type { NamedLogs } from "./targets_model";
+import type { WatchedClusters } from "./watched_clusters";
 
 /** A diagnosis with the name of what it is of; `madeAt` is in milliseconds since 1970. */
 export interface NamedDiagnosis extends NamedLogs {
@@ -29,6 +30,7 @@ export class DiagnosisPanels {
   constructor(
     private readonly app: App,
     private readonly again: DiagnoseAgain,
+    private readonly watched: WatchedClusters,
   ) {}
 
   /** An open tab of the same target shows the new diagnosis. */
@@ -64,7 +66,7 @@ export class DiagnosisPanels {
 
   private add(panel: vscode.WebviewPanel, named: NamedDiagnosis): void {
     const key = JSON.stringify(named.target);
-    const page = new DiagnosisPanel(this.app, panel, named, this.again);
+    const page = new DiagnosisPanel(this.app, panel, named, this.again, this.watched);
     this.open.set(key, page);
     panel.onDidDispose(() => {
       page.dispose();
@@ -86,7 +88,13 @@ class DiagnosisPanel implements vscode.Disposable {
     private readonly panel: vscode.WebviewPanel,
     private named: NamedDiagnosis,
     private readonly diagnoseAgain: DiagnoseAgain,
+    private readonly watched: WatchedClusters,
   ) {
+    this.owned.add(
+      watched.onChanged(() => {
+        this.sendWatching();
+      }),
+    );
     this.owned.add(
       panel.webview.onDidReceiveMessage((message: FromDiagnosisPage) => {
         void app.errors.shown("a diagnosis’s page", () => this.take(message));
@@ -123,6 +131,9 @@ class DiagnosisPanel implements vscode.Disposable {
       case "fix":
         await this.fix(message.id);
         break;
+      case "watch":
+        this.watch(message.isOn);
+        break;
       case "copy":
         await vscode.env.clipboard.writeText(message.text);
         this.post({ kind: "announcement", sentence: vscode.l10n.t("Copied.") });
@@ -138,6 +149,21 @@ class DiagnosisPanel implements vscode.Disposable {
     }
   }
 
+  private watch(isOn: boolean): void {
+    const { name, target } = this.named;
+    const { cluster = "" } = target;
+    if (!isOn) {
+      this.watched.unwatch(cluster);
+    } else if (cluster !== "") {
+      this.watched.watch(cluster, { name, target: { cluster } });
+    }
+  }
+
+  private sendWatching(): void {
+    const { cluster = "" } = this.named.target;
+    this.post({ kind: "watching", isOn: cluster === "" ? null : this.watched.has(cluster) });
+  }
+
   private listProblems(): void {
     this.problems.clear();
     for (const [path, problems] of problemsOf(this.named.diagnosis)) {
@@ -150,6 +176,7 @@ class DiagnosisPanel implements vscode.Disposable {
     const made = new Date(this.named.madeAt).toLocaleString();
     this.post({ kind: "diagnosis", stored, from: dotted(plain(this.named.name), made) });
     this.post({ kind: "reading", isOn: this.isReading });
+    this.sendWatching();
   }
 
   private async again(): Promise<void> {

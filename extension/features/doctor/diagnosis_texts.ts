@@ -11,6 +11,8 @@ export function diagnosisTexts() {
   return {
     again: vscode.l10n.t("Diagnose Again"),
     reading: vscode.l10n.t("Reading…"),
+    watch: vscode.l10n.t("Watch for Problems"),
+    unwatch: vscode.l10n.t("Stop Watching"),
     fix: vscode.l10n.t("Fix"),
     applyFix: vscode.l10n.t("Fix…"),
     changes: vscode.l10n.t("Opens the options of the run with: {0}"),

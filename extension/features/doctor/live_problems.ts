@@ -5,13 +5,12 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { Disposables } from "../../common/disposables";
 import { asEaglerayError, isCancellation } from "../../common/errors";
-import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import type { Run } from "../runs/messages";
 import { isOfThisWindow } from "../runs/run_list";
 import { isLive } from "../runs/states";
-import { problemsOfCauses } from "./log_problems";
 import { FIRST_PROBLEM, type Cause } from "./messages";
+import { announce, ProblemSigns, type ShownProblem } from "./problem_signs";
 
 interface LiveProblem {
   readonly run: Run;
@@ -23,21 +22,15 @@ export class LiveProblems implements vscode.Disposable {
   private readonly following = new Map<string, vscode.CancellationTokenSource>();
   /** The problems of listed runs, the newest last; undefined for runs that ended without one. */
   private readonly first = new Map<string, LiveProblem | undefined>();
-  private readonly problems = this.owned.add(
-    vscode.languages.createDiagnosticCollection("eagleray"),
-  );
-  private readonly item = this.owned.add(
-    vscode.window.createStatusBarItem("eagleray.problem", vscode.StatusBarAlignment.Left, 9),
+  private readonly signs = this.owned.add(
+    new ProblemSigns("eagleray.problem", vscode.l10n.t("Eagleray: Problem of a Run")),
   );
 
   /** Runs from before `opened_s` have had their message in an earlier window. */
   constructor(
     private readonly app: App,
     private readonly opened_s: number,
-  ) {
-    this.item.name = vscode.l10n.t("Eagleray: Problem of a Run");
-    this.item.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
-  }
+  ) {}
 
   update(runs: readonly Run[]): void {
     for (const id of [...this.first.keys()]) {
@@ -72,7 +65,9 @@ export class LiveProblems implements vscode.Disposable {
         this.first.set(run.id, { run, cause });
         this.show(this.app.runs.value.runs);
         if (run.started >= this.opened_s) {
-          await announce(run, cause);
+          await announce(shownOf({ run, cause }), vscode.l10n.t("Show Output"), () =>
+            vscode.commands.executeCommand(COMMANDS.showOutput, rowOf(run)),
+          );
         }
       }
     } catch (error) {
@@ -90,44 +85,21 @@ export class LiveProblems implements vscode.Disposable {
   /** The status bar has the newest problem of a run that lives: one that ends has a message of its own. */
   private show(runs: readonly Run[]): void {
     const listed = [...this.first.values()].filter((each) => each !== undefined);
-    this.problems.clear();
-    for (const [path, problems] of problemsOfCauses(listed.map(({ cause }) => cause))) {
-      this.problems.set(vscode.Uri.file(path), problems);
-    }
+    this.signs.list(listed.map(shownOf));
     const live = new Set(runs.filter(isLive).map(({ id }) => id));
     const newest = listed.findLast(({ run }) => live.has(run.id));
     if (newest === undefined) {
-      this.item.hide();
-      return;
+      this.signs.hide();
+    } else {
+      this.signs.showProblem(shownOf(newest));
     }
-    const { run, cause } = newest;
-    this.item.text = `$(pulse) ${plain(run.name, 40)}`;
-    this.item.tooltip = plain(problemSentence(run, cause), 400);
-    this.item.accessibilityInformation = { label: this.item.tooltip, role: "button" };
-    const row = { row: "run", run };
-    this.item.command = {
-      title: vscode.l10n.t("Diagnose"),
-      command: COMMANDS.diagnose,
-      arguments: [row],
-    };
-    this.item.show();
   }
 }
 
-/** "train.py: A GPU has no 2.00 GiB of memory left." */
-function problemSentence(run: Run, cause: Cause): string {
-  return vscode.l10n.t("{0}: {1}", plain(run.name), plain(cause.sentence, 300));
+function shownOf({ run, cause }: LiveProblem): ShownProblem {
+  return { name: run.name, diagnosed: rowOf(run), cause };
 }
 
-async function announce(run: Run, cause: Cause): Promise<void> {
-  const diagnose = vscode.l10n.t("Diagnose");
-  const output = vscode.l10n.t("Show Output");
-  const sentence = problemSentence(run, cause);
-  const answer = await vscode.window.showWarningMessage(sentence, diagnose, output);
-  const row = { row: "run", run };
-  if (answer === diagnose) {
-    await vscode.commands.executeCommand(COMMANDS.diagnose, row);
-  } else if (answer === output) {
-    await vscode.commands.executeCommand(COMMANDS.showOutput, row);
-  }
+function rowOf(run: Run): object {
+  return { row: "run", run };
 }

@@ -3,13 +3,26 @@ import { request } from "../../common/wire";
 
 export const DIAGNOSE = request<DiagnosisTarget, Diagnosis>("eagleray/doctor/diagnose");
 export const FIRST_PROBLEM = request<FollowedRun, FirstProblem>("eagleray/doctor/firstProblem");
+export const FIRST_CLUSTER_PROBLEM = request<ClusterLogs, FirstProblem>("eagleray/doctor/firstClusterProblem");
 
 /** A run by its ID, whose output is followed until its first problem. */
 export interface FollowedRun {
   readonly id: string;
 }
 
-/** The first cause of trouble in the output of a run; None for a run that has ended without one. */
+/**
+ * A cluster by its ID, whose logs are followed; causes that were `reported`, by their IDs, don't
+ * count any more.
+ */
+export interface ClusterLogs {
+  readonly cluster: string;
+  readonly reported?: readonly string[];
+}
+
+/**
+ * The first cause of trouble in the output of a run or a cluster; None for a run that has ended
+ * without one.
+ */
 export interface FirstProblem {
   readonly cause: Cause | null;
 }

@@ -19,6 +19,8 @@ export type ToDiagnosisPage =
   | { readonly kind: "diagnosis"; readonly stored: StoredDiagnosis; readonly from: string }
   /** The logs are being read again, or no longer. */
   | { readonly kind: "reading"; readonly isOn: boolean }
+  /** Whether the cluster of the diagnosis is watched; null for logs that can't be. */
+  | { readonly kind: "watching"; readonly isOn: boolean | null }
   /** Something that a screen reader should say. */
   | { readonly kind: "announcement"; readonly sentence: string };
 
@@ -27,4 +29,5 @@ export type FromDiagnosisPage =
   | { readonly kind: "open"; readonly path: string; readonly line: number }
   /** The settings of the cause with this ID are applied to a run. */
   | { readonly kind: "fix"; readonly id: string }
+  | { readonly kind: "watch"; readonly isOn: boolean }
   | { readonly kind: "copy"; readonly text: string };

@@ -380,7 +380,11 @@ export function diagnosisStates(): DiagnosisState[] {
   return [
     {
       name: "causes",
-      messages: [start, shown(diagnosis({ causes: [cause(), slow, consequence()] }))],
+      messages: [
+        start,
+        shown(diagnosis({ causes: [cause(), slow, consequence()] })),
+        { kind: "watching", isOn: false },
+      ],
     },
     {
       name: "unknown",

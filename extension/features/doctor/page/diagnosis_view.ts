@@ -9,6 +9,8 @@ import { pageState, post, savePageState } from "./editor";
 export class DiagnosisView {
   readonly root: HTMLElement;
   private readonly again: HTMLElement;
+  private readonly watch: HTMLElement;
+  private isWatched = false;
 
   constructor(
     private readonly texts: DiagnosisTexts,
@@ -22,6 +24,10 @@ export class DiagnosisView {
       },
       true,
     );
+    this.watch = button(texts.watch, () => {
+      post({ kind: "watch", isOn: !this.isWatched });
+    });
+    this.showWatching(null);
     const { causes, unknown, checked } = diagnosis;
     const primary = causes.filter(({ secondary }) => !secondary);
     const secondary = causes.filter((cause) => cause.secondary);
@@ -33,7 +39,7 @@ export class DiagnosisView {
         {},
         element("h1", {}, ...withCode(diagnosis.sentence)),
         element("p", { class: "from" }, `${from} · ${checkedText(texts, checked)}`),
-        element("div", { class: "buttons" }, this.again),
+        element("div", { class: "buttons" }, this.again, this.watch),
       ),
       ...primary.map((cause, at) => this.cause(cause, at === 0)),
       ...this.folded(
@@ -51,6 +57,13 @@ export class DiagnosisView {
         checked.unchecked.map(({ path, reason }) => element("p", {}, `${path}: ${reason}`)),
       ),
     );
+  }
+
+  /** Only a cluster can be watched. */
+  showWatching(isOn: boolean | null): void {
+    this.watch.hidden = isOn === null;
+    this.isWatched = isOn === true;
+    this.watch.textContent = this.isWatched ? this.texts.unwatch : this.texts.watch;
   }
 
   /** While the logs are read again the button is disabled, and its text says why. */

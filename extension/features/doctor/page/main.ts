@@ -39,6 +39,9 @@ function take(
     case "reading":
       view?.showReading(message.isOn);
       break;
+    case "watching":
+      view?.showWatching(message.isOn);
+      break;
     case "announcement":
       announce(message.sentence);
       break;

@@ -19,6 +19,7 @@ from eagleray.features.doctor.joined_diagnosis import joined, not_checked, with_
 from eagleray.features.doctor.live_output import first_problem
 from eagleray.features.doctor.log_copies import copy_logs
 from eagleray.features.doctor.log_reading import LogReading, ReportStep
+from eagleray.features.doctor.log_watch import first_cluster_problem
 from eagleray.features.doctor.model import Cause, Diagnosis, DiagnosisTarget, UncheckedFile
 from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.features.doctor.remote_facts import RemoteFacts
@@ -95,6 +96,12 @@ class Doctor:
         rules = await off_loop(lambda: all_rules([]))
         record = await off_loop(lambda: self._runs.find(run_id))
         return await first_problem(record.output, rules, lambda: output_is_complete(record))
+
+    async def first_cluster_problem(self, cluster: str, reported: Sequence[str] = ()) -> Cause:
+        """The first cause of trouble that is written into a log of the cluster from now on, of rules not yet `reported`."""
+        rules = await off_loop(lambda: all_rules([]))
+        dashboard = await self._dashboard(cluster, lambda _text: None)
+        return await first_cluster_problem(dashboard, rules, self._copies, reported)
 
     async def _of_run(self, written: str, reading: LogReading) -> Diagnosis:
         """Its output, with the logs of the workers of its Ray:

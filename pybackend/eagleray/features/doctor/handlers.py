@@ -17,6 +17,7 @@ def register(server: RequestServer, doctor: Doctor) -> None:
     handlers = DoctorHandlers(doctor)
     server.on_request(messages.DIAGNOSE, handlers.diagnose)
     server.on_request(messages.FIRST_PROBLEM, handlers.first_problem)
+    server.on_request(messages.FIRST_CLUSTER_PROBLEM, handlers.first_cluster_problem)
 
 
 class DoctorHandlers:
@@ -30,3 +31,7 @@ class DoctorHandlers:
 
     async def first_problem(self, run: messages.FollowedRun) -> messages.FirstProblem:
         return messages.FirstProblem(await self._doctor.first_problem(run.id))
+
+    async def first_cluster_problem(self, watched: messages.ClusterLogs) -> messages.FirstProblem:
+        cause = await self._doctor.first_cluster_problem(watched.cluster, watched.reported)
+        return messages.FirstProblem(cause)

@@ -58,12 +58,16 @@ class OutputMatching:
         if first is not None:
             self._lines = first + len(lines)
         complete = "\n".join(lines)
-        if not any(literal in complete for literal in self._literals):
+        if not self.may_match(complete):
             return None
         for number, line in enumerate(lines, 1):
             if cause := self._cause(line, 0 if first is None else first + number):
                 return cause
         return None
+
+    def may_match(self, text: str) -> bool:
+        """Whether a rule can match one of its lines."""
+        return any(literal in text for literal in self._literals)
 
     def _cause(self, written: str, number: int) -> Cause | None:
         line = parse_line(written.encode("utf-8", "replace"))

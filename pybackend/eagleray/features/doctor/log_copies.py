@@ -53,13 +53,16 @@ class LogCopies:
 
 
 @frozen
-class _NodeLog:
-    node: NodeRow
+class NodeLog:
+    """A log file of a node, by its name in the folder of the logs."""
+
+    node_id: str
+    ip: str
     name: str
 
     @property
     def shown(self) -> str:
-        return f"{self.node.ip}: {printable(self.name)}"
+        return f"{self.ip}: {printable(self.name)}"
 
 
 async def copy_logs(
@@ -99,7 +102,7 @@ class _Copying:
         logs = [log for of_node in listed for log in of_node]
         await asyncio.gather(*(self._copied(log, len(logs)) for log in logs))
 
-    async def _listed(self, node: NodeRow) -> list[_NodeLog]:
+    async def _listed(self, node: NodeRow) -> list[NodeLog]:
         try:
             async with self._slots:
                 names = await self.dashboard.log_files(node.node_id, "*")
@@ -107,9 +110,9 @@ class _Copying:
             self.unchecked.append(UncheckedFile(t("node {node}", node=node.ip), str(error)))
             return []
         own = [name for name in sorted(set(names)) if is_log(name, self.jobs)]
-        return [_NodeLog(node, name) for name in own]
+        return [NodeLog(node.node_id, node.ip, name) for name in own]
 
-    async def _copied(self, log: _NodeLog, count: int) -> None:
+    async def _copied(self, log: NodeLog, count: int) -> None:
         async with self._slots:
             try:
                 is_whole = await asyncio.wait_for(self._copy(log), _FILE_LIMIT_S)
@@ -123,13 +126,13 @@ class _Copying:
         self._done += 1
         self.on_copied(self._done, count)
 
-    async def _copy(self, log: _NodeLog) -> bool:
+    async def _copy(self, log: NodeLog) -> bool:
         """Whether the file was copied as a whole."""
-        path = self.folder / _folder_name(log.node) / log.name
+        path = self.folder / folder_name(log) / log.name
         content = bytearray()
         size = 0
         is_whole = True
-        pieces = self.dashboard.log_bytes(log.node.node_id, log.name)
+        pieces = self.dashboard.log_bytes(log.node_id, log.name)
         assert isinstance(pieces, AsyncGenerator)
         async with contextlib.aclosing(pieces):
             async for piece in pieces:
@@ -139,11 +142,11 @@ class _Copying:
                 size += min(room, len(piece))
                 self._room -= min(room, len(piece))
                 if len(content) >= _PIECE or not is_whole:
-                    await off_loop(partial(_append, path, bytes(content)))
+                    await off_loop(partial(write_copy, path, bytes(content)))
                     content.clear()
                 if not is_whole:
                     break
-        await off_loop(partial(_append, path, bytes(content)))
+        await off_loop(partial(write_copy, path, bytes(content)))
         return is_whole
 
 
@@ -168,9 +171,9 @@ def with_nodes(files: Iterable[ScannedFile], folder: Path) -> list[ScannedFile]:
     ]
 
 
-def _folder_name(node: NodeRow) -> str:
-    """A node's address as the name of a folder."""
-    return "".join(letter if letter.isalnum() or letter in ".-" else "_" for letter in node.ip)
+def folder_name(log: NodeLog) -> str:
+    """The address of its node as the name of a folder."""
+    return "".join(letter if letter.isalnum() or letter in ".-" else "_" for letter in log.ip)
 
 
 def new_copies_folder(parent: Path) -> Path:
@@ -182,7 +185,8 @@ def new_copies_folder(parent: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=parent))
 
 
-def _append(path: Path, content: bytes) -> None:
+def write_copy(path: Path, content: bytes) -> None:
+    """Appends to a copy, in a folder that only this user reads."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     with path.open("ab") as file:
         file.write(content)

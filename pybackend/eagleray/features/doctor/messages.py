@@ -16,11 +16,20 @@ class FollowedRun:
 
 
 @frozen
+class ClusterLogs:
+    """A cluster by its ID, whose logs are followed; causes that were `reported`, by their IDs, don't count any more."""
+
+    cluster: str
+    reported: tuple[str, ...] = ()
+
+
+@frozen
 class FirstProblem:
-    """The first cause of trouble in the output of a run; None for a run that has ended without one."""
+    """The first cause of trouble in the output of a run or a cluster; None for a run that has ended without one."""
 
     cause: Cause | None
 
 
 DIAGNOSE = LongRequest("eagleray/doctor/diagnose", DiagnosisTarget, Diagnosis)
 FIRST_PROBLEM = Request("eagleray/doctor/firstProblem", FollowedRun, FirstProblem)
+FIRST_CLUSTER_PROBLEM = Request("eagleray/doctor/firstClusterProblem", ClusterLogs, FirstProblem)

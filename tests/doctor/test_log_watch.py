@@ -1,0 +1,209 @@
+"""The logs of a watched cluster: the first cause, not what follows from it, with the end of its log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import define, field
+from eagleray.common.errors import EaglerayError
+from eagleray.features.doctor import log_watch
+from eagleray.features.doctor.log_watch import MOST_STREAMS, first_cluster_problem
+from eagleray.features.doctor.model import Cause
+from eagleray.features.doctor.rule_files import own_rules
+
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+GLOO = (
+    "RuntimeError: [unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to "
+    "complete\n"
+)
+FILES = "OSError: [Errno 24] Too many open files: 'x'\n"
+A, B = "a" * 56, "b" * 56
+
+
+@define
+class Row:
+    node_id: str = "n1"
+    ip: str = "10.0.0.1"
+    alive: bool = True
+    worker_id: str = ""
+
+
+@define
+class FakeLogs:
+    """A dashboard whose logs the test writes."""
+
+    names: list[str]
+    alive: list[str] = field(factory=lambda: [A, B])
+    queues: dict[str, asyncio.Queue[str]] = field(factory=dict)
+    opened: dict[str, int] = field(factory=dict)
+    closed: list[str] = field(factory=list)
+    changed: asyncio.Event = field(factory=asyncio.Event)
+    failures: int = 0
+
+    async def nodes(self) -> list[Row]:
+        if self.failures:
+            self.failures -= 1
+            raise EaglerayError("cluster-unreachable", "Nothing answers.")
+        return [Row(), Row("n2", "10.0.0.2", alive=False)]
+
+    async def all_workers(self) -> list[Row]:
+        return [Row(worker_id=worker) for worker in self.alive]
+
+    async def log_files(self, node_id: str, pattern: str) -> list[str]:
+        assert node_id == "n1"
+        return self.names
+
+    async def log_stream(self, node_id: str, filename: str, lines: int) -> AsyncIterator[str]:
+        self.opened[filename] = lines
+        queue = self.queues.setdefault(filename, asyncio.Queue())
+        self.changed.set()
+        try:
+            while True:
+                yield await queue.get()
+        finally:
+            self.closed.append(filename)
+
+    async def write(self, filename: str, text: str) -> None:
+        """Returns once the log is followed."""
+        while filename not in self.opened:
+            self.changed.clear()
+            await self.changed.wait()
+        self.queues[filename].put_nowait(text)
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_watch, "_LISTING_S", 0.01)
+
+
+def err(worker: str) -> str:
+    return f"worker-{worker}-01000000-7.err"
+
+
+async def problem(logs: FakeLogs, folder: Path, *written: tuple[str, str], **more: Any) -> Cause:
+    dashboard: Any = logs
+    watching = asyncio.ensure_future(first_cluster_problem(dashboard, own_rules(), folder, **more))
+    for name, text in written:
+        await logs.write(name, text)
+    return await watching
+
+
+async def test_first_cause_has_the_end_of_its_log_and_its_node(tmp_path: Path) -> None:
+    logs = FakeLogs([err(A), "raylet.out", "dashboard.log"])
+
+    cause = await problem(logs, tmp_path, (err(A), f"step 1\nkey sk-{'x' * 40}\n{OOM}after\n"))
+
+    (evidence,) = cause.evidence
+    copy = Path(evidence.path)
+    assert (cause.id, evidence.node, evidence.line, copy.name) == (
+        "cuda-oom",
+        "10.0.0.1",
+        3,
+        err(A),
+    )
+    assert copy.read_text().splitlines()[2] == OOM.strip()
+    assert "xxxx" not in copy.read_text()
+    assert "dashboard.log" not in logs.opened
+    assert sorted(logs.closed) == sorted(logs.opened)
+
+
+async def test_lines_from_before_the_watch_are_no_news(tmp_path: Path) -> None:
+    logs = FakeLogs([err(A)])
+
+    await problem(logs, tmp_path, (err(A), OOM))
+
+    assert logs.opened == {err(A): 0}
+
+
+async def test_cause_in_another_log_replaces_what_follows_from_it(tmp_path: Path) -> None:
+    logs = FakeLogs([err(A), err(B)])
+
+    cause = await problem(logs, tmp_path, (err(A), GLOO), (err(B), OOM))
+
+    assert cause.id == "cuda-oom"
+
+
+async def test_consequence_without_a_cause_is_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_watch, "_GRACE_S", 0.01)
+    logs = FakeLogs([err(A)])
+
+    cause = await problem(logs, tmp_path, (err(A), GLOO))
+
+    assert (cause.id, cause.secondary) == ("gloo-timeout", True)
+
+
+async def test_reported_cause_and_all_that_follows_count_no_longer(tmp_path: Path) -> None:
+    logs = FakeLogs([err(A)])
+
+    cause = await problem(
+        logs, tmp_path, (err(A), OOM), (err(A), GLOO), (err(A), FILES), reported=["cuda-oom"]
+    )
+
+    assert cause.id == "ulimit-nofile"
+
+
+async def test_log_of_a_new_worker_is_read_from_its_start_though_it_has_ended(
+    tmp_path: Path,
+) -> None:
+    logs = FakeLogs([err(A)], [A])
+    dashboard: Any = logs
+    watching = asyncio.ensure_future(first_cluster_problem(dashboard, own_rules(), tmp_path))
+    await logs.write(err(A), "fine\n")
+    logs.names = [err(A), err(B)]
+    await logs.write(err(B), OOM)
+
+    (evidence,) = (await watching).evidence
+
+    assert Path(evidence.path).name == err(B)
+    assert logs.opened[err(B)] > 0
+
+
+async def test_logs_of_ended_workers_are_not_followed(tmp_path: Path) -> None:
+    logs = FakeLogs([err(A), err(B)], [B])
+
+    await problem(logs, tmp_path, (err(B), OOM))
+
+    assert list(logs.opened) == [err(B)]
+
+
+async def test_few_logs_are_followed_those_of_drivers_first(tmp_path: Path) -> None:
+    workers = [f"{number:056x}" for number in range(100)]
+    driver = "job-driver-raysubmit_1.log"
+    logs = FakeLogs([*map(err, workers), driver], workers)
+
+    await problem(logs, tmp_path, (driver, OOM))
+
+    assert len(logs.opened) <= MOST_STREAMS
+
+
+async def test_dashboard_that_fails_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eagleray.common.tasks.RESTART", _NoPause())
+    logs = FakeLogs([err(A)], failures=2)
+
+    assert (await problem(logs, tmp_path, (err(A), OOM))).id == "cuda-oom"
+
+
+class _NoPause:
+    def wait_s(self, failures: int) -> float:
+        return 0.0
+
+
+async def test_end_of_the_watch_closes_all_streams(tmp_path: Path) -> None:
+    logs = FakeLogs([err(A), err(B)])
+    dashboard: Any = logs
+    watching = asyncio.ensure_future(first_cluster_problem(dashboard, own_rules(), tmp_path))
+    await logs.write(err(A), "fine\n")
+    await logs.write(err(B), "fine\n")
+
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+
+    assert sorted(logs.closed) == [err(A), err(B)]
