@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import signal
@@ -71,7 +72,9 @@ def cut_link(host: SshServer) -> None:
     ]
     assert clients
     for process in clients:
-        process.kill()
+        # The end of one may end another.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def models(server: dict[str, Any]) -> int:
