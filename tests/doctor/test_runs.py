@@ -147,6 +147,19 @@ async def test_cluster_that_does_not_answer_is_reported(tmp_path: Path) -> None:
     assert [item.path for item in found.checked.unchecked] == ["cluster http://127.0.0.1:9"]
 
 
+async def test_ray_that_has_ended_with_its_run_is_not_missed(tmp_path: Path) -> None:
+    session(tmp_path, SESSION, worker_1__err=OOM)
+    client = Dashboard("http://127.0.0.1:9")
+    try:
+        run = run_of(tmp_path, cluster="http://127.0.0.1:9", session=SESSION)
+        found = await diagnosed(run, tmp_path, client)
+    finally:
+        await client.close()
+
+    assert found.causes[0].id == "cuda-oom"
+    assert found.checked.unchecked == ()
+
+
 @pytest.mark.parametrize(
     ("name", "is_own"),
     [

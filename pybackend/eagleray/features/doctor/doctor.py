@@ -111,14 +111,18 @@ class Doctor:
         """
         run = await off_loop(lambda: self._runs.load(written))
         reading = evolve(reading, scope=TimeScope(started=run.state.started))
+        missing = None
         try:
             dashboard = await self._dashboard_of_run(run.state)
             if dashboard is not None:
                 jobs = jobs_of_run(await dashboard.jobs(), await dashboard.all_workers(), run.state)
                 return await self._of_cluster(dashboard, reading, jobs, [run.record.output])
         except EaglerayError as error:
-            reading.note(t("cluster {cluster}", cluster=run.state.cluster), str(error))
+            missing = UncheckedFile(t("cluster {cluster}", cluster=run.state.cluster), str(error))
         logs = await off_loop(lambda: session_logs(run.plan, run.state))
+        # A Ray that the run itself has started ends with it, and its logs remain.
+        if missing and not logs:
+            reading = evolve(reading, missing=[missing])
         return await reading.diagnose([run.record.output, *logs])
 
     async def _dashboard_of_run(self, state: RunState) -> Dashboard | None:

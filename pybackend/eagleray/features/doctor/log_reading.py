@@ -31,10 +31,7 @@ class LogReading:
     report: ReportStep
     scope: TimeScope = field(factory=TimeScope)
     copies: Path | None = None
-    missing: list[UncheckedFile] = field(factory=list)
-
-    def note(self, path: str, reason: str) -> None:
-        self.missing.append(UncheckedFile(path, reason))
+    missing: Sequence[UncheckedFile] = ()
 
     async def diagnose(self, paths: Sequence[Path]) -> Diagnosis:
         """The diagnosis of files and folders of this machine."""
