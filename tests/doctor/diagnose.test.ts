@@ -87,6 +87,16 @@ test("a job is connected first, then its cluster is diagnosed", async () => {
   assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ cluster: own.id }]);
 });
 
+test("a job without Ray, or that doesn't run, is diagnosed by its output and nodes", async () => {
+  const panel = await opened({ row: "job", job: job({ ray: "none" }), connecting: false });
+  const target = { slurm_job: "ssh://login/slurm://12" };
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [target]);
+  panel.close();
+  await opened({ row: "job", job: job({ state: "over" }), connecting: false });
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [target, target]);
+  assert.ok(!editor.executed.some(({ command }) => command === "eagleray.connectJob"));
+});
+
 test("a job that can't be connected is not diagnosed", async () => {
   await editor.run(COMMAND, { row: "job", job: job(), connecting: false });
   assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), []);

@@ -7,6 +7,7 @@ import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import { ifTrusted } from "../../workspace";
+import type { Job } from "../clusters/messages";
 import { connected } from "../hangs/connected_job";
 import { ofCluster, targetOf } from "../hangs/targets_model";
 import { runStateText } from "../runs/states";
@@ -63,8 +64,12 @@ export class DoctorCommands {
     this.panels.revive(panel, state);
   }
 
+  /** A job of SLURM with Ray is connected first; another one has only its output and its nodes. */
   private async ofRow(rows: readonly Row[]): Promise<NamedLogs | undefined> {
     const chosen = targetOf(rows, this.app.clusters.value);
+    if (chosen !== undefined && "job" in chosen && !mayHaveRay(chosen.job)) {
+      return { name: chosen.name, target: { slurm_job: chosen.job.address } };
+    }
     const named = chosen === undefined ? undefined : await connected(chosen);
     return named === undefined ? undefined : logsOf(named);
   }
@@ -116,6 +121,10 @@ export class DoctorCommands {
 /** Whether another feature has made the diagnosis that it wants shown. */
 function isMade(logs: NamedLogs): logs is NamedDiagnosis {
   return "diagnosis" in logs && "madeAt" in logs;
+}
+
+function mayHaveRay({ status: { ray, job } }: Job): boolean {
+  return ray !== "none" && job.state === "running";
 }
 
 /** The files and folders of the explorer's menu, which passes the clicked one, and all that are selected. */
