@@ -115,6 +115,21 @@ try {
     await wrong.close();
   });
 
+  await test("“Fix…” names its cause, and “Undo Fix” restores the fields that it has changed", async () => {
+    const diagnosis = diagnosisStates().find(({ name }) => name === "causes");
+    const causes = await opened({ page: "diagnosis_page", ...diagnosis });
+    await causes.page.getByRole("button", { name: "Fix…" }).click();
+    assert.equal((await causes.waitForSent("fix")).id, "cuda-oom");
+    await causes.close();
+    const options = await opened({ page: "options_page", ...optionsStates()[0] });
+    const undo = options.page.getByRole("button", { name: "Undo Fix" });
+    await undo.click();
+    const { form } = await options.waitForSent("edit");
+    assert.deepEqual([form.args, form.env], ["policy.train_micro_batch_size=4", ""]);
+    assert.equal(await undo.isVisible(), false);
+    await options.close();
+  });
+
   await test("a bar of unknown length moves only where motion is wanted", async () => {
     const messages = [reportStart, { kind: "loading", message: "Reading", percentage: null }];
     const state = { page: "report_page", messages };

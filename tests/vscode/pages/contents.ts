@@ -59,8 +59,9 @@ const FIX: PageFix = {
     { name: "NCCL_CUMEM_ENABLE", before: undefined, after: "0" },
     { name: "policy.train_micro_batch_size", before: "4", after: "1" },
   ],
-  undo: FORM,
+  undo: { ...FORM, args: "policy.train_micro_batch_size=4" },
 };
+const FIXED = { ...FORM, args: "policy.train_micro_batch_size=1", env: "NCCL_CUMEM_ENABLE=0" };
 
 interface OptionsState {
   readonly name: string;
@@ -82,7 +83,7 @@ export function optionsStates(): OptionsState[] {
   return [
     {
       name: "checking",
-      messages: [{ ...content(FORM, ["breakpoints"]), fix: FIX }],
+      messages: [{ ...content(FIXED, ["breakpoints"]), fix: FIX }],
     },
     {
       name: "ready",
