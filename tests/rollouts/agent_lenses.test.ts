@@ -100,6 +100,22 @@ test("the lines stay while the text isn't valid Python", async () => {
   assert.equal((await lenses(`${TEXT}class`)).length, 2);
 });
 
+test("arguments of a class are those of the next run of that class", async () => {
+  const given = '{"gconfig": {"max_new_tokens": 8}}';
+  const first = await debugged("Arguments", given, "Select a File", "/d/train.jsonl", "2");
+  assert.equal((first as { arguments: string }).arguments, given);
+  editor.asked = [];
+  const next = await debugged("train.jsonl, item 2");
+  assert.equal((next as { arguments: string }).arguments, given);
+  const items = editor.asked[0]?.options["items"] as readonly { description?: string }[];
+  assert.ok(items.some(({ description }) => description === given));
+  const refused = await debugged("Arguments", "[1]", "train.jsonl, item 2");
+  assert.equal((refused as { arguments: string }).arguments, given);
+  answering("train.jsonl, item 2");
+  await editor.commands.get(COMMANDS.debugAgent)?.({ path: FILE, name: "Other" });
+  assert.equal((fake.sidecar.sentTo(DEBUG_AGENT).at(-1) as { arguments: string }).arguments, "");
+});
+
 test("an item of a file is debugged with the only server, and shown as a run of this window", async () => {
   const request = await debugged("Select a File", "/d/train.jsonl", "2");
   assert.deepEqual(request, {
@@ -111,6 +127,7 @@ test("an item of a file is debugged with the only server, and shown as a run of 
     python: (request as { python: string }).python,
     workspace: FOLDER,
     mode: "inline",
+    arguments: "",
     breakpoints: [],
   });
   assert.deepEqual(shown, ["0123456789ab"]);

@@ -57,6 +57,16 @@ async def test_debug_run_prints_result_and_contract(app: App, data: Path) -> Non
     assert "`run` returns a reward that the framework takes." in output
 
 
+async def test_arguments_of_the_class_reach_the_debugged_agent(app: App, data: Path) -> None:
+    request = AgentDebugRequest(
+        *(target("Returns"), str(data), 1, NOBODY, str(PROGRAMS), "", "/w"),
+        arguments='{"value": 2.5}',
+    )
+    run_id = await debug_runs.start(app.runs, request)
+    wait_for("the run has ended", lambda: app.runs.load(run_id).state.is_over)
+    assert app.runs.load(run_id).record.output.read_text().splitlines()[0] == "2.5"
+
+
 async def test_mode_reaches_the_debugged_agent(app: App, data: Path) -> None:
     request = AgentDebugRequest(
         target("WithoutKeywords"), str(data), 1, NOBODY, str(PROGRAMS), "", "/w", "subproc"

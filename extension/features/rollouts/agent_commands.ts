@@ -17,7 +17,7 @@ import type { RunStarter } from "../runs/run_starter";
 import { isAgent, targetOf, type AgentRef, type ChosenData } from "./agent_model";
 import { chooseFile, chooseItem, type DataPlace } from "./data_choice";
 import { AGENTS, DEBUG_AGENT } from "./messages";
-import { runOptions } from "./run_options";
+import { classArguments, runOptions } from "./run_options";
 import { showWave, type WaveActions, type WavePlan } from "./wave_panel";
 
 /** The states in which a server may answer. */
@@ -54,19 +54,23 @@ export class AgentCommands {
 
   private async planned(
     args: readonly unknown[],
-    choose: (app: App, place: DataPlace) => Promise<ChosenData | undefined>,
+    choose: (app: App, place: DataPlace, target: string) => Promise<ChosenData | undefined>,
   ): Promise<WavePlan | undefined> {
     const agent = isAgent(args[0]) ? args[0] : await this.agentInView();
     if (agent === undefined) {
       return undefined;
     }
     const place = await this.placeOf(agent);
-    const data = await choose(this.app, place);
+    const target = targetOf(agent);
+    const data = await choose(this.app, place, target);
     this.drawLenses();
     const server = data && (await this.server());
     return data === undefined || server === undefined
       ? undefined
-      : { agent, place, data, server, options: runOptions(this.app) };
+      : {
+          ...{ agent, place, data, server, options: runOptions(this.app) },
+          arguments: classArguments(this.app, target),
+        };
   }
 
   private async debugItem(plan: WavePlan, number: number): Promise<void> {
@@ -76,7 +80,7 @@ export class AgentCommands {
     const { run } = await longWork(vscode.l10n.t("Starting {0}", plain(agent.name)), (options) => {
       const request = {
         ...{ target: targetOf(agent), data: data.path, number, server },
-        mode: chosen.mode,
+        ...{ mode: chosen.mode, arguments: plan.arguments },
         ...{ ...place, workspace: windowName(), breakpoints: gutterBreakpoints() },
       };
       return this.app.sidecar.request(DEBUG_AGENT, request, options);

@@ -9,7 +9,14 @@ import { plain, shortened } from "../../common/texts";
 import { longWork } from "../../dialogs";
 import type { ChosenData } from "./agent_model";
 import { ITEMS, STORE_ITEM } from "./messages";
-import { changeMode, changeWaveOptions, runOptions, waveOptionsText } from "./run_options";
+import {
+  changeArguments,
+  changeMode,
+  changeWaveOptions,
+  classArguments,
+  runOptions,
+  waveOptionsText,
+} from "./run_options";
 
 /** The key of the workspace's state under which the last choice is stored. */
 const LAST = "eagleray.agentData";
@@ -25,15 +32,22 @@ interface Source extends vscode.QuickPickItem {
   readonly choose: () => Promise<ChosenData | undefined>;
 }
 
-/** The last row of the list, which changes the options of the run and leads back to the list. */
+/** One of the last rows of the list, which changes options of the run and leads back to the list. */
 interface OptionsRow extends vscode.QuickPickItem {
   readonly change: () => Promise<void>;
 }
 
 /** The item of one run; undefined when the user cancels. */
-export async function chooseItem(app: App, place: DataPlace): Promise<ChosenData | undefined> {
+export async function chooseItem(
+  app: App,
+  place: DataPlace,
+  target: string,
+): Promise<ChosenData | undefined> {
   const last = lastData(app);
-  const options = (): OptionsRow => optionsRow(runOptions(app).mode, () => changeMode(app));
+  const options = (): OptionsRow[] => [
+    argumentsRow(app, target),
+    optionsRow(runOptions(app).mode, () => changeMode(app)),
+  ];
   return await choose(app, vscode.l10n.t("Select the data item"), options, [
     ...(last === undefined
       ? []
@@ -50,13 +64,19 @@ export async function chooseItem(app: App, place: DataPlace): Promise<ChosenData
 }
 
 /** The data of a wave, which takes all items of a file; undefined when the user cancels. */
-export async function chooseFile(app: App): Promise<ChosenData | undefined> {
+export async function chooseFile(
+  app: App,
+  _: DataPlace,
+  target: string,
+): Promise<ChosenData | undefined> {
   const whole = (path: string): Promise<ChosenData> =>
     Promise.resolve({ path, number: 1, isGiven: false });
   const last = lastData(app);
   const label = last?.isGiven === true ? textOf(last) : plain(basename(last?.path ?? ""));
-  const options = (): OptionsRow =>
-    optionsRow(waveOptionsText(runOptions(app)), () => changeWaveOptions(app));
+  const options = (): OptionsRow[] => [
+    argumentsRow(app, target),
+    optionsRow(waveOptionsText(runOptions(app)), () => changeWaveOptions(app)),
+  ];
   return await choose(app, vscode.l10n.t("Select the data of the wave"), options, [
     ...(last === undefined ? [] : [source(last, label, () => Promise.resolve(last))]),
     {
@@ -77,10 +97,10 @@ function lastData(app: App): ChosenData | undefined {
 async function choose(
   app: App,
   title: string,
-  options: () => OptionsRow,
+  options: () => readonly OptionsRow[],
   sources: readonly Source[],
 ): Promise<ChosenData | undefined> {
-  const picked = await vscode.window.showQuickPick([...sources, options()], { title });
+  const picked = await vscode.window.showQuickPick([...sources, ...options()], { title });
   if (picked !== undefined && "change" in picked) {
     await picked.change();
     return await choose(app, title, options, sources);
@@ -90,6 +110,14 @@ async function choose(
     await app.context.workspaceState.update(LAST, chosen);
   }
   return chosen;
+}
+
+function argumentsRow(app: App, target: string): OptionsRow {
+  return {
+    label: vscode.l10n.t("$(symbol-parameter) Arguments of the Class…"),
+    description: shortened(plain(classArguments(app, target), 1000), LONGEST_LABEL),
+    change: () => changeArguments(app, target),
+  };
 }
 
 function optionsRow(description: string, change: OptionsRow["change"]): OptionsRow {

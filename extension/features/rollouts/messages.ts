@@ -35,6 +35,7 @@ export interface WaveRequest {
   readonly group_size: number;
   readonly mode?: "inline" | "subproc";
   readonly timeout_s?: number;
+  readonly arguments?: string;
 }
 
 /**
@@ -466,6 +467,8 @@ export interface StoredItem {
 /**
  * Runs the agent for item `number` of the file `data`; `target` is `FILE.py:Class`, `server` a
  * name or URL.
+ *
+ * `arguments` are those of the class: a JSON object, "" for none.
  */
 export interface DebugAgent {
   readonly target: string;
@@ -477,6 +480,7 @@ export interface DebugAgent {
   readonly workspace: string;
   readonly mode?: "inline" | "subproc";
   readonly breakpoints?: readonly Breakpoint[];
+  readonly arguments?: string;
 }
 
 /** The run of an agent that is debugged. */

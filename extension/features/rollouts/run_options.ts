@@ -8,6 +8,8 @@ import type { DebugAgent } from "./messages";
 /** The key of the workspace's state under which the last choice is stored. */
 const LAST = "eagleray.agentOptions";
 const MOST_RUNS = 100_000;
+/** The key under which the arguments of classes are stored, each by its target. */
+const ARGUMENTS = "eagleray.agentArguments";
 
 /** As the framework calls an agent: in its own process, or in processes of a pool. */
 export type AgentMode = NonNullable<DebugAgent["mode"]>;
@@ -24,6 +26,36 @@ const FIRST: RunOptions = { mode: "inline", groups: 64, groupSize: 8, timeoutS: 
 
 export function runOptions({ context }: App): RunOptions {
   return { ...FIRST, ...context.workspaceState.get<Partial<RunOptions>>(LAST) };
+}
+
+/** A JSON object, "" for none. */
+export function classArguments({ context }: App, target: string): string {
+  return context.workspaceState.get<Record<string, string>>(ARGUMENTS)?.[target] ?? "";
+}
+
+/** Asks for the arguments with which the class is constructed. */
+export async function changeArguments(app: App, target: string): Promise<void> {
+  const entered = await vscode.window.showInputBox({
+    title: vscode.l10n.t("Arguments of the Class"),
+    prompt: vscode.l10n.t("A JSON object; empty for none. `gconfig` is an object, too."),
+    value: classArguments(app, target),
+    validateInput: (text) =>
+      isObject(text) ? undefined : vscode.l10n.t("Enter a JSON object, such as {0}.", '{"n": 1}'),
+  });
+  if (entered !== undefined && isObject(entered)) {
+    const { workspaceState } = app.context;
+    const stored = workspaceState.get<Record<string, string>>(ARGUMENTS);
+    await workspaceState.update(ARGUMENTS, { ...stored, [target]: entered.trim() });
+  }
+}
+
+function isObject(text: string): boolean {
+  try {
+    const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
 }
 
 /** "64 × 8". */

@@ -28,6 +28,8 @@ export interface WavePlan {
   readonly data: ChosenData;
   readonly server: string;
   readonly options: RunOptions;
+  /** Of the class: a JSON object, "" for none. */
+  readonly arguments: string;
 }
 
 /** What other parts do for the page. */
@@ -124,6 +126,7 @@ class WavePanel implements vscode.Disposable {
         ...{ wave: this.wave, target: targetOf(agent), data: data.path, server },
         ...{ ...place, groups: options.groups, group_size: options.groupSize },
         ...{ mode: options.mode, timeout_s: options.timeoutS },
+        arguments: this.plan.arguments,
       };
       const cancel = this.ending.token;
       const report = await this.app.sidecar.request(WAVE, request, { cancel });

@@ -164,7 +164,10 @@ class StoredItem:
 
 @frozen
 class DebugAgent:
-    """Runs the agent for item `number` of the file `data`; `target` is `FILE.py:Class`, `server` a name or URL."""
+    """Runs the agent for item `number` of the file `data`; `target` is `FILE.py:Class`, `server` a name or URL.
+
+    `arguments` are those of the class: a JSON object, "" for none.
+    """
 
     target: str
     data: str
@@ -175,6 +178,7 @@ class DebugAgent:
     workspace: str
     mode: Mode = "inline"
     breakpoints: tuple[Breakpoint, ...] = ()
+    arguments: str = ""
 
 
 @frozen

@@ -27,7 +27,7 @@ MODULES = ("httpx", "httpx2")
 _RECORDS = "_eagleray_records"
 # Of a body; the rest is counted only.
 LONGEST_BODY = 1024 * 1024
-_TOKENS = re.compile(rb'"(?:completion_tokens|output_tokens)"\s*:\s*(\d+)')
+_TOKENS = re.compile(rb'"(?:completion_tokens|output_tokens|tokens_predicted)"\s*:\s*(\d+)')
 _ID = re.compile(rb'"id"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 # The run of the current task or thread.

@@ -17,7 +17,10 @@ from eagleray.tools.code_copies import detached_command
 
 @frozen
 class AgentDebugRequest:
-    """`target` is `FILE.py:Class`, `server` a name or URL; item `number` of the file `data` counts from 1."""
+    """`target` is `FILE.py:Class`, `server` a name or URL; item `number` of the file `data` counts from 1.
+
+    `arguments` are those of the class: a JSON object, "" for none.
+    """
 
     target: str
     data: str
@@ -28,6 +31,7 @@ class AgentDebugRequest:
     workspace: str
     mode: Mode = "inline"
     breakpoints: tuple[Breakpoint, ...] = ()
+    arguments: str = ""
 
 
 async def start(runs: Runs, request: AgentDebugRequest) -> str:
@@ -55,6 +59,7 @@ def _plan(request: AgentDebugRequest) -> RunPlan:
         "--timeout",
         "0",
         *(("--python", request.python) if request.python else ()),
+        *(("--kwargs", request.arguments) if request.arguments else ()),
     )
     return RunPlan(
         kind="command",

@@ -54,6 +54,7 @@ class WaveRequest:
     group_size: int
     mode: Mode = "inline"
     timeout_s: float = 600.0
+    arguments: str = ""
 
 
 @frozen
@@ -123,6 +124,7 @@ class EditorWaves:
                     groups=request.groups,
                     group_size=request.group_size,
                     timeout_s=request.timeout_s or None,
+                    arguments=request.arguments,
                 )
             )
             trace = await off_loop(partial(_trace_file, request.wave))
