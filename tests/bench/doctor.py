@@ -1,4 +1,4 @@
-"""The doctor: 1 GB of logs against `grep -E` with all patterns, its memory, and the checks of a node."""
+"""The doctor: 1 GB of logs against `grep -E` with all patterns, its memory, and the checks of a node and of many."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from eagleray.features.doctor.diagnosing import diagnose
 from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.node_checks import SCRIPT
+from eagleray.features.doctor.node_checks import SCRIPT, NodeFacts, node_diagnosis
 from eagleray.features.doctor.rule_files import own_rules
+from eagleray.remote_scripts.cluster_facts import collected
 
 from tests.bench.rows import Row, at_most, at_most_times
 
 GIGABYTE = 10**9
 FILES = 16
+NODES = 1000
+# As long as a node may take for its facts.
+_CALL_S = 0.5
 # Of Python's regular expressions, what `grep -E` writes otherwise or hasn't.
 _AS_GREP = (
     (r"\(\?P<\w+>", "("),
@@ -47,6 +52,11 @@ def rows(samples: int) -> Iterator[Row]:
     yield at_most_times("doctor, 1 GB of logs, as grep -E (s)", seconds, grep, 3)
     yield at_most("doctor, memory (MB)", [sample["memory"] for sample in measured], 150)
     yield at_most("doctor, checks of a node (s)", [_node() for _ in range(samples)], 0.5)
+    facts = json.loads(
+        subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, check=True).stdout
+    )
+    name = f"doctor, checks of {NODES:,} simulated nodes (s)"
+    yield at_most(name, [_nodes(facts) for _ in range(samples)], 10.0)
 
 
 def write(folder: Path, size: int) -> Path:
@@ -109,4 +119,30 @@ def _as_grep(pattern: str) -> str:
 def _node() -> float:
     begin = time.perf_counter()
     subprocess.run([sys.executable, str(SCRIPT)], stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - begin
+
+
+class _SimulatedRay:
+    """Calls that all answer with the same facts, after as long as a real node may take."""
+
+    def __init__(self, facts: dict[str, Any]) -> None:
+        self._facts = facts
+        self._ready = time.monotonic() + _CALL_S
+
+    def wait(self, calls: list[int], timeout: float) -> tuple[list[int], list[int]]:
+        """As Ray's: returns once one call has answered."""
+        time.sleep(max(0.0, min(timeout, self._ready - time.monotonic())))
+        return calls[:1], calls[1:]
+
+    def get(self, call: int) -> dict[str, Any]:
+        return {**self._facts, "host": f"node-{call}", "time": time.time()}
+
+
+def _nodes(facts: dict[str, Any]) -> float:
+    """The driver of the job, its answer as JSON, and the rules on all nodes."""
+    begin = time.perf_counter()
+    hosts = {call: f"10.0.{call // 250}.{call % 250}" for call in range(NODES)}
+    answer = json.loads(json.dumps(collected(_SimulatedRay(facts), hosts, 20.0)))
+    assert len(answer["facts"]) == NODES
+    node_diagnosis(NodeFacts(tuple(answer["facts"])))
     return time.perf_counter() - begin

@@ -13,6 +13,7 @@ from eagleray.features.doctor.log_files import list_logs
 from eagleray.features.doctor.model import Diagnosis
 from eagleray.features.doctor.rule_files import own_rules
 
+from tests.doctor.blind.log_scores import log_scores
 from tests.doctor.blind.scores import scores
 
 FILES = b"2026-11-21 01:25:07 OSError: [Errno 24] Too many open files: 'x'\n"
@@ -84,3 +85,4 @@ def test_document_has_the_scores_of_the_blind_set() -> None:
     document = " ".join(DOCUMENT.read_text("utf-8").split())
 
     assert scores().sentence() in document
+    assert log_scores().sentence() in document
