@@ -75,7 +75,7 @@ test("a wave takes the whole file, without a question for its items", async () =
   assert.deepEqual(request, {
     ...{ target: `${AGENT.path}:Solver`, data: "/h/agent-items/aa.jsonl", server: "vllm" },
     ...{ cwd: FOLDER, groups: 64, group_size: 8, mode: "inline", timeout_s: 600 },
-    arguments: "",,
+    arguments: "",
   });
 });
 
