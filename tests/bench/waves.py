@@ -13,42 +13,70 @@ from eagleray.features.rollouts.agents.model import AgentPlan, DataItem
 
 from tests.bench.rows import Row, at_most, least_at_most_times
 from tests.engine.fixtures import ENGINE_PYTHON, Engine, serving
+from tests.ray_cluster import REPOSITORY
 from tests.rollouts.observed import PROGRAMS, observe, plan_of
 
 GROUPS, GROUP_SIZE = 64, 8
 _PAIRS = 5
-# The guide's own loop, with the agent of the wave and one client for all runs.
+# The guide's own loop, with the agent of the wave and one client for all runs; alone, or observed as a wave is.
 BARE = """
 import asyncio, json, sys, time
 import httpx2
 from model_agents import Shared
 
-async def main(groups, size, base_url, api_key):
+def observing(observed_by):
+    sys.path.append(observed_by)
+    from eagleray.injected.agents.http_recording import HttpRecord, HttpRecorder, current_run
+    from eagleray.injected.agents.loop_watch import LoopWatch
+    from eagleray.injected.agents.printing import Printed, current_print, watch_prints
+    watch_prints("")
+    HttpRecorder().install()
+    watch = LoopWatch(asyncio.get_running_loop(), float("inf"), print)
+    watch.start()
+
+    def begin_run():
+        current_run.set(HttpRecord())
+        current_print.set(Printed())
+
+    return begin_run, watch.stop
+
+async def main(groups, size, base_url, api_key, observed_by):
     agent = Shared()
+    begin_run, stop = observing(observed_by) if observed_by else (int, int)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     client = httpx2.AsyncClient(limits=limits, timeout=3600.0, trust_env=False)
+    async def run(data):
+        begin_run()
+        await agent.run(data, base_url=base_url, api_key=api_key, http_client=client)
+
     async def group(data):
-        await asyncio.gather(*[
-            agent.run(data, base_url=base_url, api_key=api_key, http_client=client)
-            for _ in range(size)
-        ])
+        await asyncio.gather(*[run(data) for _ in range(size)])
     data = [{"messages": [{"role": "user", "content": f"Count to {n}"}]} for n in range(1, groups + 1)]
-    began = time.monotonic()
+    began, computed = time.monotonic(), time.process_time()
     await asyncio.gather(*map(group, data))
-    print(time.monotonic() - began)
+    seconds, computed = time.monotonic() - began, time.process_time() - computed
+    stop()
+    print(json.dumps([seconds, computed]))
 
 asyncio.run(main(*json.loads(sys.stdin.readline())))
 """
 
 
 def rows(samples: int) -> Iterator[Row]:
-    ours, bare = [], []
+    ours, bare, observed = [], [], []
     with serving() as engine:
         for _ in range(min(samples, _PAIRS)):
-            bare.append(_bare(engine))
-            ours.append(_observed(engine))
+            bare.append(_gathered(engine))
+            ours.append(_wave(engine))
+            observed.append(_gathered(engine, str(REPOSITORY / "pybackend")))
     yield at_most("agents in a file of 2,000 lines (ms)", [_lines_ms() for _ in range(samples)], 50)
-    yield least_at_most_times(f"wave of {GROUPS} x {GROUP_SIZE} runs (s)", ours, bare, 1.1)
+    alone = [seconds for seconds, _ in bare]
+    yield least_at_most_times(f"wave of {GROUPS} x {GROUP_SIZE} runs (s)", ours, alone, 1.1)
+    times, computed = zip(*observed, strict=True)
+    yield least_at_most_times("bare gather that is observed (s)", list(times), alone, 1.03)
+    # On a busy machine the seconds say little.
+    both = list(computed), [cpu for _, cpu in bare]
+    yield least_at_most_times("bare gather that is observed (CPU s)", *both, 1.03)
 
 
 def _lines_ms() -> float:
@@ -61,7 +89,7 @@ def _lines_ms() -> float:
     return (time.monotonic() - began) * 1000
 
 
-def _observed(engine: Engine) -> float:
+def _wave(engine: Engine) -> float:
     observed = asyncio.run(observe(_plan(engine)))
     assert all(run.outcome == "done" for run in observed.runs)
     assert len(observed.runs) == GROUPS * GROUP_SIZE
@@ -84,13 +112,15 @@ def _plan(engine: Engine) -> AgentPlan:
     )
 
 
-def _bare(engine: Engine) -> float:
+def _gathered(engine: Engine, observed_by: str = "") -> tuple[float, float]:
+    """Seconds, and those on a core."""
     ran = subprocess.run(
         [ENGINE_PYTHON, "-c", BARE],
         cwd=PROGRAMS,
-        input=json.dumps([GROUPS, GROUP_SIZE, engine.url, engine.key]) + "\n",
+        input=json.dumps([GROUPS, GROUP_SIZE, engine.url, engine.key, observed_by]) + "\n",
         capture_output=True,
         text=True,
         check=True,
     )
-    return float(ran.stdout)
+    seconds, computed = json.loads(ran.stdout)
+    return seconds, computed

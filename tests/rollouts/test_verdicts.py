@@ -58,8 +58,11 @@ def wave(runs: list[AgentRun] | None = None, **totals: Any) -> Observed:
     return Observed(plan, runs=tuple(runs or map(run_of, range(64))), totals=figures)
 
 
-def held(**seconds: float) -> WaveTotals:
-    return WaveTotals(seconds=4.0, lines=(HeldLoop(HERE, **seconds),))
+def held(*others: HeldLoop, samples: int = 20, **seconds: float) -> WaveTotals:
+    return WaveTotals(seconds=4.0, lines=(*others, HeldLoop(HERE, samples=samples, **seconds)))
+
+
+SLEEP = HeldLoop(CodeLine("agent.py", 3, "Agent.run", "sleep()"), waiting_s=9.0, samples=300)
 
 
 POOL_ERROR = AgentError("APITimeoutError", "", file="agent.py", line=9, is_pool_timeout=True)
@@ -79,6 +82,17 @@ TABLE: list[tuple[str, Observed, list[tuple[str, int]]]] = [
     ("short computations", evolve(HEALTHY, totals=held(computing_s=2.0, longest_s=0.02)), []),
     ("share of a library", evolve(HEALTHY, totals=held(awaited_s=2.0, longest_s=0.3)), []),
     ("short wait", evolve(HEALTHY, totals=held(waiting_s=0.3, longest_s=0.3)), []),
+    ("late samples", evolve(HEALTHY, totals=held(waiting_s=0.9, longest_s=0.6, samples=2)), []),
+    (
+        "line beside one that blocks for long",
+        evolve(HEALTHY, totals=held(SLEEP, waiting_s=0.6, longest_s=0.1)),
+        [("blocking-call", 3)],
+    ),
+    (
+        "two lines that block",
+        evolve(HEALTHY, totals=held(SLEEP, waiting_s=1.6, longest_s=0.1)),
+        [("blocking-call", 3), ("blocking-call", 7)],
+    ),
     (
         "line in processes",
         evolve(HEALTHY, plan=evolve(HEALTHY.plan, mode="subproc"), totals=held(waiting_s=2.9)),

@@ -100,7 +100,10 @@ export interface CodeLine {
   readonly inner: string;
 }
 
-/** How long a line held the event loop: waiting for something, computing, or making clients. */
+/**
+ * How long a line held the event loop: waiting for something, computing, or making clients; in so
+ * many samples.
+ */
 export interface HeldLoop {
   readonly place: CodeLine;
   readonly waiting_s: number;
@@ -108,6 +111,7 @@ export interface HeldLoop {
   readonly awaited_s: number;
   readonly constructing_s: number;
   readonly longest_s: number;
+  readonly samples: number;
 }
 
 /** The totals at a moment; `lag_p50_ms` and `lag_max_ms` are those of the event loop. */

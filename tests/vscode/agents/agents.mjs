@@ -10,6 +10,7 @@ import { assertAccessible, frameOf } from "../harness/accessibility.mjs";
 import { endWithRun } from "../harness/cleanup.mjs";
 import { openFile } from "../harness/files.mjs";
 import { lineOf, python, ROOT } from "../harness/ray.mjs";
+import { until } from "../harness/until.mjs";
 
 const PROGRAM = path.join(ROOT, "tests", "vscode", "agents", "counting.py");
 const ENGINE_PYTHON = interpreter("engine");
@@ -99,10 +100,16 @@ export async function agents({ stage, window, test }) {
       .frameLocator("#active-frame");
     await window.click(
       shown.locator("button", { hasText: "Open Trace" }),
-      () => page.locator(".tab.active", { hasText: ".jsonl" }).first().isVisible(),
+      () => tab("Trace of").first().isVisible(),
       "the trace",
     );
     await window.waitFor(shown.getByText("two is not rewarded"), "the exception");
+    // What is above it is drawn later.
+    const inSight = () =>
+      shown
+        .locator("#item-title")
+        .evaluate((title) => Math.abs(title.getBoundingClientRect().top) < window.innerHeight / 2);
+    await until(inSight, "the trajectory is in sight");
     await window.shot("wave-trace");
   });
 }

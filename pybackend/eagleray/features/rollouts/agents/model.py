@@ -105,7 +105,7 @@ class CodeLine:
 
 @frozen
 class HeldLoop:
-    """How long a line held the event loop: waiting for something, computing, or making clients."""
+    """How long a line held the event loop: waiting for something, computing, or making clients; in so many samples."""
 
     place: CodeLine
     waiting_s: float = 0.0
@@ -114,6 +114,11 @@ class HeldLoop:
     awaited_s: float = 0.0
     constructing_s: float = 0.0
     longest_s: float = 0.0
+    samples: int = 0
+
+    @property
+    def total_s(self) -> float:
+        return self.waiting_s + self.computing_s + self.awaited_s + self.constructing_s
 
 
 @frozen

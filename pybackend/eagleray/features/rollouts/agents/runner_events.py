@@ -85,6 +85,7 @@ def _held_of(line: Event) -> HeldLoop:
         awaited_s=float(line["awaited_s"]),
         constructing_s=float(line["constructing_s"]),
         longest_s=float(line["longest_s"]),
+        samples=int(line["samples"]),
     )
 
 

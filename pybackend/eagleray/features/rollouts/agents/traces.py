@@ -104,11 +104,19 @@ def trace_of(event: Mapping[str, Any]) -> dict[str, Any]:
         "sample": event.get("member"),
         **{name: event.get(name) for name in _FIELDS},
         "error": None if error is None else f"{error['type']}: {error['message']}",
-        "exception": error,
+        "exception": _without_traceback(error),
+        "traceback": (error or {}).get("traceback", ""),
         "printed": redact_text(event.get("printed") or ""),
         **(chats[-1] if chats else {"messages": []}),
         "requests": requests,
     }
+
+
+def _without_traceback(error: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The traceback is a field of its own, whose lines can be read."""
+    if error is None:
+        return None
+    return {name: value for name, value in error.items() if name != "traceback"}
 
 
 def _chat(request: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -26,6 +26,10 @@ BLOCKED_S = 0.5
 BLOCKED_ONCE_S = 0.2
 # One computation that is this long is not the share of a library in concurrent work.
 COMPUTES_S = 0.1
+# On a busy machine a single sample may come late, and is charged with all the time since the one before.
+BLOCKED_SAMPLES = 3
+# Beside a line that holds the loop for long, others are late with it.
+BLOCKED_SHARE = 0.1
 CLIENT_SHARE = 0.8
 # A healthy pool assigns a connection within a millisecond.
 POOL_WAIT_S = 0.1
@@ -60,7 +64,8 @@ def verdicts(observed: Observed) -> tuple[WaveVerdict, ...]:
 def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
     """1. The line at which the loop is stuck.
 
-    2. Lines that wait in the loop's thread, or compute there for long; not what coroutines of libraries compute.
+    2. Lines that wait in the loop's thread, or compute there for long, in several samples and for a share of all the
+    time that lines held the loop; not what coroutines of libraries compute.
     In processes each run has a loop of its own, which it may hold.
     """
     if observed.is_stuck and observed.stuck_at is not None:
@@ -71,6 +76,7 @@ def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
     if observed.plan.mode == "subproc":
         return
     least = BLOCKED_S if observed.plan.runs > 1 else BLOCKED_ONCE_S
+    least = max(least, BLOCKED_SHARE * sum(line.total_s for line in observed.totals.lines))
     held = [line for line in observed.totals.lines if _blocks(line, least)]
     for line in sorted(held, key=_blocked_s, reverse=True)[:_MOST_LINES]:
         seconds = f"{_blocked_s(line):.1f}"
@@ -83,6 +89,8 @@ def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
 
 
 def _blocks(line: HeldLoop, least_s: float) -> bool:
+    if line.samples < BLOCKED_SAMPLES:
+        return False
     if line.waiting_s >= least_s:
         return True
     return line.longest_s >= COMPUTES_S and line.computing_s >= least_s
