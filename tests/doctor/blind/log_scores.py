@@ -38,7 +38,7 @@ class LogScores:
         return (
             f"of {self.logs} logs, {self.named} have a named cause, and {self.right} of these are the first one"
             f" (precision {self.right}/{self.named}, recall {self.right}/{self.logs}); of {self.secondary} only a"
-            f" consequence is named; {self.listed} others list the line first among the unknown errors"
+            f" consequence is named; in {self.listed} the line is the first of the unknown errors"
         )
 
 

@@ -34,7 +34,7 @@ class Scores:
         """As in docs/doctor.md."""
         return (
             f"{self.right} of {self.matched} matches are right; {self.right} of {self.errors} errors are named"
-            f" ({self.right} of {self.covered} whose cause a rule covers); {self.alarms} false alarms on"
+            f" ({self.right} of {self.covered} whose cause a rule covers); false alarms on {self.alarms} of"
             f" {self.others} other lines"
         )
 
