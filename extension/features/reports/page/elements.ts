@@ -11,3 +11,9 @@ export function button(title: string, pressed: () => void, isMain = false): HTML
   made.addEventListener("click", pressed);
   return made;
 }
+
+/** A part of a page with its heading, which names it for screen readers. */
+export function section(id: string, title: string, ...parts: readonly HTMLElement[]): HTMLElement {
+  const heading = element("h2", { id: `${id}-title` }, title);
+  return element("section", { "aria-labelledby": heading.id }, heading, ...parts);
+}

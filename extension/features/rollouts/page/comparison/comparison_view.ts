@@ -1,7 +1,7 @@
 /** A comparison: its sentence first, then figures, the heat map of the differences, and the worst tokens. */
 
 import { filled } from "../../../../common/filled";
-import { button, element, withCode } from "../../../reports/page/elements";
+import { button, element, section, withCode } from "../../../reports/page/elements";
 import { singleLine } from "../../../reports/page/texts";
 import type { ComparisonTexts } from "../../comparison_texts";
 import type { ShownComparison, ShownEngine } from "../../messages";
@@ -154,15 +154,6 @@ function values(pairs: readonly (readonly [string, string])[]): HTMLElement {
         ...(name === "" ? [] : [element("dt", {}, name)]),
         element("dd", {}, singleLine(value)),
       ]),
-  );
-}
-
-function section(id: string, title: string, content: HTMLElement): HTMLElement {
-  return element(
-    "section",
-    { "aria-labelledby": `${id}-title` },
-    element("h2", { id: `${id}-title` }, title),
-    content,
   );
 }
 

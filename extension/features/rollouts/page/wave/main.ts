@@ -1,7 +1,7 @@
 /** The page of a wave: draws what the editor sends. */
 
 import { filled } from "../../../../common/filled";
-import { element, button, withCode } from "../../../reports/page/elements";
+import { button, element, section, withCode } from "../../../reports/page/elements";
 import { singleLine } from "../../../reports/page/texts";
 import type { ContractRule, RewardBin, WaveProgress, WaveReport, WaveRun } from "../../messages";
 import type { FromWavePage, ToWavePage } from "../../wave_messages";
@@ -115,11 +115,6 @@ class WaveView {
       ...(report.runs.length === 0 ? [] : [section("runs", texts.runs, runs(texts, report.runs))]),
     );
   }
-}
-
-function section(id: string, title: string, ...parts: HTMLElement[]): HTMLElement {
-  const heading = element("h2", { id: `${id}-title` }, title);
-  return element("section", { "aria-labelledby": heading.id }, heading, ...parts);
 }
 
 function figures(texts: WaveTexts, progress: WaveProgress): HTMLElement[] {
