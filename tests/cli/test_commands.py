@@ -213,7 +213,8 @@ async def test_errors_of_the_catalogue_are_printed(own_home: Path) -> None:
     assert (done.code, done.out) == (1, "")
     assert done.err == (
         "eagleray: No Ray cluster found.\n"
-        "Start one, or name its dashboard: `--cluster http://host:8265`.\n"
+        "Start one, or name its dashboard: `--cluster http://host:8265`. "
+        "`eagleray doctor --before` checks this machine.\n"
     )
     done = await eagleray("paused", "--cluster", "127.0.0.1:1", "--json")
     assert (done.code, done.out) == (1, "")
