@@ -103,10 +103,15 @@ export async function agents({ stage, window, test }) {
       () => tab("Trace of").first().isVisible(),
       "the trace",
     );
-    await window.waitFor(shown.getByText("two is not rewarded"), "the exception");
+    // Beside the wave, which may stay visible.
+    const trace = page
+      .frameLocator("iframe.webview.ready >> visible=true")
+      .last()
+      .frameLocator("#active-frame");
+    await window.waitFor(trace.getByText("two is not rewarded"), "the exception");
     // What is above it is drawn later.
     const inSight = () =>
-      shown
+      trace
         .locator("#item-title")
         .evaluate((title) => Math.abs(title.getBoundingClientRect().top) < window.innerHeight / 2);
     await until(inSight, "the trajectory is in sight");

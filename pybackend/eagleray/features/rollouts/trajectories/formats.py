@@ -60,9 +60,11 @@ class DumpFormat:
     advantages: tuple[str, ...] = ()
     finish: tuple[str, ...] = ()
     error: tuple[str, ...] = ()
+    # Those that repeat others, or mean nothing outside their file.
+    unshown: tuple[str, ...] = ()
     batched: bool = False
     marks_end: bool = False
-    # All keys that the other fields use; the remaining keys of a line are shown as they are.
+    # All keys that the other fields use; the remaining keys of a line that have a value are shown as they are.
     used: frozenset[str] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -91,6 +93,7 @@ _ROLES = [
     "advantages",
     "finish",
     "error",
+    "unshown",
 ]
 
 # The key that marks a line of Eagleray's own waves and exported batches; its value is the version of the format.
@@ -115,6 +118,7 @@ FORMATS = (
         advantages=("advantages",),
         finish=("finish_reason",),
         error=("error",),
+        unshown=(OWN_KEY, "index", "item", "member", "started"),
     ),
     DumpFormat(
         "AReaL",
@@ -228,7 +232,11 @@ def read_record(record: Json) -> Trajectory:
         problem=problem or (clean(error) if isinstance(error, str) else ""),
         messages=messages,
         columns=columns,
-        fields={key: value for key, value in record.items() if key not in format_.used},
+        fields={
+            key: value
+            for key, value in record.items()
+            if key not in format_.used and value not in (None, "", [], {})
+        },
     )
 
 
