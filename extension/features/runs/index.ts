@@ -83,7 +83,7 @@ export function register(app: App, tracker: StopTracker): RunsFeature {
 
 /** How often the durations of runs are redrawn; those of the first minute have seconds. */
 const REDRAW_MS = 10_000;
-const REDRAW_FIRST_MS = 2_000;
+const REDRAW_FIRST_MS = 5_000;
 const FIRST_S = 90;
 const REDRAW_RECORDING_MS = 1_000;
 

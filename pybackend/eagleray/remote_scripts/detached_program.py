@@ -97,6 +97,7 @@ def _watch(folder: Path, request: "Mapping[str, Any]", started: int) -> None:
         return
     os.close(output)
     state.update(pid=program.pid, born=_born(program.pid))
+    state.update(watcher=os.getpid(), watcher_born=_born(os.getpid()))
     _write(folder / STATE, json.dumps(state))
     try:
         os.write(started, b"1")
@@ -144,8 +145,13 @@ def _status(folder: Path) -> "dict[str, Any]":
         return {"error": state["error"], "pid": 0}
     # Another login node with the same home doesn't see its processes.
     is_here = state["host"] == socket.gethostname()
-    born = _born(state["pid"]) if is_here else None
-    lives = "code" not in state and (not is_here or born == state["born"] != 0)
+    # Until its end is noted, with the exit code and after what it has left behind has ended, it isn't over.
+    processes = [("pid", "born"), ("watcher", "watcher_born")]
+    runs = [_born(state.get(pid, 0)) == state.get(born) != 0 for pid, born in processes]
+    if not any(runs):
+        # It may have been noted meanwhile.
+        state = json.loads((folder / STATE).read_text())
+    lives = "code" not in state and (not is_here or any(runs))
     return {
         "pid": state["pid"],
         "lives": lives,

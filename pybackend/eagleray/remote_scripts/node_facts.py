@@ -28,6 +28,7 @@ _GRAPHICS = (
     "/etc/vulkan/icd.d/nvidia_icd.json",
 )
 _LISTEN = "0A"
+_LONGEST_PART = 800
 _SHM = "/dev/shm"  # noqa: S108
 _TMP = "/tmp"  # noqa: S108
 
@@ -237,6 +238,15 @@ def _driver() -> str:
     return versions[0] if versions else ""
 
 
+def _lines(mark: str, value: object) -> str:
+    """The value in parts: SLURM mixes longer lines with those of other tasks (22.05, slurmstepd/io.c)."""
+    text = json.dumps(value)
+    parts = [text[at : at + _LONGEST_PART] for at in range(0, len(text), _LONGEST_PART)]
+    key = f"{socket.gethostname()[:64]}/{os.getpid()}"
+    return "\n" + "".join(f"{mark} {key} {len(parts)} {part}\n" for part in parts)
+
+
 if __name__ == "__main__":
-    # The mark of who has asked, as an argument, tells its line from what a shell prints.
-    sys.stdout.write("".join(sys.argv[1:2]) + json.dumps(facts()) + "\n")
+    # The mark of who has asked, as an argument, tells its lines from what a shell prints.
+    marks = sys.argv[1:]
+    sys.stdout.write(_lines(marks[0], facts()) if marks else json.dumps(facts()) + "\n")

@@ -1,12 +1,13 @@
 """Prints the beginnings of log files: `MARK BYTES PATTERN…`, where patterns are those of a shell, percent-encoded.
 
-Sent as text to `python3 -I -` on a login node or a node.  For each file it prints a line: the mark and JSON with `host`,
+Sent as text to `python3 -I -` on a login node or a node.  For each file it prints lines with the mark and parts of JSON: `host`,
 `path`, `size`, `changed`, and `data`, its beginning compressed, in base64; or an `error`.  All of them together have at most
 BYTES of data.  It opens regular files only, and changes nothing.  It needs only Python 3.6, the `python3` of many login
 nodes.
 """
 
 import base64
+import itertools
 import json
 import os
 import socket
@@ -20,6 +21,8 @@ from urllib.parse import unquote
 MOST_FILES = 200
 LONGEST = 64 * 2**20
 PIECE = 2**16
+LONGEST_PART = 800
+NUMBERS = itertools.count()
 FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -35,7 +38,16 @@ def main(arguments: "list[str]") -> None:
         except OSError as error:
             row["error"] = error.strerror or str(error)
         room -= len(str(row.get("data", "")))
-        sys.stdout.write("\n" + mark + json.dumps(row) + "\n")
+        write(mark, row)
+
+
+def write(mark: "str", value: "object") -> None:
+    """Prints it in parts: SLURM mixes longer lines with those of other tasks (22.05, slurmstepd/io.c)."""
+    text = json.dumps(value)
+    parts = [text[at : at + LONGEST_PART] for at in range(0, len(text), LONGEST_PART)]
+    key = "{}/{}/{}".format(socket.gethostname()[:64], os.getpid(), next(NUMBERS))
+    lines = ["{} {} {} {}\n".format(mark, key, len(parts), part) for part in parts]
+    sys.stdout.write("\n" + "".join(lines))
 
 
 def beginning(path: str, room: int) -> "dict[str, object]":

@@ -147,7 +147,7 @@ async def run_remote_script(
     limit_s: float,
     wrap: Callable[[list[str]], list[str]] = list,
 ) -> tuple[list[Any], str]:
-    """Returns the values that a script of `remote_scripts` prints, one per process, and what else it printed.
+    """Returns the values that a script of `remote_scripts` prints, and what else it printed.
 
     `before` are the arguments up to a Python, and `wrap` makes the final command; invalid JSON becomes None.
     """
@@ -155,8 +155,28 @@ async def run_remote_script(
     mark = secrets.token_hex(8)
     command = wrap([*before, "-I", "-", mark, *arguments])
     ran = await commands.run(ssh, command, text, limit_s)
-    lines = [line for line in ran.stdout.splitlines() if line.startswith(mark)]
-    return [_value(line[len(mark) :]) for line in lines], ran.stderr or f"exit code {ran.code}"
+    return values_in(ran.stdout, mark), ran.stderr or f"exit code {ran.code}"
+
+
+def values_in(output: str, mark: str) -> list[Any]:
+    """The values in lines of `MARK JSON`, or in several of `MARK KEY COUNT PART`.
+
+    SLURM mixes lines of several tasks, but for those of less than 1,024 bytes (22.05, slurmstepd/io.c).
+    """
+    values = []
+    parts: dict[str, list[str]] = {}
+    for line in output.splitlines():
+        if not line.startswith(mark):
+            continue
+        key, _, rest = line[len(mark) + 1 :].partition(" ")
+        count, _, part = rest.partition(" ")
+        if line[len(mark) : len(mark) + 1] != " ":
+            values.append(_value(line[len(mark) :]))
+        elif count.isdecimal():
+            parts.setdefault(key, []).append(part)
+            if len(parts[key]) == int(count[:9]):
+                values.append(_value("".join(parts.pop(key))))
+    return values
 
 
 def _value(text: str) -> Any:

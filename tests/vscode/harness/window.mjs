@@ -174,14 +174,19 @@ export class Window {
   }
 
   /**
-   * Waits until a row has had the same text for a moment.  While a view is being redrawn, VS Code runs the commands of
-   * its buttons and menus without the row (see `Selection` in extension/panel.ts).
+   * Waits until a row and its view have had the same text for a moment.  While a view is being redrawn, as it is when a
+   * duration in any row grows, VS Code runs the commands of its buttons and menus without the row (see `Selection` in
+   * extension/panel.ts).
    */
   async settled(row) {
     let last;
     let since;
     const isSettled = async () => {
-      const text = await row.first().textContent();
+      const text = await row
+        .first()
+        .evaluate((element) =>
+          [element, element.closest(".pane-body")].map((each) => each?.textContent).join(),
+        );
       if (text !== last) since = Date.now();
       last = text;
       return Date.now() - since > SETTLED_MS;
