@@ -59,7 +59,7 @@ async function makeVsix(log) {
  * "common" has the longest first, so that none of them is left alone at the end.
  * `kind` decides how the results are read: "pytest" and "node" write JUnit files, a "script" prints
  * `N passed, N failed` at its end.  With `secondTry`, for suites that drive a real editor, cluster or site, the failed
- * tests run once more (second_tries.mjs).
+ * tests run once more (second_tries.mjs).  One that is `onlyByName` belongs to the matrix before a release.
  */
 export const suites = [
   script("check", ["python", "packages"], ["scripts/check.mjs"], {
@@ -84,7 +84,7 @@ export const suites = [
     ignore: [...CHECKED, ...PROCESSES],
   }),
   editor("host", NEWEST, { minutes: 15 }),
-  editor("host", OLDEST, { minutes: 15 }),
+  editor("host", OLDEST, { minutes: 15, onlyByName: true }),
   editor("runs", NEWEST, { more: ["engine"] }),
   pytest("processes", ["python", "workers", "packages"], FAST, { minutes: 15, folders: PROCESSES }),
   script("pages", ["python", "packages", "bundle", "browser"], ["tests/vscode/pages.mjs"], {
@@ -119,16 +119,17 @@ export const suites = [
 ];
 
 /** A story ends at its first wait or test that takes too long; `minutes` is for everything else that may hang. */
-function editor(suite, version, { more = [], lane = "common", minutes = 8 } = {}) {
+function editor(suite, version, { more = [], lane = "common", minutes = 8, onlyByName } = {}) {
   return script(
     `${suite} ${version}`,
     ["python", "bundle", "browser", `editor ${version}`, ...more],
     [`tests/vscode/${suite}.mjs`, "--vscode", version],
-    { lane, minutes, secondTry: true },
+    { lane, minutes, secondTry: true, onlyByName },
   );
 }
 
-function script(name, needs, command, { lane = "common", minutes, secondTry = false }) {
+function script(name, needs, command, options) {
+  const { lane = "common", minutes, secondTry = false, onlyByName = false } = options;
   return {
     name,
     kind: "script",
@@ -136,6 +137,7 @@ function script(name, needs, command, { lane = "common", minutes, secondTry = fa
     needs,
     minutes,
     secondTry,
+    onlyByName,
     command: () => [process.execPath, command],
   };
 }
