@@ -40,7 +40,9 @@ def test_mixed_lines_are_put_together(values: list[Any], size: int, random: Any)
 
 
 def test_other_lines_are_no_values() -> None:
-    output = f'{MARK}{{"a": 1}}\n{MARK} key x {{}}\n{MARK} key\n{MARK} key 2 {{"b":\n other {MARK}{{}}\n'
+    output = (
+        f'{MARK}{{"a": 1}}\n{MARK} key x {{}}\n{MARK} key\n{MARK} key 2 {{"b":\n other {MARK}{{}}\n'
+    )
     assert values_in(output, MARK) == [{"a": 1}]
     assert values_in(f"{MARK} key 1 no JSON", MARK) == [None]
 

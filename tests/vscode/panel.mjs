@@ -267,12 +267,11 @@ await browserRun(
       await window.settled(selected);
       // A click without the key would attach.
       await selected.first().click({ modifiers: ["Control"] });
-      await window.settled(gone);
-      await gone.first().click({ button: "right" });
+      await window.openMenu(gone);
       const entry = page
         .locator(".monaco-menu:visible .action-label", { hasText: /^Continue$/ })
         .first();
-      await window.waitFor(entry, "the menu");
+      await window.waitFor(entry, "its entry Continue");
       process.kill(pid, "SIGKILL");
       await window.waitForNone(gone, "the row below the open menu");
       await entry.hover();

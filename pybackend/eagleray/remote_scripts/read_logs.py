@@ -45,8 +45,8 @@ def write(mark: "str", value: "object") -> None:
     """Prints it in parts: SLURM mixes longer lines with those of other tasks (22.05, slurmstepd/io.c)."""
     text = json.dumps(value)
     parts = [text[at : at + LONGEST_PART] for at in range(0, len(text), LONGEST_PART)]
-    key = "{}/{}/{}".format(socket.gethostname()[:64], os.getpid(), next(NUMBERS))
-    lines = ["{} {} {} {}\n".format(mark, key, len(parts), part) for part in parts]
+    key = f"{socket.gethostname()[:64]}/{os.getpid()}/{next(NUMBERS)}"
+    lines = [f"{mark} {key} {len(parts)} {part}\n" for part in parts]
     sys.stdout.write("\n" + "".join(lines))
 
 

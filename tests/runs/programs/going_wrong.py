@@ -29,7 +29,8 @@ def dying():
     try:
         ray.get(Dying.remote().ping.remote())
     except ray.exceptions.RayActorError as error:
-        print("the actor", type(error).__name__, flush=True)
+        # In one write: Ray's own lines may come between the writes of a `print` with several values.
+        print(f"the actor {type(error).__name__}", flush=True)
 
 
 def whole():

@@ -14,6 +14,8 @@ const SETTLED_MS = 400;
 /** The palette lists all commands within less than this. */
 const LISTED_MS = 600;
 const NOT_DRAWN = /not visible|not attached|outside of the viewport/;
+/** A context menu that is open. */
+const MENU = ".monaco-menu:visible";
 
 export class Window {
   shots = 0;
@@ -115,17 +117,13 @@ export class Window {
 
   /** Chooses an entry of a row's context menu; `titles`: its title, after those of the submenus that lead to it. */
   async fromMenu(row, titles, effect, what) {
-    const menu = this.page.locator(".monaco-menu:visible");
+    const menu = this.page.locator(MENU);
     const entries = [titles]
       .flat()
       .map((title) => menu.locator(".action-label", { hasText: title }));
     await this.gesture(
       async () => {
-        // A menu that is still open covers the rows.
-        if ((await menu.count()) > 0) await this.page.keyboard.press("Escape");
-        await this.moveMouseAway();
-        await this.settled(row);
-        await row.first().click({ button: "right" });
+        await this.clickForMenu(row);
         // A submenu opens while the mouse is over its entry.
         for (const entry of entries) await entry.first().hover();
         // In its first 100 ms, VS Code's menu takes a click for the end of the click that opened it.
@@ -135,6 +133,23 @@ export class Window {
       async () => Boolean(await effect()),
       what,
     );
+  }
+
+  /** Opens a row's context menu and leaves it open. */
+  async openMenu(row) {
+    await this.gesture(
+      () => this.clickForMenu(row),
+      () => this.page.locator(MENU).first().isVisible(),
+      "the menu is open",
+    );
+  }
+
+  async clickForMenu(row) {
+    // A menu that is still open covers the rows.
+    if ((await this.page.locator(MENU).count()) > 0) await this.page.keyboard.press("Escape");
+    await this.moveMouseAway();
+    await this.settled(row);
+    await row.first().click({ button: "right" });
   }
 
   /** Moves the mouse to the middle of the status bar, where nothing reacts to it. */
