@@ -261,7 +261,11 @@ await browserRun(
 
     await test("Continue in the menu of a row that has gone leaves the selected worker paused", async () => {
       driver.call("p1", "train", 4);
-      const [selected, gone] = [window.row(/p0.*rank 0/), window.row(/p1.*rank 1/)];
+      const [selected, gone] = [/p0.*rank 0/, /p1.*rank 1/].map((text) =>
+        window.rowOf("Paused", text),
+      );
+      // Once the line of the second is read, its row is below the group's.
+      await window.waitFor(window.rowOf("Paused", /policy\.py:28 · 2/), "both paused workers");
       await window.waitFor(gone, "the other paused worker");
       const { pid } = pausedWorkers(stage).find((worker) => worker.name === "p1");
       await window.settled(selected);
