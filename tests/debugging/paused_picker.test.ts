@@ -38,7 +38,7 @@ describe("the list of workers behind the status bar", () => {
     pick.hide();
   });
 
-  it("keeps the active row when the list changes, and none when its worker has gone", async () => {
+  it("keeps the active row when the list changes, also that of a worker that has gone", async () => {
     await feature.show(worker("b"), worker("c"));
     const pick = await opened();
     pick.activeItems = pick.items.filter(({ label }) => label.endsWith("p-c"));
@@ -48,8 +48,32 @@ describe("the list of workers behind the status bar", () => {
       ["$(debug-pause) p-c"],
     );
     await feature.show(worker("a"), worker("b"));
-    assert.deepEqual(pick.activeItems, []);
+    assert.deepEqual(
+      pick.activeItems.map(({ description }) => description),
+      ["no longer paused"],
+    );
     pick.hide();
+  });
+
+  it("keeps the place of each row while it is open, since a choice is reported by its index", async () => {
+    feature.fakes.sidecar.on(RELEASE, () => ({ done: 1, failures: [], ignored: [] }));
+    for (const id of ["a", "b"]) {
+      await editor.run("eagleray.attach", row(worker(id)));
+    }
+    await feature.show(worker("c"));
+    const pick = await opened();
+    const index = pick.items.findIndex(({ label }) => label.includes("Detach from"));
+    await feature.show(worker("d"));
+    const described = pick.items.map(({ label, description }) => [label, description].join(": "));
+    assert.deepEqual(described[1], "$(debug-pause) p-c: no longer paused");
+    assert.ok(described.at(-1)?.startsWith("$(debug-pause) p-d"));
+    assert.equal(pick.items[index]?.label, "$(debug-disconnect) Detach from 2 Running Workers");
+    await feature.show(worker("c"), worker("d"));
+    assert.ok(!pick.items[1]?.description?.includes("no longer"));
+    await feature.show();
+    pick.choose("$(debug-pause) p-c");
+    await settled();
+    assert.deepEqual(feature.fakes.sidecar.sentTo(RELEASE), []);
   });
 
   it("detaches from the worker of a button, and from all by an entry", async () => {

@@ -28,12 +28,15 @@ export class FakeWebviewPanel {
   readonly onDidDispose = this.disposed.event;
   isClosed = false;
   revealed = 0;
+  /** Those of `revealed` that took the focus. */
+  focused = 0;
   constructor(
     readonly type = "",
     public title = "",
   ) {}
-  reveal(): void {
+  reveal(_column?: unknown, preserveFocus = false): void {
     this.revealed += 1;
+    this.focused += preserveFocus ? 0 : 1;
   }
   dispose(): void {
     this.close();

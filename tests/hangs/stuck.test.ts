@@ -186,6 +186,7 @@ test("“Sample Again” takes the picture of the same target, and its button wa
     "sampling false",
     "sampling false",
   ]);
+  assert.deepEqual([panel.revealed, panel.focused], [1, 0], "the user may type elsewhere");
 });
 
 test("a picture is saved, opened, compared and copied", async () => {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from eagleray.injected.hooks.driver import Driver
 from eagleray.injected.hooks.import_hook import ImportHook
 from eagleray.injected.settings import INSIDE, RunSettings
 
+from tests.injected.fake_ray import install_fake_ray
 from tests.injected.runs import ProxyTestClient, Run, RunDebugging
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -95,11 +95,7 @@ def test_main_program_stops_before_it_has_joined(run: Run, words: list[str]) -> 
 
 
 def test_helper_that_has_joined_stops(run: Run) -> None:
-    package = run.folder / "ray" / "_private"
-    package.mkdir(parents=True)
-    shutil.copy(PROGRAMS / "fake_ray_worker.py", package / "worker.py")
-    for folder in (package, package.parent):
-        (folder / "__init__.py").write_text("")
+    install_fake_ray(run.folder)
     code = "from ray._private import worker; worker.connect(); raise ValueError('joined')"
     program = started(run, "python", "-c", code, PORT_FILE=str(run.folder / "port"))
     assert stops(run) == ("<module>", 1)

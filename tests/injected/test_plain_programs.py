@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from eagleray.injected.ed25519 import SecretKey
 
 from tests.adapter.harness import PYTHONS
 from tests.adapter.proxied import proxies_of
+from tests.injected.fake_ray import install_fake_ray
 from tests.injected.runs import PACKAGE, ProxyTestClient, Run, RunDebugging, breakpoints, line_of
 from tests.ray_cluster import wait_for
 
@@ -131,11 +131,7 @@ def test_program_that_cannot_be_found_does_not_wait(
 def test_program_on_another_machine_is_found_once_it_has_joined(
     start: Programs, tmp_path: Path
 ) -> None:
-    inside = tmp_path / "ray" / "_private"
-    inside.mkdir(parents=True)
-    shutil.copy(PROGRAMS / "fake_ray_worker.py", inside / "worker.py")
-    for folder in (inside, inside.parent):
-        (folder / "__init__.py").write_text("")
+    install_fake_ray(tmp_path)
     (tmp_path / "main.py").write_text(
         "from ray._private import worker\nworker.connect()\nprint('joined')  # stop: here\n"
     )

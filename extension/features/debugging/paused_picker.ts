@@ -26,7 +26,12 @@ interface CommandItem extends vscode.QuickPickItem {
   readonly command: CommandId;
 }
 
-type Item = WorkerItem | RunningItem | CommandItem | vscode.QuickPickItem;
+/** A row of an open list whose worker isn't in it any more: accepted, it does nothing. */
+interface FormerItem extends vscode.QuickPickItem {
+  readonly key: string;
+}
+
+type Item = WorkerItem | RunningItem | CommandItem | FormerItem | vscode.QuickPickItem;
 
 const ICONS: Readonly<Record<PausedWorker["state"], string>> = {
   paused: "debug-pause",
@@ -106,7 +111,7 @@ export async function showPausedWorkers(
   // The list stays true while it is open.
   const following = app.paused.onChanged((snapshot) => {
     const active = picker.activeItems.map(keyOf);
-    picker.items = itemsOf(snapshot);
+    picker.items = updatedItems(picker.items, itemsOf(snapshot));
     // VS Code would activate the first row, so that Enter would attach to another worker.
     picker.activeItems = picker.items.filter((item) => active.includes(keyOf(item)));
   });
@@ -131,9 +136,37 @@ async function accept(item: Item, sessions: DebugSessions, commands: DebugComman
 
 /** What an item keeps while the list changes. */
 export function keyOf(item: Item): string {
-  return isWorker(item)
-    ? `${item.row.worker.cluster} ${item.row.worker.worker_id}`
-    : `${item.kind ?? 0} ${item.label}`;
+  if (isFormer(item)) {
+    return item.key;
+  }
+  if (isWorker(item)) {
+    return `${item.row.worker.cluster} ${item.row.worker.worker_id}`;
+  }
+  const isAllRunning = isRunning(item) && item.running.length > 1;
+  return isAllRunning ? "allRunning" : `${item.kind ?? 0} ${item.label}`;
+}
+
+/**
+ * The new items in an open list: each old one keeps its place, and new ones come last.  VS Code reports an accepted
+ * item by its index, so that a list in another order would run the command of another row.
+ */
+export function updatedItems(shown: readonly Item[], current: readonly Item[]): Item[] {
+  const byKey = new Map(current.map((item) => [keyOf(item), item]));
+  const shownKeys = new Set(shown.map(keyOf));
+  return [
+    ...shown.map((item) => byKey.get(keyOf(item)) ?? formerItem(item)),
+    ...current.filter((item) => !shownKeys.has(keyOf(item))),
+  ];
+}
+
+function formerItem(item: Item): Item {
+  if (item.kind === vscode.QuickPickItemKind.Separator || isFormer(item)) {
+    return item;
+  }
+  const description = isRunning(item)
+    ? vscode.l10n.t("no longer running")
+    : vscode.l10n.t("no longer paused");
+  return { label: item.label, description, key: keyOf(item) };
 }
 
 /** The workers below the titles of their groups, in the order of the view. */
@@ -183,6 +216,10 @@ export function runningItems(running: readonly DebuggedWorker[]): Item[] {
     })),
     ...(running.length > 1 ? [all] : []),
   ];
+}
+
+function isFormer(item: Item): item is FormerItem {
+  return "key" in item;
 }
 
 function isRunning(item: Item): item is RunningItem {

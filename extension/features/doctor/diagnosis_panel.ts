@@ -38,6 +38,7 @@ export class DiagnosisPanels {
     const present = this.open.get(JSON.stringify(named.target));
     if (present !== undefined) {
       present.fill(named);
+      present.focus();
       return;
     }
     const title = titleOf(named);
@@ -104,9 +105,13 @@ class DiagnosisPanel implements vscode.Disposable {
     this.listProblems();
   }
 
+  /** Brings the tab to the front, as a command does that the user has just run. */
+  focus(): void {
+    this.panel.reveal();
+  }
+
   fill(named: NamedDiagnosis): void {
     this.named = named;
-    this.panel.reveal();
     this.listProblems();
     this.send();
   }
@@ -189,6 +194,8 @@ class DiagnosisPanel implements vscode.Disposable {
       const named = await this.diagnoseAgain({ name, target });
       if (named !== undefined && !this.isOver) {
         this.fill(named);
+        // The user may type elsewhere meanwhile, such as in the palette, which would close.
+        this.panel.reveal(undefined, true);
       }
     } finally {
       this.showReading(false);

@@ -49,6 +49,7 @@ export class PicturePanels {
     const present = key === undefined ? undefined : this.open.get(key);
     if (present !== undefined) {
       present.fill(named);
+      present.focus();
       return;
     }
     const canInspect = await this.canInspect(named);
@@ -113,10 +114,14 @@ class PicturePanel implements vscode.Disposable {
     drawPage(panel.webview, app.context, "picture_page", titleOf(named));
   }
 
+  /** Brings the tab to the front, as a command does that the user has just run. */
+  focus(): void {
+    this.panel.reveal();
+  }
+
   fill(named: NamedPicture): void {
     this.named = named;
     this.panel.title = titleOf(named);
-    this.panel.reveal();
     this.sendPicture();
   }
 
@@ -189,6 +194,8 @@ class PicturePanel implements vscode.Disposable {
       if (named !== undefined && !this.isOver) {
         this.isSampling = false;
         this.fill({ ...named, target });
+        // The user may type elsewhere meanwhile, such as in the palette, which would close.
+        this.panel.reveal(undefined, true);
       }
     } finally {
       this.showSampling(false);

@@ -39,6 +39,7 @@ export class ComparisonPanels {
     const present = this.open.get(JSON.stringify(request));
     if (present !== undefined) {
       present.fill(comparison);
+      present.focus();
       return;
     }
     const title = titleOf(comparison);
@@ -95,10 +96,14 @@ class ComparisonPanel implements vscode.Disposable {
     drawPage(panel.webview, app.context, "comparison_page", titleOf(comparison));
   }
 
+  /** Brings the tab to the front, as a command does that the user has just run. */
+  focus(): void {
+    this.panel.reveal();
+  }
+
   fill(comparison: ShownComparison): void {
     this.comparison = comparison;
     this.panel.title = titleOf(comparison);
-    this.panel.reveal();
     this.send();
   }
 
@@ -134,6 +139,8 @@ class ComparisonPanel implements vscode.Disposable {
       const comparison = await this.compareAgain(this.request);
       if (comparison !== undefined && !this.isOver) {
         this.fill(comparison);
+        // The user may type elsewhere meanwhile, such as in the palette, which would close.
+        this.panel.reveal(undefined, true);
       }
     } finally {
       this.showComparing(false);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from .guard import never_raise
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
     from .debug_proxy import handle
     from .settings import RunSettings
+
+# A worker's row comes into Ray's table within milliseconds, on a busy head node within seconds.
+ROW_TIMEOUT_S = 10.0
+ROW_POLL_INTERVAL_S = 0.02
 
 
 def global_worker() -> Any:
@@ -90,10 +95,36 @@ def actor_name() -> str:
 
 @never_raise
 def register_proxy(proxy: handle.ProxyHandle) -> None:
-    """Puts the debug proxy into Ray's own table of workers, which every client can read."""
+    """Puts the debug proxy into Ray's own table of workers, which every client can read.
+
+    A worker that isn't in this table yet must not do so: the GCS, and with it the cluster, would crash (ray#66331, seen
+    with 2.60).
+    """
     worker = global_worker()
-    if worker is not None:
+    if worker is not None and _wait_for_row(worker):
         worker.set_debugger_port(proxy.port)
+
+
+def _wait_for_row(worker: Any) -> bool:
+    """Waits until Ray's table of workers has this one; False if it hasn't in time."""
+    accessor = _state_accessor(sys.modules["ray._private.state"].state)
+    worker_id = worker.core_worker.get_worker_id()
+    deadline = time.monotonic() + ROW_TIMEOUT_S
+    while accessor.get_worker_info(worker_id) is None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(ROW_POLL_INTERVAL_S)
+    return True
+
+
+def _state_accessor(state: Any) -> Any:
+    """Ray's connection to the tables of the GCS, which the first use of it opens."""
+    connect = getattr(state, "_connect_and_get_accessor", None)
+    if connect is not None:
+        return connect()
+    # Older versions, such as 2.9, have it as an attribute.
+    state._check_connected()
+    return state.global_state_accessor
 
 
 def address(settings: RunSettings) -> str:
