@@ -15,7 +15,7 @@ from eagleray.features.doctor import log_copies
 from eagleray.features.doctor.doctor import Doctor
 from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.features.doctor.node_checks import NodeFacts
-from eagleray.features.doctor.node_rules import RULES
+from eagleray.features.doctor.node_rules import DIFFERENCES, RULES
 from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.protocol.control import CommandOutput
 from eagleray.ray.dashboard import Dashboard
@@ -87,7 +87,7 @@ async def test_program_python_reads_the_facts_of_this_machine_before_a_run(tmp_p
     found = await Doctor(nothing, nothing, checks, nothing, tmp_path).diagnose(target)
 
     assert checks.pythons == ["/venv/bin/python"]
-    assert found.checked.rules == len(RULES)
+    assert found.checked.rules == len(RULES) + len(DIFFERENCES)
     assert found.causes[0].id == "node-shm"
 
 

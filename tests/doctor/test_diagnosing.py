@@ -121,6 +121,8 @@ def test_traceback_without_a_rule_is_an_unknown_error(tmp_path: Path) -> None:
         "ERROR 11-21 01:25:07 [core.py:10] it broke",
         "Fatal Python error: Segmentation fault",
         "训练失败：数据为空",
+        "错误码：104",
+        "失败: 0.5",
     ],
 )
 def test_line_with_an_error_level_is_an_unknown_error(tmp_path: Path, line: str) -> None:
@@ -132,6 +134,9 @@ def test_line_with_an_error_level_is_an_unknown_error(tmp_path: Path, line: str)
 @pytest.mark.parametrize(
     "line",
     [
+        "没有错误",
+        "失败: 0, 成功: 12",
+        "错误数：0",
         "step 3 Error rate: 0.1",
         "Loaded module ERROR_CODES from x",
         "2026-11-21 01:25:07,123 INFO no ERROR so far",

@@ -14,6 +14,8 @@ import pytest
 from eagleray.cli.main import main
 from eagleray.features.doctor.node_checks import SCRIPT, NodeFacts, node_diagnosis
 from eagleray.features.doctor.node_rules import GIB, RULES
+from eagleray.features.doctor.remote_facts import _clock_offset
+from eagleray.remote_scripts import node_facts
 
 
 def facts(**changes: Any) -> dict[str, Any]:
@@ -32,6 +34,8 @@ def facts(**changes: Any) -> dict[str, Any]:
         "host": "node-3",
         "time": time.time(),
         "executable": "/venv/bin/python",
+        "python": "3.11.7",
+        "driver": "",
         "packages": {"ray": "2.60.0", "debugpy": "1.8.22"},
         "memory": 64 * GIB,
         "shm": {"path": "/dev/shm", "size": 32 * GIB, "free": 32 * GIB},
@@ -45,7 +49,7 @@ def facts(**changes: Any) -> dict[str, Any]:
         "resolved": ["10.0.0.3"],
         "variables": variables,
         "processes": [
-            {"pid": 12, "name": "raylet", "parent": 1, "nofile": 65_535},
+            {"pid": 12, "name": "raylet", "parent": 1, "nofile": 65_535, "lacks": []},
             {"pid": 13, "name": "ray::IDLE", "parent": 12, "nofile": 65_535},
         ],
         "gpus": [],
@@ -93,10 +97,40 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("node-nccl-timeout", {"variables": {"nccl_timeout": True}}, "NCCL_TIMEOUT"),
     ("node-time-left", {"variables": {"slurm_end": "1000"}}, "0:00:00"),
     ("node-cpus", {"cpus": 4, "variables": {"slurm_cpus": "4"}}, "4 of 16"),
-    ("node-no-ray", {"packages": {"debugpy": "1"}}, "/venv/bin/python"),
-    ("node-no-debugpy", {"packages": {"ray": "1"}}, "/venv/bin/python"),
+    ("node-no-ray", {"packages": {"debugpy": "1.8.22"}}, "/venv/bin/python"),
+    ("node-no-debugpy", {"packages": {"ray": "2.60.0"}}, "/venv/bin/python"),
     ("node-ptrace", {"ptrace_scope": 2}, "2"),
-    ("node-graphics", {"gpus": ["/dev/nvidia0"]}, "1"),
+    ("node-graphics", {"gpus": ["/dev/nvidia0"]}, "EGL, Vulkan"),
+    (
+        "node-graphics",
+        {"gpus": ["/dev/nvidia0"], "graphics": ["/usr/share/glvnd/egl_vendor.d/10_nvidia.json"]},
+        "Vulkan",
+    ),
+    (
+        "node-shm",
+        {"memory": 900 * GIB, "cgroup": {"limit": 200 * GIB, "used": 1, "kills": 0}},
+        "32.0 GiB of 200.0",
+    ),
+    (
+        "node-port",
+        {"listeners": [{"port": 30000, "address": "::", "user": "kim"}]},
+        "30000 (SGLang): kim",
+    ),
+    ("node-address", {"node": "192.168.7.4"}, "192.168.7.4; 10.0.0.3"),
+    (
+        "node-raylet-variables",
+        {
+            "processes": [
+                {"pid": 1, "name": "raylet", "parent": 1, "nofile": None, "lacks": ["NCCL_DEBUG"]}
+            ]
+        },
+        "NCCL_DEBUG",
+    ),
+    (
+        "node-proxy",
+        {"variables": {"proxies": ["http_proxy"], "no_proxy": "10.0.0.30,10.0.1.0/24"}},
+        "no_proxy: 10.0.0.3",
+    ),
     ("node-clock", {"clock_offset": -3600.0}, "-3600"),
 ]
 
@@ -118,7 +152,7 @@ def test_rule_finds_what_is_wrong(rule: str, changes: dict[str, Any], text: str)
 
     assert list(causes) == [rule]
     (evidence,) = causes[rule].evidence
-    assert (evidence.node, text in evidence.text) == ("node-3", True)
+    assert (evidence.node, text in evidence.text) == (changes.get("node", "node-3"), True)
 
 
 @pytest.mark.parametrize(
@@ -183,3 +217,85 @@ def test_facts_of_another_kind_are_no_finding() -> None:
     found = node_diagnosis(NodeFacts(({"host": 3, "nofile": "x", "shm": [1]},)), before=True)
 
     assert found.causes == ()
+
+
+@pytest.mark.parametrize("no_proxy", ["10.0.0.3", "10.0.0.0/24", "localhost, 10.0.*", "10.", "*"])
+def test_address_that_no_proxy_leaves_out_is_no_finding(no_proxy: str) -> None:
+    changed = facts(variables={"proxies": ["http_proxy"], "no_proxy": no_proxy})
+    assert node_diagnosis(NodeFacts((changed,))).causes == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "changes"),
+    [
+        ("nodes-ray", {"packages": {"ray": "2.44.0", "debugpy": "1.8.22"}}),
+        ("nodes-ray", {"python": "3.10.2"}),
+        ("nodes-packages", {"packages": {"ray": "2.60.0", "debugpy": "1.8.0"}}),
+        ("nodes-driver", {"driver": "550.54"}),
+    ],
+)
+def test_nodes_that_differ_are_named_with_what_each_has(rule: str, changes: dict[str, Any]) -> None:
+    first = facts(host="node-1", driver="570.86" if rule == "nodes-driver" else "")
+    (cause,) = node_diagnosis(NodeFacts((first, facts(host="node-2", **changes)))).causes
+    assert cause.id == rule
+    assert [item.node for item in cause.evidence] == ["node-1", "node-2"]
+    assert len({item.text for item in cause.evidence}) == 2
+
+
+def test_nodes_with_other_patch_versions_of_python_do_not_differ() -> None:
+    assert node_diagnosis(NodeFacts((facts(), facts(python="3.11.9")))).causes == ()
+
+
+def test_memory_limit_of_a_folder_above_the_process_counts(tmp_path: Path) -> None:
+    """SLURM limits the job, and systemd the slice."""
+    job = tmp_path / "system.slice" / "job_7"
+    (job / "step_0").mkdir(parents=True)
+    for folder, limit, used, kills in (
+        (job, str(4 * GIB), 3 * GIB, 2),
+        (job / "step_0", "max", GIB, 0),
+    ):
+        (folder / "memory.max").write_text(f"{limit}\n")
+        (folder / "memory.current").write_text(f"{used}\n")
+        (folder / "memory.events").write_text(f"low 0\noom_kill {kills}\n")
+    own = tmp_path / "own"
+    own.write_text("0::/system.slice/job_7/step_0\n")
+    assert node_facts._cgroup(str(own), str(tmp_path)) == {
+        "limit": 4 * GIB,
+        "used": 3 * GIB,
+        "kills": 2,
+    }
+
+
+def test_memory_limit_of_version_1_counts(tmp_path: Path) -> None:
+    folder = tmp_path / "memory" / "slurm" / "job_7"
+    folder.mkdir(parents=True)
+    (folder / "memory.limit_in_bytes").write_text(f"{2 * GIB}\n")
+    (folder / "memory.usage_in_bytes").write_text(f"{GIB}\n")
+    (folder / "memory.oom_control").write_text("under_oom 0\noom_kill 1\n")
+    (folder.parent / "memory.limit_in_bytes").write_text("9223372036854771712\n")
+    (folder.parent / "memory.usage_in_bytes").write_text(f"{GIB}\n")
+    own = tmp_path / "own"
+    own.write_text("5:cpuset:/slurm\n4:memory:/slurm/job_7\n0::/\n")
+    assert node_facts._cgroup(str(own), str(tmp_path)) == {
+        "limit": 2 * GIB,
+        "used": GIB,
+        "kills": 1,
+    }
+
+
+def test_variables_that_a_running_raylet_lacks_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen(["sleep", "60"], env={"NCCL_IB_HCA": "mlx5"}) as raylet:
+        try:
+            monkeypatch.setenv("NCCL_DEBUG", "INFO")
+            monkeypatch.setenv("NCCL_IB_HCA", "mlx5")
+            assert "NCCL_DEBUG" in node_facts._lacking_variables(f"/proc/{raylet.pid}")
+            assert "NCCL_IB_HCA" not in node_facts._lacking_variables(f"/proc/{raylet.pid}")
+        finally:
+            raylet.kill()
+
+
+@pytest.mark.parametrize(
+    ("read", "offset"), [(99.0, -1.0), (100.0, 0.0), (105.0, 0.0), (140.0, 30.0), (None, 0.0)]
+)
+def test_clock_of_a_slow_step_is_not_taken_for_wrong(read: float | None, offset: float) -> None:
+    assert _clock_offset(read, started=100.0, ended=110.0) == offset

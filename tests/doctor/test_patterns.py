@@ -15,6 +15,8 @@ from eagleray.features.doctor.patterns import PatternError, literals_of
         (r"rank (?P<rank>\d{1,5}) of the group failed", (" of the group failed",)),
         (r"(?<!patch )version mismatch", ("version mismatch",)),
         (r"a?(?:bcdef){2}g", ("bcdef",)),
+        (r"(?:foo|bar)+ timed out", (" timed out",)),
+        (r"(?:\w{1,40} ){0,3}timed out", ("timed out",)),
     ],
 )
 def test_each_match_has_one_of_the_literals(pattern: str, literals: tuple[str, ...]) -> None:
@@ -28,6 +30,10 @@ def test_each_match_has_one_of_the_literals(pattern: str, literals: tuple[str, .
         (r"(?:\w+\s?)* is not a rank", "repeat within a repeat"),
         (r"(?:a|b*)+ timed out", "repeat within a repeat"),
         (r"(\w)(?:x\1){2,9} timed out", "back-reference"),
+        (r"(?:\w\w?)+ failed now", "repeat within a repeat"),
+        ("(?:a{1,200}){1,200} failed", "repeat within a repeat"),
+        (r"(?:\w\w|\d\d)+ timed out", "repeat within a repeat"),
+        (".{0,200}.{0,200}.{0,200}failed now", "too many ways"),
         ("one.*two.*three.*four", "more than two unbounded repeats"),
         (r"\d+|rank", "literal text"),
         ("abc", "literal text"),

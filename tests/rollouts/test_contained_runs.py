@@ -170,8 +170,8 @@ async def test_trace_has_what_each_run_printed(own_home: Path, tmp_path: Path, m
     for each in traces:
         lines = [f"{each['item']} begins", f"{each['item']} warns", f"{each['item']} ends"]
         assert each["printed"].splitlines() == lines
-    # The streams get it all the same.
-    assert b"".join(output).decode().count(" ends\n") == 6
+    # The streams get it all the same; processes mix the parts of their lines there.
+    assert b"".join(output).decode().count("ends") == 6
 
 
 async def test_prints_of_a_run_are_bounded_and_have_no_key(own_home: Path, tmp_path: Path) -> None:

@@ -28,6 +28,19 @@ _GRAPHICS = (
     "/etc/vulkan/icd.d/nvidia_icd.json",
 )
 _LISTEN = "0A"
+_NO_LIMIT = 2**60
+# Variables that decide how workers run; where Ray runs already, they have those of its raylet.
+_WORKER_VARIABLES = (
+    "NCCL_",
+    "GLOO_",
+    "TORCH_",
+    "PYTORCH_",
+    "CUDA_",
+    "VLLM_",
+    "SGLANG_",
+    "HF_",
+    "MUJOCO_GL",
+)
 _LONGEST_PART = 800
 _SHM = "/dev/shm"  # noqa: S108
 _TMP = "/tmp"  # noqa: S108
@@ -103,26 +116,44 @@ def _disk(path: str) -> dict[str, Any] | None:
     }
 
 
-def _cgroup() -> dict[str, int | None] | None:
-    """The limit and use of the memory of this process's cgroup, and how many of its processes were killed for it."""
-    for line in _text("/proc/self/cgroup").splitlines():
-        controllers, name = line.split(":", 2)[1:]
-        if controllers:
-            continue
-        folder = "/sys/fs/cgroup" + name
-        limit = _numbers(folder + "/memory.max")
-        used = _numbers(folder + "/memory.current")
-        kills = [
-            int(line.split()[1])
-            for line in _text(folder + "/memory.events").splitlines()
-            if line.startswith("oom_kill ")
-        ]
-        return {
-            "limit": limit[0] if limit else None,
-            "used": used[0] if used else None,
-            "kills": kills[0] if kills else 0,
-        }
+def _cgroup(
+    own: str = "/proc/self/cgroup", root: str = "/sys/fs/cgroup"
+) -> dict[str, int | None] | None:
+    """The memory limit of this process that leaves least, its use, and how many processes were killed for it.
+
+    SLURM and systemd limit a folder above that of the process.
+    """
+    memberships = [line.split(":", 2)[1:] for line in _text(own).splitlines()]
+    for controllers, name in memberships:
+        if "memory" in controllers.split(","):
+            return _tightest(
+                f"{root}/memory", name, "memory.limit_in_bytes", "memory.usage_in_bytes"
+            )
+    for controllers, name in memberships:
+        if not controllers:
+            return _tightest(root, name, "memory.max", "memory.current")
     return None
+
+
+def _tightest(root: str, name: str, limit_file: str, used_file: str) -> dict[str, int | None]:
+    folders = [root + str(folder).rstrip("/") for folder in (Path(name), *Path(name).parents)]
+    limited = []
+    for folder in folders:
+        limit, used = _numbers(f"{folder}/{limit_file}"), _numbers(f"{folder}/{used_file}")
+        # Version 1 has a number of this size where nothing is limited.
+        if limit and used and limit[0] < _NO_LIMIT:
+            limited.append((limit[0] - used[0], limit[0], used[0], folder))
+    if not limited:
+        return {"limit": None, "used": None, "kills": _kills(folders[0])}
+    _, least, used_there, folder = min(limited)
+    return {"limit": least, "used": used_there, "kills": _kills(folder)}
+
+
+def _kills(folder: str) -> int:
+    """Processes that the kernel has killed in this cgroup for lack of memory (version 2; memory.oom_control in version 1)."""
+    text = _text(f"{folder}/memory.events") or _text(f"{folder}/memory.oom_control")
+    counts = [int(line.split()[1]) for line in text.splitlines() if line.startswith("oom_kill ")]
+    return counts[0] if counts else 0
 
 
 def _listeners() -> list[dict[str, Any]]:
@@ -200,7 +231,10 @@ def _variables() -> dict[str, Any]:
 
 
 def _ray_processes() -> list[dict[str, Any]]:
-    """The user's processes of Ray: {pid, name, parent, nofile}; a raylet's soft limit of open files is that of its workers."""
+    """The user's processes of Ray: {pid, name, parent, nofile, lacks}; workers get a raylet's limit of open files.
+
+    `lacks` are names of this process's variables that a raylet, and so its workers, doesn't have.
+    """
     result = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -219,9 +253,16 @@ def _ray_processes() -> list[dict[str, Any]]:
                     "name": name,
                     "parent": int(stat[1]) if len(stat) > 1 else 0,
                     "nofile": _soft_nofile(folder),
+                    "lacks": _lacking_variables(folder) if name == "raylet" else [],
                 }
             )
     return result
+
+
+def _lacking_variables(folder: str) -> list[str]:
+    names = {entry.partition("=")[0] for entry in _text(folder + "/environ").split("\0")} - {""}
+    own = (name for name in os.environ if name.startswith(_WORKER_VARIABLES))
+    return sorted(name for name in own if name not in names) if names else []
 
 
 def _soft_nofile(folder: str) -> int | None:

@@ -28,8 +28,6 @@ from eagleray.features.doctor.model import (
 )
 from eagleray.features.doctor.unknown_errors import MARKERS, TRACEBACK, exception_in, is_error
 
-# Of one rule in one file.
-_MOST_MATCHES = 1000
 _MOST_UNKNOWN = 20
 _LONGEST_TEXT = 500
 _NO_TIME = float("inf")

@@ -21,7 +21,7 @@ from eagleray.features.doctor.model import (
     LogEvidence,
     UncheckedFile,
 )
-from eagleray.features.doctor.node_rules import RULES, NodeRule
+from eagleray.features.doctor.node_rules import DIFFERENCES, RULES, NodeRule
 from eagleray.tools.commands import Commands
 
 SCRIPT = Path(__file__).parents[2] / "remote_scripts" / "node_facts.py"
@@ -54,23 +54,29 @@ def node_diagnosis(answers: NodeFacts, before: bool = False) -> Diagnosis:
     `before`: no program runs there yet.
     """
     rules = [rule for rule in RULES if before or not rule.before]
-    causes = [cause for rule in rules if (cause := _cause(rule, answers.facts))]
+    causes = [
+        cause
+        for rule in (*rules, *DIFFERENCES)
+        if (cause := _cause(rule, answers.facts, if_different=rule in DIFFERENCES))
+    ]
     causes.sort(key=lambda cause: SEVERITIES.index(cause.severity))
     sentence = causes[0].sentence if causes else t("No check has found a problem.")
     silent = tuple(
         UncheckedFile(t("node {node}", node=node), reason or t("no answer"))
         for node, reason in answers.silent
     )
-    return Diagnosis(sentence, tuple(causes), (), Checked(0, 0, len(rules), silent))
+    return Diagnosis(
+        sentence, tuple(causes), (), Checked(0, 0, len(rules) + len(DIFFERENCES), silent)
+    )
 
 
-def _cause(rule: NodeRule, nodes: Sequence[Mapping[str, Any]]) -> Cause | None:
+def _cause(rule: NodeRule, nodes: Sequence[Mapping[str, Any]], if_different: bool) -> Cause | None:
     evidence = tuple(
         LogEvidence(rule.place, 0, printable(redact_text(text), 500), node=name_of(facts))
         for facts in nodes
         if (text := _read(rule, facts))
     )
-    if not evidence:
+    if not evidence or (if_different and len({item.text for item in evidence}) == 1):
         return None
     return Cause(
         rule.id,

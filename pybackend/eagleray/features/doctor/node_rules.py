@@ -6,7 +6,7 @@ well.  Facts that a node couldn't read are None or missing and never a finding.
 
 from __future__ import annotations
 
-import time
+import ipaddress
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -25,8 +25,9 @@ _SHM_SHARE = 0.3
 _LEAST_TMP = 5 * GIB
 _FULL = 0.95
 _SHORT_JOB_S = 1800
-# Ports that frameworks and engines take unless told otherwise.
+# Ports that Ray, torchrun and engines take unless told otherwise.
 _PORTS = {6379: "Ray's GCS", 8265: "Ray's dashboard", 10001: "Ray Client", 29500: "torchrun"}
+_ENGINE_PORTS = {8000: "vLLM", 30000: "SGLang"}
 
 
 @frozen
@@ -48,6 +49,9 @@ class NodeRule:
 
 def _shm(facts: Facts) -> str:
     shm, memory = facts.get("shm"), facts.get("memory")
+    limit = (facts.get("cgroup") or {}).get("limit")
+    # Ray takes a limit of the container for its memory.
+    memory = min(memory, limit) if memory and limit else memory
     if not shm or not memory or shm["size"] >= _SHM_SHARE * memory:
         return ""
     return f"{_gib(shm['size'])} of {_gib(memory)} memory"
@@ -123,9 +127,13 @@ def _proxies(facts: Facts) -> str:
 
 
 def _leaves_out(part: str, address: str) -> bool:
-    prefix = part.split("/")[0].rstrip("*")
-    whole_bytes = prefix.rstrip("0").rstrip(".") if "/" in part else prefix
-    return bool(whole_bytes) and address.startswith(whole_bytes)
+    """An address, a network such as 10.0.0.0/16, or a beginning such as 10.0.* or 10.0."""
+    if part.endswith((".", "*")):
+        return len(part) > 1 and address.startswith(part.rstrip("*"))
+    try:
+        return ipaddress.ip_address(address) in ipaddress.ip_network(part, strict=False)
+    except ValueError:
+        return False
 
 
 def _ptrace(facts: Facts) -> str:
@@ -134,10 +142,11 @@ def _ptrace(facts: Facts) -> str:
 
 
 def _ports(facts: Facts) -> str:
+    names = {**_PORTS, **_ENGINE_PORTS}
     return ", ".join(
-        f"{entry['port']} ({_PORTS[entry['port']]}): {entry['user']}"
+        f"{entry['port']} ({names[entry['port']]}): {entry['user']}"
         for entry in facts.get("listeners", ())
-        if entry["port"] in _PORTS
+        if entry["port"] in names
     )
 
 
@@ -188,11 +197,31 @@ def _no_debugpy(facts: Facts) -> str:
 
 
 def _graphics(facts: Facts) -> str:
-    return str(len(facts["gpus"])) if facts.get("gpus") and not facts.get("graphics") else ""
+    files = facts.get("graphics") or ()
+    missing = [
+        name
+        for name, part in (("EGL", "egl_vendor"), ("Vulkan", "vulkan"))
+        if not any(part in file for file in files)
+    ]
+    return ", ".join(missing) if facts.get("gpus") else ""
+
+
+def _raylet_variables(facts: Facts) -> str:
+    lacking = {name for process in facts.get("processes", ()) for name in process.get("lacks", ())}
+    return ", ".join(sorted(lacking)[:20])
+
+
+def _node_address(facts: Facts) -> str:
+    node, own = facts.get("node"), [entry["address"] for entry in facts.get("addresses", ())]
+    try:
+        is_known = not own or ipaddress.ip_address(node or "127.0.0.1").is_loopback or node in own
+    except ValueError:
+        return ""
+    return "" if is_known else f"{node}; {', '.join(own)}"
 
 
 def _clock(facts: Facts) -> str:
-    difference = facts.get("clock_offset", facts["time"] - time.time())
+    difference = facts.get("clock_offset", 0.0)
     return f"{difference:+.1f} s" if abs(difference) > 5 else ""
 
 
@@ -252,6 +281,15 @@ RULES: tuple[NodeRule, ...] = (
         "RLinf/RLinf#925",
     ),
     NodeRule(
+        "node-address",
+        "warning",
+        "/proc/net",
+        _node_address,
+        later("Ray uses an address that no interface of this node has."),
+        later("Start Ray with --node-ip-address of a network that all nodes reach."),
+        "ray 2.60 scripts.py --node-ip-address",
+    ),
+    NodeRule(
         "node-interface",
         "error",
         "NCCL_SOCKET_IFNAME",
@@ -274,7 +312,7 @@ RULES: tuple[NodeRule, ...] = (
         "info",
         "/proc/net/tcp",
         _ports,
-        later("Usual ports of Ray or torchrun are taken."),
+        later("Usual ports of Ray, torchrun or engines are taken."),
         later("Configure other ports, or end the programs that listen there."),
         "OpenRLHF#674; verl#6448",
         before=True,
@@ -314,6 +352,16 @@ RULES: tuple[NodeRule, ...] = (
         later("NCCL_TIMEOUT has no effect: no framework reads it."),
         later("Set the time-out in the framework's configuration."),
         "ProcessGroupNCCL.hpp of torch 2.13",
+    ),
+    NodeRule(
+        "node-raylet-variables",
+        "info",
+        "/proc/PID/environ",
+        _raylet_variables,
+        later("Ray already runs here without variables that are set for the program."),
+        later("Pass them by env_vars of the runtime_env, or set them before `ray start`."),
+        "ray docs handling-dependencies",
+        before=True,
     ),
     NodeRule(
         "node-time-left",
@@ -374,7 +422,7 @@ RULES: tuple[NodeRule, ...] = (
         "info",
         "/usr/share/glvnd",
         _graphics,
-        later("GPUs are here without graphics drivers, which simulators need."),
+        later("Graphics drivers that simulators need are missing."),
         later("Set NVIDIA_DRIVER_CAPABILITIES=all, or MUJOCO_GL=osmesa."),
         "RLinf docs/faq",
     ),
@@ -386,5 +434,48 @@ RULES: tuple[NodeRule, ...] = (
         later("This node's clock differs from the others'."),
         later("Have its clock synchronised (NTP)."),
         "general",
+    ),
+)
+
+
+def _ray_and_python(facts: Facts) -> str:
+    ray, python = facts["packages"].get("ray", ""), ".".join(facts["python"].split(".")[:2])
+    return f"Ray {ray}, Python {python}" if ray else ""
+
+
+def _packages(facts: Facts) -> str:
+    packages = facts["packages"]
+    names = ("debugpy", "torch", "vllm", "sglang", "transformers")
+    return ", ".join(f"{name} {packages[name]}" for name in names if name in packages)
+
+
+# Rules whose `read` says what each node has: a finding where nodes differ.
+DIFFERENCES: tuple[NodeRule, ...] = (
+    NodeRule(
+        "nodes-ray",
+        "error",
+        "site-packages",
+        _ray_and_python,
+        later("Nodes have different versions of Ray or Python."),
+        later("Install the same versions on all nodes."),
+        "ray 2.60 _private/utils.py check_version_info",
+    ),
+    NodeRule(
+        "nodes-packages",
+        "warning",
+        "site-packages",
+        _packages,
+        later("Nodes have different versions of packages."),
+        later("Install the same versions on all nodes."),
+        "ray docs handling-dependencies",
+    ),
+    NodeRule(
+        "nodes-driver",
+        "warning",
+        "/proc/driver/nvidia/version",
+        lambda facts: str(facts.get("driver") or ""),
+        later("Nodes have different GPU drivers."),
+        later("Use nodes with the same driver; NCCL and CUDA may fail otherwise."),
+        "NVIDIA CUDA compatibility guide",
     ),
 )

@@ -19,6 +19,8 @@ _MOST_UNBOUNDED = 2
 _REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT)
 # `.{0,200}` is bounded enough.
 _BOUND = 200
+# In how many ways the repeats may split a text. A search that fails tries them all, 2 million of them in half a second.
+_MOST_WAYS = 2_000_000
 
 
 class PatternError(ValueError):
@@ -78,6 +80,44 @@ def _quality(literals: list[str]) -> tuple[int, int]:
 def _check_time(items: Any) -> None:
     if _unbounded(items, is_inside=False) > _MOST_UNBOUNDED:
         raise PatternError("it has more than two unbounded repeats; write .{0,200} in place of .*")
+    _check_nested(items)
+    if _ways(items) > _MOST_WAYS:
+        raise PatternError(
+            "its repeats can split a text in too many ways; use fewer or shorter ones"
+        )
+
+
+def _check_nested(items: Any) -> None:
+    for operation, value in items:
+        if operation in _REPEATS:
+            most = min(value[1], _BOUND)
+            # 200 repeats of two ways are 2^200 ways.
+            if most > 1 and _ways(value[2]) ** most > _MOST_WAYS:
+                raise PatternError("a repeat within a repeat may take for ever")
+        for part in _inner(operation, value):
+            _check_nested(part)
+
+
+def _ways(items: Any) -> int:
+    """In how many ways a sequence can match the same text, at most about."""
+    ways = 1
+    for operation, value in items:
+        inner = [_ways(part) for part in _inner(operation, value)]
+        if operation in _REPEATS:
+            lengths = min(value[1], _BOUND) - min(value[0], _BOUND) + 1
+            ways *= lengths * max(inner)
+        elif operation is _constants.BRANCH:
+            ways *= max(inner) if _starts_differ(value[1]) else sum(inner)
+        elif inner:
+            ways *= max(inner)
+    return ways
+
+
+def _starts_differ(branches: Any) -> bool:
+    """Whether the first character decides which alternative matches."""
+    starts = [branch[0] for branch in branches if len(branch) > 0]
+    are_literals = all(operation is _constants.LITERAL for operation, _ in starts)
+    return are_literals and len(branches) == len({value for _, value in starts})
 
 
 def _unbounded(items: Any, is_inside: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -65,13 +66,26 @@ class RemoteFacts:
         if status.state == "pending" or not nodes:
             raise job_waits(job, status.reason, start_time(status.started))
         step = [*step_of(job, nodes, _STEP_LIMIT_S), "--cpu-bind=none", "python3"]
+        started = time.time()
         values, output = await run_remote_script(
             self._commands, ssh, SCRIPT.stem, step, [], _STEP_LIMIT_S + 10.0
         )
-        facts = tuple(value for value in values if isinstance(value, dict))
+        ended = time.time()
+        facts = tuple(
+            {**value, "clock_offset": _clock_offset(value.get("time"), started, ended)}
+            for value in values
+            if isinstance(value, dict)
+        )
         heard = {_short(str(value.get("host", ""))) for value in facts}
         why = printable(output.strip().splitlines()[-1] if output.strip() else "", 300)
         return NodeFacts(facts, tuple((node, why) for node in nodes if _short(node) not in heard))
+
+
+def _clock_offset(read: Any, started: float, ended: float) -> float:
+    """By how much a node's clock is surely ahead of ours, if it was read between these times; negative if it is behind."""
+    if not isinstance(read, (int, float)):
+        return 0.0
+    return max(0.0, read - ended) + min(0.0, read - started)
 
 
 def _facts(answer: Any) -> NodeFacts:

@@ -27,7 +27,10 @@ _LEVEL = re.compile(
 _SIGNALS = re.compile(
     r"^(?:Fatal Python error: |.{0,80}Segmentation fault|.{0,80}Bus error|.{0,80}core dumped)"
 )
-_CHINESE = re.compile(r"(?:错误|失败)")
+# Not "没有错误" (no error) and "失败: 0".
+_CHINESE = re.compile(
+    r"(?<!没有)(?<!无)(?<!零)(?:错误|失败)(?!(?:数|次数|率)?\s{0,3}[:=\uff1a为]?\s{0,3}0(?:\.0*)?(?![\d.]))"
+)
 # The last line of a traceback: "ValueError: …", "torch.cuda.OutOfMemoryError: …", "KeyboardInterrupt".
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]{0,200}(?:\([\w.]{1,100}\))?(?::|$)")
 # "ray.exceptions.RayTaskError(ValueError): ray::step() (pid=1, ip=10.0.0.1)".
