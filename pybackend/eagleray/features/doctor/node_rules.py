@@ -214,10 +214,10 @@ def _raylet_variables(facts: Facts) -> str:
 def _node_address(facts: Facts) -> str:
     node, own = facts.get("node"), [entry["address"] for entry in facts.get("addresses", ())]
     try:
-        is_known = not own or ipaddress.ip_address(node or "127.0.0.1").is_loopback or node in own
+        is_own = not own or ipaddress.ip_address(node or "127.0.0.1").is_loopback or node in own
     except ValueError:
         return ""
-    return "" if is_known else f"{node}; {', '.join(own)}"
+    return "" if is_own else f"{node}; {', '.join(own)}"
 
 
 def _clock(facts: Facts) -> str:

@@ -20,7 +20,7 @@ _REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT)
 # `.{0,200}` is bounded enough.
 _BOUND = 200
 # In how many ways the repeats may split a text. A search that fails tries them all, 2 million of them in half a second.
-_MOST_WAYS = 2_000_000
+_MOST_SPLITS = 2_000_000
 
 
 class PatternError(ValueError):
@@ -81,7 +81,7 @@ def _check_time(items: Any) -> None:
     if _unbounded(items, is_inside=False) > _MOST_UNBOUNDED:
         raise PatternError("it has more than two unbounded repeats; write .{0,200} in place of .*")
     _check_nested(items)
-    if _ways(items) > _MOST_WAYS:
+    if _splits(items) > _MOST_SPLITS:
         raise PatternError(
             "its repeats can split a text in too many ways; use fewer or shorter ones"
         )
@@ -92,25 +92,25 @@ def _check_nested(items: Any) -> None:
         if operation in _REPEATS:
             most = min(value[1], _BOUND)
             # 200 repeats of two ways are 2^200 ways.
-            if most > 1 and _ways(value[2]) ** most > _MOST_WAYS:
+            if most > 1 and _splits(value[2]) ** most > _MOST_SPLITS:
                 raise PatternError("a repeat within a repeat may take for ever")
         for part in _inner(operation, value):
             _check_nested(part)
 
 
-def _ways(items: Any) -> int:
+def _splits(items: Any) -> int:
     """In how many ways a sequence can match the same text, at most about."""
-    ways = 1
+    splits = 1
     for operation, value in items:
-        inner = [_ways(part) for part in _inner(operation, value)]
+        inner = [_splits(part) for part in _inner(operation, value)]
         if operation in _REPEATS:
             lengths = min(value[1], _BOUND) - min(value[0], _BOUND) + 1
-            ways *= lengths * max(inner)
+            splits *= lengths * max(inner)
         elif operation is _constants.BRANCH:
-            ways *= max(inner) if _starts_differ(value[1]) else sum(inner)
+            splits *= max(inner) if _starts_differ(value[1]) else sum(inner)
         elif inner:
-            ways *= max(inner)
-    return ways
+            splits *= max(inner)
+    return splits
 
 
 def _starts_differ(branches: Any) -> bool:
