@@ -80,3 +80,14 @@ def test_report_takes_no_logs(more: list[str]) -> None:
         main(["doctor", "--report", *more])
 
     assert refused.value.code == 2
+
+
+def test_system_kernel_and_gpu_models_are_rows() -> None:
+    gpus = {"gpu_models": ["NVIDIA H100 80GB HBM3"] * 2, "gpus": ["/dev/nvidia0", "/dev/nvidia1"]}
+    text = report(
+        NodeFacts((node("gpu-1", system="Debian 12", kernel="Linux 6.1 x86_64", **gpus),))
+    )
+
+    assert "| | system | Debian 12 |" in text
+    assert "| | kernel | Linux 6.1 x86_64 |" in text
+    assert "| | GPU models | 2 x NVIDIA H100 80GB HBM3 |" in text

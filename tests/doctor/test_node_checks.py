@@ -284,12 +284,18 @@ def test_memory_limit_of_version_1_counts(tmp_path: Path) -> None:
 
 
 def test_variables_that_a_running_raylet_lacks_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with subprocess.Popen(["sleep", "60"], env={"NCCL_IB_HCA": "mlx5"}) as raylet:
+    command = [sys.executable, "-c", "print('runs', flush=True); input()"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env={"NCCL_IB_HCA": "mlx5"}, **pipes) as raylet:
         try:
+            assert raylet.stdout is not None
+            # Its environment is readable only once it runs.
+            assert raylet.stdout.readline() == b"runs\n"
             monkeypatch.setenv("NCCL_DEBUG", "INFO")
             monkeypatch.setenv("NCCL_IB_HCA", "mlx5")
-            assert "NCCL_DEBUG" in node_facts._lacking_variables(f"/proc/{raylet.pid}")
-            assert "NCCL_IB_HCA" not in node_facts._lacking_variables(f"/proc/{raylet.pid}")
+            lacking = node_facts._lacking_variables(f"/proc/{raylet.pid}")
+            assert "NCCL_DEBUG" in lacking
+            assert "NCCL_IB_HCA" not in lacking
         finally:
             raylet.kill()
 
@@ -299,3 +305,17 @@ def test_variables_that_a_running_raylet_lacks_are_named(monkeypatch: pytest.Mon
 )
 def test_clock_of_a_slow_step_is_not_taken_for_wrong(read: float | None, offset: float) -> None:
     assert _clock_offset(read, started=100.0, ended=110.0) == offset
+
+
+def test_models_of_gpus_come_from_their_driver(tmp_path: Path) -> None:
+    for number, model in enumerate(("NVIDIA H100 80GB HBM3", "NVIDIA L4")):
+        folder = tmp_path / f"0000:0{number}:00.0"
+        folder.mkdir()
+        (folder / "information").write_text(f"Model: \t\t {model}\nIRQ:   \t\t 26\n")
+    assert node_facts._gpu_models(str(tmp_path)) == ["NVIDIA H100 80GB HBM3", "NVIDIA L4"]
+
+
+def test_name_of_the_system_comes_from_its_release_file(tmp_path: Path) -> None:
+    file = tmp_path / "os-release"
+    file.write_text('NAME="Rocky Linux"\nPRETTY_NAME="Rocky Linux 9.4 (Blue Onyx)"\n')
+    assert node_facts._system(str(file)) == "Rocky Linux 9.4 (Blue Onyx)"

@@ -21,7 +21,22 @@ from typing import Any
 
 # Without values: only whether they are set and, of proxies, which addresses they leave out.
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-_PACKAGES = ("ray", "debugpy", "torch", "vllm", "sglang", "transformers")
+_PACKAGES = (
+    *(
+        "ray",
+        "debugpy",
+        "torch",
+        "vllm",
+        "sglang",
+        "transformers",
+        "flash-attn",
+        "numpy",
+        "pyarrow",
+    ),
+    *("nvidia-nccl-cu12", "nvidia-nccl-cu13", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
+    *("nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime"),
+    *("verl", "areal", "nemo-rl", "openrlhf", "rlinf"),
+)
 _GRAPHICS = (
     "/usr/share/glvnd/egl_vendor.d/10_nvidia.json",
     "/usr/share/vulkan/icd.d/nvidia_icd.json",
@@ -52,6 +67,8 @@ def facts() -> dict[str, Any]:
         "host": socket.gethostname(),
         "time": time.time(),
         "utc_offset": time.localtime().tm_gmtoff,
+        "system": _system(),
+        "kernel": f"{os.uname().sysname} {os.uname().release} {os.uname().machine}",
         "python": sys.version.split()[0],
         "executable": sys.executable,
         "packages": {name: version for name in _PACKAGES if (version := _version(name))},
@@ -69,6 +86,7 @@ def facts() -> dict[str, Any]:
         "variables": _variables(),
         "processes": _ray_processes(),
         "gpus": sorted(map(str, Path("/dev").glob("nvidia[0-9]*"))),
+        "gpu_models": _gpu_models(),
         "driver": _driver(),
         "graphics": [path for path in _GRAPHICS if Path(path).exists()],
         "cpus": len(os.sched_getaffinity(0))
@@ -271,6 +289,20 @@ def _soft_nofile(folder: str) -> int | None:
             limit = line[len("Max open files") :].split()[0]
             return int(limit) if limit.isdigit() else None
     return None
+
+
+def _system(release: str = "/etc/os-release") -> str:
+    for line in _text(release).splitlines():
+        if line.startswith("PRETTY_NAME="):
+            return line.partition("=")[2].strip("\"'")
+    return ""
+
+
+def _gpu_models(folder: str = "/proc/driver/nvidia/gpus") -> list[str]:
+    """The model of each GPU, as the kernel's driver names it."""
+    texts = [_text(str(path)) for path in sorted(Path(folder).glob("*/information"))]
+    lines = [line for text in texts for line in text.splitlines()]
+    return [line.partition(":")[2].strip() for line in lines if line.startswith("Model:")]
 
 
 def _driver() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,8 +44,7 @@ def report(answers: NodeFacts) -> str:
     rows = fact_rows(facts, labels, names.without)
     findings = node_diagnosis(NodeFacts(tuple(facts))).causes
     lines = [
-        f"Eagleray {__version__}, {platform.system()} {platform.machine()}, "
-        + t("nodes: {n}", n=len(facts)),
+        f"Eagleray {__version__}, " + t("nodes: {n}", n=len(facts)),
         "",
     ]
     lines += [
@@ -103,12 +102,15 @@ def _named(facts: Facts) -> dict[str, str]:
         if value not in (None, "", [], {}):
             rows[name] = str(value)
 
+    add("system", facts.get("system"))
+    add("kernel", facts.get("kernel"))
     add("Python", facts.get("python"))
     add("executable", facts.get("executable"))
     for package, version in sorted(_mapping(facts, "packages").items()):
         add(package, version)
     add("NVIDIA driver", facts.get("driver"))
     add("GPUs", len(facts.get("gpus") or ()))
+    add("GPU models", _counted(facts.get("gpu_models")))
     add("CPUs", f"{facts.get('cpus')} / {facts.get('all_cpus')}")
     add("memory", _gib(facts.get("memory")))
     add("cgroup limit", _gib(_mapping(facts, "cgroup").get("limit")))
@@ -133,6 +135,12 @@ def _mapping(facts: Facts, name: str) -> Mapping[str, Any]:
 
 def _joined(values: object) -> str:
     return ", ".join(map(str, values)) if isinstance(values, list) else ""
+
+
+def _counted(values: object) -> str:
+    """Such as "8 x NVIDIA H100 80GB HBM3"."""
+    counts = Counter(map(str, values)) if isinstance(values, list) else Counter[str]()
+    return ", ".join(f"{count} x {value}" for value, count in counts.items())
 
 
 def _gib(size: object) -> str:
