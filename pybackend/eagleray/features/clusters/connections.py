@@ -305,7 +305,7 @@ class ConnectionResolver:
         """Those of `routes` that may be tried; a bridge into a job is a step, too.
 
         1. After a click all of them, and a lost bridge is reconnected.
-        2. Otherwise routes outside the job, and bridges that are up.
+        2. Otherwise routes outside the job, and bridges that are up or about to be: their step has started.
         """
         states = {state.route: state.state for state in self._routes.route_states()}
         if steps.allowed:
@@ -313,7 +313,7 @@ class ConnectionResolver:
                 if route.job and states.get(route) == "lost":
                     await self._routes.reconnect(route)
             return list(routes)
-        up = ("ready", "degraded")
+        up = ("connecting", "ready", "degraded")
         allowed = [route for route in routes if not route.job or states.get(route) in up]
         if not allowed:
             raise bridge_needs_click(job)
