@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from eagleray.features.hangs import texts
 from eagleray.features.hangs.collecting import here
@@ -96,6 +97,8 @@ def test_pid_of_torchrun_shows_its_ranks_and_their_data_loaders(tmp_path: Path) 
     ) as torchrun:
         try:
             wait_for("ranks", lambda: len(ready(tmp_path)) == 4)
+            # It is forked after that line, and listed only if it is there when the picture begins.
+            wait_for("the data loader", lambda: grandchildren(torchrun.pid))
             taken = asyncio.run(here.take([torchrun.pid], SamplingPlan(pause_s=0.5)))
         finally:
             # It ends its ranks.
@@ -105,6 +108,10 @@ def test_pid_of_torchrun_shows_its_ranks_and_their_data_loaders(tmp_path: Path) 
     roles = Counter(row.role for row in taken.ranks)
     assert (roles["launcher"], roles["rank"], roles["data loader"]) == (1, 4, 1)
     assert {row.pid for row in taken.ranks if row.role == "launcher"} == {torchrun.pid}
+
+
+def grandchildren(pid: int) -> list[psutil.Process]:
+    return [each for child in psutil.Process(pid).children() for each in child.children()]
 
 
 def ready(folder: Path) -> list[Path]:
