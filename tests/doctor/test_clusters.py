@@ -140,18 +140,69 @@ async def test_checks_of_nodes_follow_the_causes_in_logs(
     assert [item.node for item in found.causes[1].evidence] == ["n1"]
 
 
-async def test_large_logs_are_copied_as_far_as_their_beginning(
+# A beginning of short lines, a middle, and an end of long lines that name the cause.
+SHORT = b"".join(b"step %d\n" % step for step in range(2000))
+LONG = b"".join(b"epoch %d %s\n" % (epoch, b"x" * 2000) for epoch in range(50))
+
+
+@pytest.mark.parametrize("middle", [SHORT, LONG])
+@pytest.mark.parametrize("end", [b"", LONG, SHORT])
+async def test_cause_at_the_end_of_a_large_log_is_found(
+    dashboard: FakeDashboard,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    middle: bytes,
+    end: bytes,
+) -> None:
+    monkeypatch.setattr(log_copies, "LARGEST_COPY", 8192)
+    node, ip = node_of(dashboard)
+    content = SHORT + middle * 3 + (end[-3000:] + FILES)
+    dashboard.files[node] = {"worker-1.err": content}
+
+    found = await diagnosed(dashboard, tmp_path)
+
+    (evidence,) = found.causes[0].evidence
+    copy = Path(evidence.path).read_bytes()
+    (beginning,) = tmp_path.rglob("worker-1.err")
+    assert (copy.splitlines()[evidence.line - 1], copy[-len(FILES) :]) == (
+        FILES.splitlines()[1],
+        FILES,
+    )
+    assert content.endswith(b"\n" + copy)
+    assert len(copy) <= 6144
+    assert beginning.read_bytes() == content[:2048]
+    (item,) = found.checked.unchecked
+    assert item.path == f"{ip}: worker-1.err"
+    assert item.reason.startswith("what is between its first 0.0 MB and its last")
+
+
+async def test_log_whose_end_is_one_line_is_copied_as_far_as_its_beginning(
     dashboard: FakeDashboard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_copies, "LARGEST_COPY", len(FILES))
     node, ip = node_of(dashboard)
-    dashboard.files[node] = {"worker-1.err": FILES + b"x" * 100}
+    dashboard.files[node] = {"worker-1.err": FILES + b"x" * 10_000}
 
     found = await diagnosed(dashboard, tmp_path)
 
     assert Path(found.causes[0].evidence[0].path).read_bytes() == FILES
     assert [(item.path, item.reason) for item in found.checked.unchecked] == [
         (f"{ip}: worker-1.err", "only its beginning")
+    ]
+
+
+async def test_logs_beyond_the_limit_of_all_are_listed(
+    dashboard: FakeDashboard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_copies, "LARGEST_COPIES", len(FILES))
+    monkeypatch.setattr(log_copies, "_AT_ONCE", 1)
+    node, ip = node_of(dashboard)
+    dashboard.files[node] = {"worker-1.err": FILES, "worker-2.err": FILES}
+
+    found = await diagnosed(dashboard, tmp_path)
+
+    assert [(item.path, item.reason) for item in found.checked.unchecked] == [
+        (f"{ip}: worker-2.err", "all logs together have more than 0 MB")
     ]
 
 

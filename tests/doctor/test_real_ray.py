@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from eagleray.features.doctor import log_copies
+from eagleray.features.doctor.log_copies import copy_logs
 from eagleray.features.doctor.log_watch import first_cluster_problem
 from eagleray.features.doctor.rule_files import own_rules
 from eagleray.ray.dashboard import Dashboard
@@ -63,3 +65,29 @@ async def test_watch_and_diagnosis_of_a_cluster_name_the_cause_and_its_node(
     assert diagnosis["checked"]["rules"] > len(own_rules())
     checks = [cause for cause in diagnosis["causes"] if cause["id"].startswith("node-")]
     assert {item["node"] for cause in checks for item in cause["evidence"]} <= {address}
+
+
+async def test_end_of_a_large_log_is_copied(
+    cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_copies, "LARGEST_COPY", 2**20)
+    dashboard = Dashboard(cluster.address)
+    name = "job-driver-of-a-test.log"
+    session = (await dashboard.version()).session
+    (log,) = [folder / name for folder in cluster.folder.rglob("logs") if session in folder.parts]
+    # Lines become ten times as long in the middle.
+    short, long = b"step 7\n" * 200_000, b"epoch 7 " + b"x" * 600 + b"\n"
+    content = short + long * 5000 + b"the last line\n"
+    log.write_bytes(content)
+    try:
+        copies = await copy_logs(dashboard, tmp_path, lambda _done, _all: None)
+    finally:
+        log.unlink()
+        await dashboard.close()
+
+    (beginning,), (end,) = copies.folder.rglob(name), copies.folder.rglob(f"{name}.end")
+    assert beginning.read_bytes() == content[: 2**18]
+    assert content.endswith(b"\n" + end.read_bytes())
+    assert 2**18 < end.stat().st_size <= 3 * 2**18
+    (missing,) = [item.reason for item in copies.unchecked if item.path.endswith(name)]
+    assert missing.startswith("what is between its first 0.2 MB and its last 0.")

@@ -158,8 +158,9 @@ class FakeDashboard:
         content = self.files[node].get(request.query["filename"])
         if content is None:
             return web.Response(status=500, text="File not found")
-        if request.query.get("lines", "1000") != "-1":
-            content = b"".join(content.splitlines(keepends=True)[-1000:])
+        lines = int(request.query.get("lines", "1000"))
+        if lines != -1:
+            content = b"".join(content.splitlines(keepends=True)[-(lines or 1000) :])
         return web.Response(body=content, content_type="text/plain")
 
     def _log(self, request: web.Request) -> web.StreamResponse:

@@ -186,13 +186,15 @@ class Dashboard:
             async for text in texts:
                 yield text
 
-    async def log_bytes(self, node_id: str, filename: str) -> AsyncIterator[bytes]:
-        """Yields the bytes of a file below the logs of a node, until the caller closes the iterator.
+    async def log_bytes(
+        self, node_id: str, filename: str, lines: int = -1
+    ) -> AsyncIterator[bytes]:
+        """Yields the bytes of a file below the logs of a node, or of its last lines, until the caller closes the iterator.
 
         Nothing indicates a truncated transfer: compare the size or a hash.
         """
         # Without these the node stops after half a minute, and after a thousand lines.
-        query = [("lines", "-1"), ("timeout", str(24 * 3600))]
+        query = [("lines", str(lines)), ("timeout", str(24 * 3600))]
         async with self._answer("file", node_id, filename, query, None) as answer:
             async for piece in logs.pieces(answer, bool(self._marks_logs)):
                 yield piece

@@ -1,13 +1,12 @@
-"""Copies the logs of a cluster's nodes to this machine, through the dashboard: their beginnings, where causes are."""
+"""Copies the logs of a cluster's nodes to this machine, through the dashboard."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from attrs import define, evolve, field, frozen
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
+from eagleray.features.doctor.log_ends import copy_log
 from eagleray.features.doctor.log_files import ScannedFile
 from eagleray.features.doctor.model import UncheckedFile
 from eagleray.ray.dashboard import Dashboard
@@ -32,11 +32,10 @@ _WORKER_LOG = re.compile(r"worker-[0-9a-f]+-(?P<job>[0-9a-f]{8})-\d+\.(?:out|err
 _NO_JOB = "ffffffff"
 # Our own jobs.
 _OWN = "job-driver-eagleray_*"
+# Of a larger file, a quarter of this is its beginning, the rest its end.
 LARGEST_COPY = 32 * 2**20
 LARGEST_COPIES = 512 * 2**20
 _AT_ONCE = 8
-_FILE_LIMIT_S = 60.0
-_PIECE = 2**20
 # Diagnoses whose copies remain, since their lines can be opened.
 _REMAINING = 3
 
@@ -93,7 +92,9 @@ class _Copying:
     on_copied: OnCopied
     jobs: Collection[str]
     unchecked: list[UncheckedFile] = field(factory=list)
-    _room: int = LARGEST_COPIES
+    _room: int = field(factory=lambda: LARGEST_COPIES)
+    _copying: int = 0
+    _returns: asyncio.Condition = field(factory=asyncio.Condition)
     _done: int = 0
     _slots: asyncio.Semaphore = field(factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
@@ -114,40 +115,43 @@ class _Copying:
 
     async def _copied(self, log: NodeLog, count: int) -> None:
         async with self._slots:
-            try:
-                is_whole = await asyncio.wait_for(self._copy(log), _FILE_LIMIT_S)
-            except (EaglerayError, OSError) as error:
-                self.unchecked.append(UncheckedFile(log.shown, str(error)))
-            except asyncio.TimeoutError:
-                self.unchecked.append(UncheckedFile(log.shown, t("no answer")))
-            else:
-                if not is_whole:
-                    self.unchecked.append(UncheckedFile(log.shown, t("only its beginning")))
+            if missing := await self._copy(log):
+                self.unchecked.append(UncheckedFile(log.shown, missing))
         self._done += 1
         self.on_copied(self._done, count)
 
-    async def _copy(self, log: NodeLog) -> bool:
-        """Whether the file was copied as a whole."""
+    async def _copy(self, log: NodeLog) -> str:
+        """What is missing in the copy, "" if it is whole."""
+        room = await self._reserved()
         path = self.folder / folder_name(log) / log.name
-        content = bytearray()
         size = 0
-        is_whole = True
-        pieces = self.dashboard.log_bytes(log.node_id, log.name)
-        assert isinstance(pieces, AsyncGenerator)
-        async with contextlib.aclosing(pieces):
-            async for piece in pieces:
-                room = min(LARGEST_COPY - size, self._room)
-                is_whole = len(piece) <= room
-                content += piece[:room]
-                size += min(room, len(piece))
-                self._room -= min(room, len(piece))
-                if len(content) >= _PIECE or not is_whole:
-                    await off_loop(partial(write_copy, path, bytes(content)))
-                    content.clear()
-                if not is_whole:
-                    break
-        await off_loop(partial(write_copy, path, bytes(content)))
-        return is_whole
+        try:
+            if not room:
+                return t("all logs together have more than {n} MB", n=LARGEST_COPIES // 2**20)
+            copied = await copy_log(self.dashboard, log.node_id, log.name, path, room)
+            size = copied.size
+            return copied.missing
+        except asyncio.TimeoutError:
+            return t("no answer")
+        except (EaglerayError, OSError) as error:
+            return str(error)
+        finally:
+            await self._returned(room - size)
+
+    async def _reserved(self) -> int:
+        """Room for one log: what others don't use comes back, so that only the last ones get less."""
+        async with self._returns:
+            await self._returns.wait_for(lambda: self._room >= LARGEST_COPY or not self._copying)
+            room = min(LARGEST_COPY, self._room)
+            self._room -= room
+            self._copying += 1
+            return room
+
+    async def _returned(self, room: int) -> None:
+        async with self._returns:
+            self._room += room
+            self._copying -= 1
+            self._returns.notify_all()
 
 
 def is_log(name: str, jobs: Collection[str] = ()) -> bool:
