@@ -178,3 +178,19 @@ def test_breakpoint_stops_in_a_file_of_any_path(
     editor.wait_for("stopped")
     assert (editor.stack()[0]["line"], editor.stack()[0]["source"]["path"]) == (line, str(script))
     assert control.call("read_file", session="session_1", worker_id="w1", path=str(script))["text"]
+
+
+def test_console_leaves_a_worker_whole_that_prints_meanwhile(
+    control: ControlClient, program: Start
+) -> None:
+    # debugpy replaces sys.stdout for each evaluation in the console (python/cpython#130163).
+    worker = program("printing.py")
+    editor = DapClient.unix(control.attach(worker)["socket"])
+    editor.attach()
+    editor.wait_for("stopped")
+    frame = editor.stack()[0]["id"]
+    assert [editor.evaluate(f"{n} + 1", frame) for n in range(300)] == [
+        str(n + 1) for n in range(300)
+    ]
+    editor.leave()
+    assert worker.wait_done().endswith("all printed\n")

@@ -6,11 +6,14 @@ Like `in_worker` it must run on every version of Python and debugpy that Ray run
 from __future__ import annotations
 
 import sys
+from collections import deque
 from contextlib import suppress
 from typing import Any
 
 # The key of the stack in a `stopped` event.
 STACK = "eagleray"
+# How many streams of debugpy outlive their use, each about 1 kB.
+_STREAMS = 1000
 
 
 def patch(db: Any) -> None:
@@ -21,6 +24,7 @@ def patch(db: Any) -> None:
         send_stacks,
         answer_every_request,
         drop_late_evaluations,
+        keep_replaced_streams,
     )
     for change in changes:
         # Without it the worker can still be debugged.
@@ -127,6 +131,25 @@ def drop_late_evaluations(db: Any) -> None:
 
     kind.on_disconnect_request = on_disconnect_request
     writer.add_command = add_command
+
+
+def keep_replaced_streams(_: Any) -> None:
+    """Makes the streams outlive their use that debugpy puts in place of `sys.stdout` and `sys.stderr`.
+
+    It does so for each evaluation in the console.  A `print` of another thread may still be writing to one, and Python
+    holds no reference to it: the worker would crash (python/cpython#130163, seen on 3.11).
+    """
+    from _pydevd_bundle import pydevd_io
+
+    kind = pydevd_io.IORedirector
+    original = kind.__init__
+    streams: deque[Any] = deque(maxlen=_STREAMS)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        streams.append(self)
+
+    kind.__init__ = __init__
 
 
 def stop_at_failures(db: Any) -> None:
