@@ -74,6 +74,26 @@ test("a gesture that fails halfway counts as repeated, with its error", async ()
   ]);
 });
 
+test("a gesture that the window refuses is made again, and doesn't count", async () => {
+  const gestures = new Gestures({}, QUICK);
+  const button = new Button(2);
+  const refusals = [true];
+  const isRefused = async () => button.clicks === 1 && refusals.pop() === true;
+  await gestures.make(button.click, button.isOpen, "it is open", { isRefused });
+  assert.equal(button.clicks, 2);
+  assert.deepEqual(failuresOf(gestures), []);
+});
+
+test("what the window shows is told with a repeated gesture", async () => {
+  const gestures = new Gestures({}, QUICK);
+  const button = new Button(2);
+  const onRepeat = async () => "In the window: a menu";
+  await gestures.make(button.click, button.isOpen, "it is open", { onRepeat });
+  assert.deepEqual(failuresOf(gestures), [
+    ["gesture repeated: it is open", "repeated once; In the window: a menu"],
+  ]);
+});
+
 test("a late effect repeats no gesture", async () => {
   const gestures = new Gestures({}, { effectMs: 5000, timeoutMs: 5000 });
   const button = new Button(1);

@@ -1,6 +1,7 @@
 /** Debugging with the mouse: from the icon to the last worker. */
 
 import * as path from "node:path";
+import { openFile } from "../harness/files.mjs";
 import { lineOf } from "../harness/ray.mjs";
 import { until } from "../harness/until.mjs";
 
@@ -83,6 +84,9 @@ export async function withMouse({ stage, window, driver, test }) {
     await window.waitFor(window.row(/p0.*held/), "the first worker as held");
     await window.waitFor(window.row(/p1.*held/), "the second worker as held");
     await window.assertRowsAreWhole("Paused");
+    // VS Code restores the open editors only if it had stored them before the reload, which it does at times.
+    const tab = page.locator(".tab", { hasText: "policy.py" });
+    await openFile(window, stage.workspace, "policy.py", () => tab.first().isVisible());
     await window.waitForMark("rank 0 paused");
     await window.shot("held");
     await until(

@@ -27,39 +27,40 @@ export class Gestures {
 
   /**
    * Makes `gesture` unless its effect is there already, and again where it has none in time; before it is made again,
-   * `onRepeat` may keep a picture.
+   * `onRepeat` may keep a picture, and returns what a reader of the failure should know.  A gesture that the window
+   * refuses with a message (`isRefused`) is made again as the message asks, and doesn't count.
    */
-  async make(gesture, effect, name, onRepeat = () => {}) {
+  async make(gesture, effect, name, { onRepeat = () => "", isRefused = () => false } = {}) {
     const effectMs = this.#effectMs ?? this.#defaultEffectMs(name);
-    let attempts = 0;
+    let hasFailed = false;
     let failure;
     const isDone = async () => {
       if (await effect()) return true;
-      if (attempts > 0) {
-        this.#countRepeat(name, failure);
-        await onRepeat();
-      }
-      attempts += 1;
+      if (hasFailed) this.#countRepeat(name, failure, await onRepeat());
       failure = await failureOf(gesture);
-      return await until(effect, "", failure ? FAILED_MS : effectMs).catch(() => false);
+      const outcome = async () =>
+        (await effect()) ? "effect" : (await isRefused()) ? "refused" : undefined;
+      const seen = await until(outcome, "", failure ? FAILED_MS : effectMs).catch(() => undefined);
+      hasFailed = seen === undefined;
+      return seen === "effect";
     };
     await until(isDone, name, this.#timeoutMs, 50).catch((error) => {
       throw new Error(`${error.message}${failure ? `; last gesture: ${firstLine(failure)}` : ""}`);
     });
   }
 
-  /** `[{name, count, failure, reason}]` of the repeated ones; `reason` is undefined where none is listed. */
+  /** `[{name, count, failure, reason, context}]` of the repeated ones; `reason` is undefined where none is listed. */
   repeated() {
     return [...this.#repeats.values()];
   }
 
   /** Prints the repeated ones; each that isn't listed is a failure. */
   report(results) {
-    for (const { name, count, failure, reason } of this.repeated()) {
+    for (const { name, count, failure, reason, context } of this.repeated()) {
       const text = `gesture repeated: ${name}`;
       const times = `repeated ${count === 1 ? "once" : `${count} times`}`;
       if (reason !== undefined) console.log(`    ${text} (${times}; expected: ${reason})`);
-      else results.failed(text, [times, failure].filter(Boolean).join("; "));
+      else results.failed(text, [times, failure, context].filter(Boolean).join("; "));
     }
   }
 
@@ -67,10 +68,11 @@ export class Gestures {
     return this.#repeatable[name] === undefined ? EFFECT_MS : REPEATABLE_EFFECT_MS;
   }
 
-  #countRepeat(name, failure) {
+  #countRepeat(name, failure, context) {
     const count = (this.#repeats.get(name)?.count ?? 0) + 1;
     const reason = this.#repeatable[name];
-    this.#repeats.set(name, { name, count, failure: failure && firstLine(failure), reason });
+    const error = failure && firstLine(failure);
+    this.#repeats.set(name, { name, count, failure: error, reason, context });
   }
 }
 

@@ -14,6 +14,8 @@ const SETTLED_MS = 400;
 /** The palette lists all commands within less than this. */
 const LISTED_MS = 600;
 const NOT_DRAWN = /not visible|not attached|outside of the viewport/;
+/** The list of notifications opens within this time. */
+const LIST_OPENS_MS = 3000;
 /** A context menu that is open. */
 const MENU = ".monaco-menu:visible";
 
@@ -80,8 +82,24 @@ export class Window {
 
   /** Makes `gesture` and waits until `effect()` is true; a repeated gesture fails the story unless it is listed. */
   gesture(gesture, effect, what) {
-    const onRepeat = () => this.shot("repeated").catch(() => undefined);
-    return this.gestures.make(gesture, effect, what, onRepeat);
+    const onRepeat = async () => {
+      await this.shot("repeated").catch(() => undefined);
+      return await this.visibleTexts();
+    };
+    return this.gestures.make(gesture, effect, what, {
+      onRepeat,
+      isRefused: () => this.hasListChanged(),
+    });
+  }
+
+  /** Whether our message says that a list was redrawn under the mouse and nothing was done; closes it. */
+  async hasListChanged() {
+    const message = this.notification("The list has changed. Nothing was done.").first();
+    if (!(await message.isVisible())) return false;
+    await message.hover({ force: true });
+    await message.locator(".codicon-notifications-clear").first().click({ force: true });
+    await this.moveMouseAway();
+    return true;
   }
 
   async click(locator, effect, what) {
@@ -437,35 +455,36 @@ export class Window {
     return this.page.locator(items, { hasText: text }).locator("visible=true");
   }
 
-  /** Waits for a message; the list of notifications is opened, since a toast hides after a while. */
+  /**
+   * Waits for a message.  A toast hides after a while, and the list of notifications closes with its last message: so
+   * the list is opened whenever neither is shown.
+   */
   async waitForMessage(text, what) {
-    const message = this.notification(text);
-    await this.openNotifications(message, what);
-    return this.waitFor(message, what);
+    const message = this.notification(text).first();
+    const list = this.page.locator(".notifications-center.visible");
+    let openedAt = 0;
+    const isShown = async () => {
+      if (await message.isVisible()) return true;
+      if (!(await list.isVisible()) && Date.now() - openedAt > LIST_OPENS_MS) {
+        openedAt = Date.now();
+        await this.page.locator('[id="status.notifications"] a').first().click({ force: true });
+      }
+      return false;
+    };
+    await until(isShown, `${what} is visible`, TIMEOUT_MS);
+    return message;
   }
 
   /** Waits for a message and clicks a button of it. */
   async answerMessage(text, title, effect, what) {
-    await this.waitForMessage(text, what);
-    const button = this.notification(text).locator(".monaco-button", { hasText: title });
+    const button = this.notification(text).locator(".monaco-button", { hasText: title }).first();
     await this.gesture(
       async () => {
-        await this.openNotifications(button, what);
-        await button.first().click();
+        await this.waitForMessage(text, what);
+        await button.click();
       },
       effect,
       `“${title}” has its effect`,
-    );
-  }
-
-  /** Opens the list of notifications unless it is open, or the message is shown as a toast. */
-  async openNotifications(message, what) {
-    const bell = this.page.locator('[id="status.notifications"] a');
-    const list = this.page.locator(".notifications-center.visible");
-    await this.click(
-      bell,
-      async () => (await message.first().isVisible()) || (await list.isVisible()),
-      `the list of notifications is open, for ${what}`,
     );
   }
 
