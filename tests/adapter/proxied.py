@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import sys
 from collections.abc import Callable
@@ -58,8 +59,12 @@ class ProxiedWorker(Program):
     @property
     def listening_port(self) -> int:
         """Where the debug proxy of a worker behind a `link` listens."""
-        self.wait_output("listens at")
-        return int(self.output().split("listens at ")[1].split()[0])
+        said = until(
+            # A line may arrive in two parts.
+            lambda: re.search(r"listens at (\d+)\n", self.output()),
+            "the port of the debug proxy",
+        )
+        return int(said[1])
 
     @property
     def is_announced(self) -> bool:

@@ -36,8 +36,14 @@ async def panel(cluster: RayCluster, training: Program) -> AsyncIterator[StdioCl
         async with sidecar(**cluster.eagleray_env(home)) as client:
             await client.initialize()
             await client.result(workers.WATCH, {"visible": True})
-            await client.heard(workers.CHANGED, lambda value: by_name(value).keys() >= POLICIES)
+            await client.heard(workers.CHANGED, all_are_located)
             yield client
+
+
+def all_are_located(snapshot: dict[str, Any]) -> bool:
+    """Whether each policy worker is listed with its line, which a trace finds a moment after the worker."""
+    seen = by_name(snapshot)
+    return all(name in seen and seen[name]["location"] is not None for name in POLICIES)
 
 
 def by_name(snapshot: dict[str, Any]) -> dict[str, dict[str, Any]]:
