@@ -77,9 +77,12 @@ def _carry_out(plan: dict[str, Any], writer: EventWriter, stream: Any) -> bool:
     recorder = HttpRecorder()
     recorder.watch_imports()
     recorder.install()
-    agent = _agent(plan, writer)
+    agent, skipped = _agent(plan, writer)
     if agent is None:
         return False
+    if skipped:
+        rule = outcome("import", False, lines=sorted(set(skipped)))
+        writer.put({"event": "contract", "rules": [rule]})
     is_workflow = has_episodes(agent)
     rules = (workflow_rules if is_workflow else static_rules)(agent, plan["mode"])
     writer.put({"event": "contract", "rules": rules})
@@ -128,20 +131,20 @@ def agent_call(agent: Any, plan: dict[str, Any]) -> Callable[[Any, Any], Awaitab
     return call
 
 
-def _agent(plan: dict[str, Any], writer: EventWriter) -> Any:
-    """None after an event that says why there is none."""
+def _agent(plan: dict[str, Any], writer: EventWriter) -> tuple[Any, list[int]]:
+    """The agent, and the lines that its import skipped; None after an event that says why there is none."""
     try:
-        loaded = load_class(plan["target"])
+        loaded, skipped = load_class(plan["target"])
         arguments = plan["arguments"]
-        return make_agent(
-            loaded, workflow_arguments(arguments) if has_episodes(loaded) else arguments
-        )
+        if has_episodes(loaded):
+            arguments = workflow_arguments(arguments)
+        return make_agent(loaded, arguments), skipped
     except NotLoaded as failed:
         error = None if failed.error is None else described(failed.error)
         quoted = "" if error is None else f"{error['type']}: {error['message']}"
-        rule = outcome("loads", False, quoted, reason=failed.reason)
+        rule = outcome("loads", False, quoted, reason=failed.reason, line=failed.line)
         writer.put({"event": "contract", "rules": [rule], "error": error})
-        return None
+        return None, []
 
 
 def _obey(stream: Any, loop: asyncio.AbstractEventLoop, wave: Wave, ended: threading.Event) -> None:

@@ -12,6 +12,7 @@ from functools import partial
 from .code_locations import location_of, user_frame
 from .errors import described
 from .http_recording import HttpRecord, HttpRecorder, current_run
+from .import_guard import guard_process
 from .printing import Printed, current_print, watch_prints
 from .suspension import suspended_at
 
@@ -50,7 +51,7 @@ class AgentProcesses:
         self._environment = environment_of(plan["base_url"], plan["api_key"])
         self._recorder = recorder
         self._workers = workers
-        self._pool = ProcessPoolExecutor(workers)
+        self._pool = self._new_pool(workers)
         self.slots = asyncio.Semaphore(workers)
 
     async def run(self, run: ItemRun, data: Any, timeout_s: float | None) -> None:
@@ -80,15 +81,20 @@ class AgentProcesses:
             return await self._submitted(pool, data, timeout_s)
         except BrokenProcessPool:
             if pool is self._pool:
-                self._pool = ProcessPoolExecutor(self._workers)
+                self._pool = self._new_pool(self._workers)
         # One agent ended its process, which broke the pool for all: each of them runs again, alone.
-        alone = ProcessPoolExecutor(1)
+        alone = self._new_pool(1)
         try:
             return await self._submitted(alone, data, timeout_s)
         except BrokenProcessPool as error:
             raise AgentEnded("the process of the agent has ended") from error
         finally:
             alone.shutdown(wait=False)
+
+    def _new_pool(self, workers: int) -> ProcessPoolExecutor:
+        # Its processes import the agent's module where they are not forked.
+        module = type(self._agent).__module__
+        return ProcessPoolExecutor(workers, initializer=guard_process, initargs=(module,))
 
     async def _submitted(
         self, pool: ProcessPoolExecutor, data: Any, timeout_s: float | None

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from eagleray.common.errors import printable
-from eagleray.common.l10n import later, t, translated
+from eagleray.common.l10n import counted, later, t, translated
 from eagleray.features.rollouts.agents.model import ContractRule
 
+_GUARD = '`if __name__ == "__main__":`'
+_MOST_LINES = 5
 _HOLDS = {
     "run": later("The agent has a method `run`."),
     "async": later("`run` is an async function."),
@@ -52,6 +54,12 @@ def contract_rule(checked: Mapping[str, Any]) -> ContractRule:
 
 
 def _text(rule: str, ok: bool, values: Mapping[str, Any]) -> str:
+    if rule == "import":
+        return _skipped([int(line) for line in values["lines"]])
+    if rule == "loads" and values.get("reason") == "start":
+        return t(
+            "Line {line} failed at import. Put it under {guard}.", line=values["line"], guard=_GUARD
+        )
     if rule == "loads":
         return translated(_LOADS.get(str(values.get("reason")), _LOADS["import"]))
     if rule == "trajectory":
@@ -65,6 +73,17 @@ def _text(rule: str, ok: bool, values: Mapping[str, Any]) -> str:
     if rule == "ids" and ok and not values.get("is_checked"):
         return t("No response was observed, so its IDs weren't checked.")
     return translated((_HOLDS if ok else _BROKEN).get(rule, rule))
+
+
+def _skipped(lines: list[int]) -> str:
+    """The lines that AReaL would run in each process that imports the module."""
+    return counted(
+        len(lines),
+        "Line {lines} starts a loop at import, and was skipped. Put it under {guard}.",
+        "Lines {lines} start a loop at import, and were skipped. Put them under {guard}.",
+        lines=", ".join(map(str, lines[:_MOST_LINES])),
+        guard=_GUARD,
+    )
 
 
 def _trajectory(ok: bool, values: Mapping[str, Any]) -> str:

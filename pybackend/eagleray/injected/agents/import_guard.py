@@ -1,0 +1,122 @@
+"""Skips the event loops that a module starts while it is imported for its agent, as scripts of guides do at their end.
+
+Only a call at module level whose result nothing uses is skipped: `asyncio.run(main())`, also inside of a function of the
+module that such a call reaches, but not `rows = asyncio.run(read())`.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import functools
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import FrameType
+    from typing import Any
+
+
+class ImportGuard:
+    """Guards the module `name`; `lines` are those of the calls that it skipped."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._starts: dict[str, list[tuple[int, int]]] = {}
+        self.lines: list[int] = []
+
+    @contextlib.contextmanager
+    def active(self) -> Iterator[None]:
+        originals = asyncio.runners.run, asyncio.BaseEventLoop.run_until_complete
+        self.install()
+        try:
+            yield
+        finally:
+            _set_starts(*originals)
+
+    def install(self) -> None:
+        run, complete = asyncio.runners.run, asyncio.BaseEventLoop.run_until_complete
+        _set_starts(self._guarded(run, 0), self._guarded(complete, 1))
+
+    def _guarded(self, original: Any, place: int) -> Any:
+        """`place` is that of the coroutine among the arguments."""
+
+        @functools.wraps(original)
+        def start(*args: Any, **kwargs: Any) -> Any:
+            line = self._line_at_import(sys._getframe(1))
+            if line is None:
+                return original(*args, **kwargs)
+            self.lines.append(line)
+            _drop(args[place] if len(args) > place else None)
+            return None
+
+        return start
+
+    def _line_at_import(self, frame: FrameType | None) -> int | None:
+        """The line of the module-level call from which only functions of the module lead to this frame."""
+        while frame is not None and frame.f_globals.get("__name__") == self._name:
+            if frame.f_code.co_name == "<module>":
+                return self._start_at(frame.f_code.co_filename, frame.f_lineno or 0)
+            frame = frame.f_back
+        return None
+
+    def _start_at(self, file: str, line: int) -> int | None:
+        if file not in self._starts:
+            body = _parsed(file)
+            self._starts[file] = [(call.lineno, call.end_lineno or 0) for call in _calls(body)]
+        return next((first for first, last in self._starts[file] if first <= line <= last), None)
+
+
+def guard_process(name: str) -> None:
+    """For a process of a pool, which may import the module itself; the guard stays."""
+    ImportGuard(name).install()
+
+
+def _set_starts(run: Any, complete: Any) -> None:
+    runners: Any = asyncio.runners
+    loops: Any = asyncio.BaseEventLoop
+    asyncio.run = runners.run = run
+    loops.run_until_complete = complete
+
+
+def failed_after_class(error: BaseException, module_name: str, class_name: str) -> int:
+    """The module-level line that raised, if it comes after the class, which needs nothing of it; else 0."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == module_name:
+            line = traceback.tb_lineno or 0
+            ends = [
+                node.end_lineno or 0
+                for node in _parsed(frame.f_code.co_filename)
+                if isinstance(node, ast.ClassDef) and node.name == class_name.partition(".")[0]
+            ]
+            return line if ends and line > ends[-1] else 0
+        traceback = traceback.tb_next
+    return 0
+
+
+def _calls(body: Iterable[ast.AST]) -> Iterator[ast.Expr]:
+    """The statements that are calls, also below `if`, `try`, `for` and `with`; not those of functions and classes."""
+    for node in body:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            yield node
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield from _calls(ast.iter_child_nodes(node))
+
+
+def _parsed(file: str) -> list[ast.stmt]:
+    try:
+        with open(file, "rb") as opened:
+            return ast.parse(opened.read()).body
+    except (OSError, SyntaxError, ValueError):
+        return []
+
+
+def _drop(started: Any) -> None:
+    """Ends what was to run, which would otherwise warn that nobody awaited it."""
+    end = getattr(started, "close", None) or getattr(started, "cancel", None)
+    if callable(end):
+        end()
