@@ -54,6 +54,23 @@ SCENARIOS: Mapping[str, Expected] = {
         "printed ValueError: shape of microbatch 3 does not fit (trainer.py:204). Their cleanup in Trainer.agree_on_end",
     ),
     "without_data": Expected("unknown", "", "The main thread of every rank has ended."),
+    "initialization": Expected(
+        "initialization", "2", "has not joined the process group, and is in Trainer.load_shard"
+    ),
+    "finished_early": Expected(
+        "initialization", "3", "finished with exit code 0, and never joined the process group"
+    ),
+    "extra_broadcast": Expected("collective-mismatch", "0", "Rank 0 waits in broadcast"),
+    "raised_beside_thread": Expected(
+        "cleanup-deadlock",
+        "1",
+        "ended by ValueError: shape of microbatch 3 does not fit (trainer.py:",
+    ),
+    "finished_beside_thread": Expected(
+        "cleanup-deadlock",
+        "1",
+        "Rank 1 has reached the end of the program. The others wait in all_reduce",
+    ),
 }
 
 # What the verdict is once processes have been read from inside, where that differs.

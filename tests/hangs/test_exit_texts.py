@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
+from eagleray.features.hangs.activity import activity
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import HangEvidence, RankEnding
 from eagleray.features.hangs.picture import picture
@@ -51,6 +52,51 @@ def test_sentence_on_a_rank_that_has_ended(ending: Ending | None, sentence: str)
     reading = diagnosis(killed(*([ending] if ending else []))).reading
     assert (reading.kind.value, str(reading.culprits)) == ("rank-dead", "0")
     assert reading.sentence == f"Rank 0 has ended. {sentence}"
+
+
+def test_rank_that_finished_well_is_not_told_as_one_that_failed() -> None:
+    reading = diagnosis(killed(Ending(1, 0, 0))).reading
+    assert (reading.kind.value, str(reading.culprits)) == ("rank-dead", "0")
+    assert reading.sentence == "Rank 0 has finished with exit code 0."
+    printed = diagnosis(killed(Ending(1, 0, 0, 0, PRINTED))).reading
+    assert "after ValueError: shape 3" in printed.sentence
+
+
+@pytest.mark.parametrize(
+    ("ending", "sentence"),
+    [
+        (None, "There is no process of rank 3."),
+        (Ending(1, 3, None), "There is no process of rank 3."),
+        (
+            Ending(1, 3, 0),
+            "Rank 3 has finished with exit code 0, and never joined the process group.",
+        ),
+        (
+            Ending(1, 3, -9, 1),
+            "Rank 3 has ended, and the others wait for it in a process group. Rank 3 ended by SIGKILL. "
+            "The kernel killed 1 process beside it for lack of memory.",
+        ),
+    ],
+)
+def test_sentence_on_a_rank_that_never_joined_the_process_group(
+    ending: Ending | None, sentence: str
+) -> None:
+    early = recorded("finished_early")
+    endings = tuple(RankEnding(early.worlds[0].name, each) for each in (ending,) if each)
+    reading = diagnosis(evolve(early, endings=endings)).reading
+    assert (reading.kind.value, str(reading.culprits)) == ("initialization", "3")
+    assert reading.sentence == sentence
+
+
+def test_rank_that_ends_while_the_others_form_a_process_group_is_the_culprit() -> None:
+    early = recorded("finished_early")
+    last = next(each for each in early.processes if each.rank == 2)
+    others = [each for each in early.processes if each is not last]
+    gone = last.last._replace(reason="ended")
+    ended = evolve(last, activity=activity(gone, None), samples=(gone,), stacks=(None,))
+    reading = diagnosis(evolve(early, processes=(*others, ended), endings=())).reading
+    assert (reading.kind.value, str(reading.culprits)) == ("initialization", "2-3")
+    assert reading.sentence.startswith("Ranks 2-3 have ended, and the others wait for them")
 
 
 def test_picture_keeps_what_is_on_record_without_secrets() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -151,6 +152,68 @@ def test_counters_of_ranks_on_a_host_whose_network_is_cut_prove_the_transport() 
     assert (taken.verdict.kind, taken.verdict.culprits) == ("transport", "")
     assert "started collective 4 (all_reduce) of default_pg" in taken.verdict.sentence
     assert [(each.rank, each.reason) for each in taken.inside] == [(0, ""), (1, "")]
+
+
+def test_rank_outside_the_group_is_named_and_once_it_has_joined_the_extra_broadcast(
+    tmp_path: Path,
+) -> None:
+    with hanging("initialization", tmp_path) as pids:
+        alone = asyncio.run(here.take(pids[:1], SamplingPlan(pause_s=0.5))).verdict
+        os.kill(pids[2], signal.SIGUSR1)
+        wait_for("the broadcast", lambda: is_in(pids[0], "broadcast"))
+        wait_for("the reduction", lambda: all(is_in(pid, "all_reduce") for pid in pids[1:]))
+        taken = asyncio.run(here.take(pids[:1], SamplingPlan(pause_s=0.5, inside=True))).verdict
+    for verdict, scenario in ((alone, "initialization"), (taken, "extra_broadcast")):
+        expected = SCENARIOS[scenario]
+        assert (verdict.kind, verdict.culprits) == (expected.kind, expected.culprits)
+    assert SCENARIOS["initialization"].words in alone.sentence
+    assert "Rank 0 calls broadcast (trainer.py:" in taken.sentence
+    assert "as collective 1 of default_pg, ranks 1-3 all_reduce" in taken.sentence
+
+
+def test_rank_that_raised_is_named_while_a_thread_keeps_its_process(tmp_path: Path) -> None:
+    with hanging("raised_beside_thread", tmp_path) as pids:
+        taken = asyncio.run(here.take(pids[:1], SamplingPlan(pause_s=0.5)))
+    expected = SCENARIOS["raised_beside_thread"]
+    assert (taken.verdict.kind, taken.verdict.culprits) == (expected.kind, expected.culprits)
+    assert re.fullmatch(
+        r"Rank 1 ended by ValueError: shape of microbatch 3 does not fit \(trainer\.py:\d+\), "
+        r"but a thread in Trainer\.prefetch \(trainer\.py:\d+\) keeps its process alive\. "
+        r"The others wait in all_reduce \(trainer\.py:\d+\)\.",
+        taken.verdict.sentence,
+    )
+
+
+def test_rank_that_finished_is_named_by_its_exit_code_where_the_other_waits_in_a_collective() -> (
+    None
+):
+    # On a network that works, gloo ends the other ranks at once; NCCL doesn't.
+    mark = f"of-{os.getpid()}"
+    command = ["unshare", "--net", sys.executable, CUT_OFF, TORCH_PYTHON, PROGRAM, mark, "1"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as parent:
+        assert parent.stdout and parent.stdout.readline() == b"cut\n"
+        waits, finished = sorted(child.pid for child in psutil.Process(parent.pid).children())
+        wait_for("the end of rank 1", lambda: states(finished) == "Z")
+        wait_for("the reduction", lambda: is_in(waits, "all_reduce"))
+        taken = asyncio.run(here.take([waits], SamplingPlan(pause_s=0.5)))
+        assert parent.stdin
+        parent.stdin.close()
+    assert (taken.verdict.kind, taken.verdict.culprits) == ("rank-dead", "1")
+    assert re.fullmatch(
+        r"Rank 1 has finished with exit code 0\. "
+        r"It takes no part in all_reduce \(trainer\.py:\d+\), where the others wait\.",
+        taken.verdict.sentence,
+    )
+    assert [(each.rank, each.exit_code) for each in taken.exits] == [(1, 0)]
+
+
+def is_in(pid: int, call: str) -> bool:
+    frames = [
+        frame for thread in dump(pid, Tools(find_program())).threads for frame in thread.frames
+    ]
+    return any(frame.function == call for frame in frames)
 
 
 def test_rank_that_keeps_the_gil_is_not_asked_but_writes_its_stack_and_its_record(

@@ -1,7 +1,7 @@
 """Two ranks of the trainer in a network of their own, which is cut before they call a collective.
 
-Arguments: the Python with torch, the trainer, and a text for its command.  Prints `cut` when no rank reaches the other any
-more, and ends its ranks when its input ends.
+Arguments: the Python with torch, the trainer, a text for its command, and the rank that has no more data, if there is one.
+Prints `cut` when no rank reaches the other any more, and ends its ranks when its input ends.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ def set_loopback(is_up: bool) -> None:
 
 def main() -> None:
     set_loopback(is_up=True)
-    python, trainer, text = sys.argv[1:]
+    python, trainer, text, *without_data = sys.argv[1:]
     env = {**os.environ, "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
     env |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "GLOO_SOCKET_IFNAME": "lo"}
     # As in a run of Eagleray.
@@ -41,8 +41,8 @@ def main() -> None:
         for rank in ranks:
             assert rank.stdout.readline() == b"ready\n"
         set_loopback(is_up=False)
-        for rank in ranks:
-            rank.stdin.write(b"\n")
+        for number, rank in enumerate(ranks):
+            rank.stdin.write(b"end\n" if str(number) in without_data else b"\n")
             rank.stdin.flush()
         print("cut", flush=True)
         sys.stdin.read()

@@ -193,9 +193,9 @@ class Trainer:
         torch.ones(2500, 2500) @ torch.ones(2500, 2500)
 
     def cut_off(self) -> None:
-        """Waits for its input before the collective, so that the network can be cut first."""
-        sys.stdin.readline()
-        self.reduce()
+        """Waits for its input before the collective, so that the network can be cut first; `end` is the end of its data."""
+        if sys.stdin.readline() != "end\n":
+            self.reduce()
 
     def logged(self) -> None:
         """Ranks 0 and 1 end by an exception that Python has printed; their exit waits for the others."""
@@ -217,12 +217,59 @@ class Trainer:
     def prefetch(self) -> None:
         threading.Event().wait()
 
+    def extra_broadcast(self) -> None:
+        """Rank 0 broadcasts its metrics, in which no other rank takes part."""
+        if RANK == 0:
+            self.publish_metrics()
+        self.reduce()
+
+    def publish_metrics(self) -> None:
+        dist.broadcast(torch.ones(1000), src=1)
+
+    def raised_beside_thread(self) -> None:
+        """Rank 1 ends by an exception, and one of its threads keeps its process alive."""
+        if RANK == 1:
+            threading.Thread(target=self.prefetch).start()
+            raise ValueError("shape of microbatch 3 does not fit")
+        self.reduce()
+
+    def finished_beside_thread(self) -> None:
+        """Rank 1 has fewer batches and reaches its end, and one of its threads keeps its process alive."""
+        if RANK == 1:
+            threading.Thread(target=self.prefetch).start()
+            return
+        self.reduce()
+
+    def initialization(self) -> None:
+        """Rank 2 forms the process group, in which the others wait for it, only after SIGUSR1; then rank 0 broadcasts."""
+        loaded = threading.Event()
+        signal.signal(signal.SIGUSR1, lambda *_: loaded.set())
+        print("ready", flush=True)
+        if RANK == 2:
+            self.load_shard(loaded)
+        dist.init_process_group("gloo")
+        self.extra_broadcast()
+
+    def load_shard(self, loaded: threading.Event) -> None:
+        loaded.wait()
+
+    def finished_early(self) -> None:
+        """Rank 3 has no data and ends well, without the process group in which the others wait for it."""
+        print("ready", flush=True)
+        if RANK < 3:
+            dist.init_process_group("gloo")
+
+
+# These form the process group themselves, or don't.
+BEFORE_GROUP = ("initialization", "finished_early")
+WITHOUT_STEPS = ("without_data",)
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
     trainer = Trainer(sys.argv[1])
-    if sys.argv[1] == "without_data":
-        trainer.without_data()
+    if sys.argv[1] not in BEFORE_GROUP:
+        dist.init_process_group("gloo")
+    if sys.argv[1] in (*BEFORE_GROUP, *WITHOUT_STEPS):
+        getattr(trainer, sys.argv[1])()
     else:
         trainer.fit()

@@ -70,8 +70,8 @@ def activity(
 ) -> Activity:
     """What a process does whose leading thread has `stack`, None if it could not be read.
 
-    `is_at_exit`: its main thread has reached the end of the program.  If an exception has ended that, what is left only
-    keeps it from ending.
+    `is_at_exit`: its main thread has reached the end of the program, so that what is left only keeps it from ending.  A
+    collective in a thread still counts as one, unless an exception has ended the program.
     """
     frames = stack.frames if stack is not None else ()
     place = innermost(frames, is_users)
@@ -93,7 +93,7 @@ def activity(
         return Activity(Doing.TEARING_DOWN, call, place, handler)
     if call and call != "destroy_process_group":
         return Activity(Doing.IN_COLLECTIVE, call, place, handler)
-    if is_tearing_down(frames):
+    if is_at_exit or is_tearing_down(frames):
         return Activity(Doing.TEARING_DOWN, call, place, handler)
     return _waiting(sample, frames, place, handler)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import signal
 from collections import defaultdict
+from collections.abc import Sequence
 
 from eagleray.common.l10n import counted, t
 from eagleray.features.hangs import wording
+from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.counter_readings import record_of
 from eagleray.features.hangs.evidence import HangEvidence, SampledProcess, World
+from eagleray.sampling.endings import Ending
 from eagleray.sampling.rank_sets import RankSet
 
 # More different ends make a sentence unreadable.
@@ -17,11 +20,7 @@ _MOST_ENDS = 3
 
 def endings(evidence: HangEvidence, world: World, gone: RankSet) -> str:
     """What is on record of the ends of the ranks `gone`; that there is nothing, if so."""
-    of_world = [
-        each.ending
-        for each in evidence.endings
-        if each.world == world.name and each.ending.rank in gone
-    ]
+    of_world = _of_world(evidence, world, gone)
     ranks_by_end: dict[str, list[int]] = defaultdict(list)
     for ending in sorted(of_world, key=lambda each: each.rank):
         exception = wording.printed_text(ending.printed) if ending.printed else ""
@@ -41,6 +40,73 @@ def endings(evidence: HangEvidence, world: World, gone: RankSet) -> str:
             )
         )
     return "".join(f" {sentence}" for sentence in sentences)
+
+
+def have_finished(evidence: HangEvidence, world: World, gone: RankSet) -> bool:
+    """Whether it is on record of all ranks `gone` that they ended well."""
+    endings = _of_world(evidence, world, gone)
+    well = [each for each in endings if each.exit_code == 0 and each.printed is None]
+    return len(well) == len(endings) and RankSet.of(each.rank for each in well) == gone
+
+
+def finished(gone: RankSet, waiting: Sequence[SampledProcess]) -> tuple[str, str]:
+    """What is wrong, and the next step, where the ranks `gone` have ended well and the ranks `waiting` wait for them."""
+    ranks = wording.Ranks_of(gone)
+    step = t("Check that all ranks have the same number of batches.")
+    if not waiting:
+        text = counted(
+            len(gone),
+            "{Ranks} has finished with exit code 0.",
+            "{Ranks} have finished with exit code 0.",
+            Ranks=ranks,
+        )
+        return text, step
+    text = counted(
+        len(gone),
+        "{Ranks} has finished with exit code 0. It takes no part in {calls}, where the others wait.",
+        "{Ranks} have finished with exit code 0. They take no part in {calls}, where the others wait.",
+        Ranks=ranks,
+        calls=wording.calls(waiting),
+    )
+    return text, step
+
+
+def not_joined(evidence: HangEvidence, world: World, gone: RankSet) -> tuple[str, str]:
+    """What is wrong, and the next step, where the others form a process group without the ranks `gone`.
+
+    1. They ended well.
+    2. Something else is on record of their ends, or they ended during the picture.
+    3. They were perhaps never started.
+    """
+    ranks = wording.Ranks_of(gone)
+    endings_here = _of_world(evidence, world, gone)
+    has_ended = any(each.activity.doing is Doing.ENDED for each in world.ranks)
+    if have_finished(evidence, world, gone):
+        text = counted(
+            len(gone),
+            "{Ranks} has finished with exit code 0, and never joined the process group.",
+            "{Ranks} have finished with exit code 0, and never joined the process group.",
+            Ranks=ranks,
+        )
+        return text, t("Check that all ranks have data, and join the process group.")
+    if has_ended or any(each.exit_code is not None or each.printed for each in endings_here):
+        text = counted(
+            len(gone),
+            "{Ranks} has ended, and the others wait for it in a process group.",
+            "{Ranks} have ended, and the others wait for them in a process group.",
+            Ranks=ranks,
+        )
+        return text + endings(evidence, world, gone), t("Read the end of their logs.")
+    text = t("There is no process of {ranks}.", ranks=wording.ranks_of(gone))
+    return text, t("Check that all ranks were started, and with the same address.")
+
+
+def _of_world(evidence: HangEvidence, world: World, gone: RankSet) -> list[Ending]:
+    return [
+        each.ending
+        for each in evidence.endings
+        if each.world == world.name and each.ending.rank in gone
+    ]
 
 
 def end_text(exit_code: int | None, exception: str) -> str:

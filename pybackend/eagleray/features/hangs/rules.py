@@ -62,6 +62,12 @@ class Scene:
         return RankSet.union([unreadable, self.world.expected.without(of_all)])
 
     @property
+    def gone(self) -> RankSet:
+        """The ranks that have ended, whether before the picture or during it."""
+        ended = self.world.doing(Doing.ENDED)
+        return RankSet.union([self.world.missing, RankSet.of(each.rank for each in ended)])
+
+    @property
     def all_in_collectives(self) -> tuple[SampledProcess, ...]:
         """All ranks that were seen, if each waits in a collective; else none."""
         waiting = self.world.doing(Doing.IN_COLLECTIVE)
@@ -184,7 +190,7 @@ def gil_held(scene: Scene) -> Iterator[Reading]:
 def initializing(scene: Scene) -> Iterator[Reading]:
     started = scene.world.doing(Doing.INITIALIZING)
     elsewhere = scene.elsewhere
-    missing = scene.world.missing
+    missing = scene.gone
     different = _minority(started, lambda each: (each.process.rendezvous, each.process.world_size))
     culprits: Sequence[SampledProcess] | RankSet = elsewhere or missing or different
     confidence = 0.85 if culprits else 0.7
@@ -199,8 +205,7 @@ def initializing(scene: Scene) -> Iterator[Reading]:
         )
         step = _inspect_step(elsewhere)
     elif missing:
-        text = t("There is no process of {ranks}.", ranks=wording.ranks_of(missing))
-        step = t("Check that all ranks were started, and with the same address.")
+        text, step = exit_texts.not_joined(scene.evidence, scene.world, missing)
     elif different:
         text = counted(
             len(different),
@@ -216,25 +221,27 @@ def initializing(scene: Scene) -> Iterator[Reading]:
 
 
 def dead(scene: Scene) -> Iterator[Reading]:
-    ended = scene.world.doing(Doing.ENDED)
-    gone = RankSet.union([scene.world.missing, RankSet.of(each.rank for each in ended)])
-    if gone and len(gone) < len(scene.world.expected):
-        ranks = wording.Ranks_of(gone)
-        text = (
-            counted(
-                len(gone),
-                "{Ranks} has ended, and the others wait.",
-                "{Ranks} have ended, and the others wait.",
-                Ranks=ranks,
-            )
-            if scene.waiting
-            else counted(len(gone), "{Ranks} has ended.", "{Ranks} have ended.", Ranks=ranks)
+    gone = scene.gone
+    if not gone or len(gone) >= len(scene.world.expected):
+        return
+    step = t("Read the end of their logs.")
+    ranks = wording.Ranks_of(gone)
+    if scene.waiting:
+        text = counted(
+            len(gone),
+            "{Ranks} has ended, and the others wait.",
+            "{Ranks} have ended, and the others wait.",
+            Ranks=ranks,
         )
-        text += ray_readings.deaths(scene.evidence, scene.world) or exit_texts.endings(
-            scene.evidence, scene.world, gone
-        )
-        step = t("Read the end of their logs.")
-        yield _reading(scene, Kind.RANK_DEAD, gone, 0.9 if scene.waiting else 0.6, text, step)
+    else:
+        text = counted(len(gone), "{Ranks} has ended.", "{Ranks} have ended.", Ranks=ranks)
+    if of_ray := ray_readings.deaths(scene.evidence, scene.world):
+        text += of_ray
+    elif exit_texts.have_finished(scene.evidence, scene.world, gone):
+        text, step = exit_texts.finished(gone, scene.waiting)
+    else:
+        text += exit_texts.endings(scene.evidence, scene.world, gone)
+    yield _reading(scene, Kind.RANK_DEAD, gone, 0.9 if scene.waiting else 0.6, text, step)
 
 
 def tearing_down(scene: Scene) -> Iterator[Reading]:
@@ -245,7 +252,14 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
     raised = _those_that_raised(ending)
     exceptions = wording.exceptions(raised)
     values = {**_about(scene, raised), "exceptions": exceptions, "calls": wording.calls(left)}
-    if exceptions and _only_printed(raised):
+    if exceptions and all(each.is_at_exit for each in raised):
+        text = counted(
+            len(raised),
+            "{Ranks} ended by {exceptions}, but a thread{place} keeps its process alive. The others wait in {calls}.",
+            "{Ranks} ended by {exceptions}, but threads{place} keep their processes alive. The others wait in {calls}.",
+            **values,
+        )
+    elif exceptions and _only_printed(raised):
         text = counted(
             len(raised),
             "{Ranks} printed {exceptions}. Its cleanup{place} waits for the others, in {calls}.",
