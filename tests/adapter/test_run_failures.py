@@ -64,3 +64,4 @@ def test_worker_with_a_silent_debugger_stays_in_the_list(
     assert (run.worker() or {})["state"] == "stopped"
     assert "work 1" not in program.output()
     client.close()
+    program.kill()  # Its release would wait for the debugger's answer.

@@ -235,13 +235,15 @@ def test_program_prints_the_same_as_without_us(
 
 
 @pytest.mark.parametrize(
-    "broken", ["starting.py", "settings.py", "process.py", "debug_proxy/process.py"]
+    "broken", ["starting.py", "settings.py", "debuggable_process.py", "debug_proxy/process.py"]
 )
 def test_failures_of_our_code_print_at_most_one_line(
     start: Programs, tmp_path: Path, broken: str
 ) -> None:
     run = Run(tmp_path, breakpoints=breakpoints(PLAIN, "begins"))
-    (run.path / PACKAGE / broken).write_text("raise RuntimeError('planted')\n")
+    code_of_ours = run.path / PACKAGE / broken
+    assert code_of_ours.exists()
+    code_of_ours.write_text("raise RuntimeError('planted')\n")
     code, out, err = said(start(run, PLAIN, PROGRAMS))
     plain = said(start(None, PLAIN, PROGRAMS))
     assert (code, out) == plain[:2]
