@@ -41,12 +41,14 @@ _HINT = "KEY|TOKEN|SECRET|PASS|PWD|CREDENTIAL|AUTH|COOKIE|DSN|PAT|JWT|BEARER"
 _NAMED = re.compile(
     rf"""(?P<before>(?<![A-Za-z0-9_.-])["']?[+~]{{0,2}})
         (?P<name>[A-Za-z0-9_.-]{{0,96}}(?:{_HINT})[A-Za-z0-9_.-]{{0,64}})
-        (?P<between>\\?["']?[ \t]{{0,4}}[=:][ \t]{{0,4}})""",
+        (?P<between>\\?["']?\]?[ \t]{{0,4}}[=:][ \t]{{0,4}})""",
     re.IGNORECASE | re.VERBOSE,
 )
-# Its value, quoted or up to white space; up to the closing quote where name and value are quoted together.
+# Its value, quoted or up to white space; up to the closing quote where name and value are quoted together.  A line that
+# was cut has no closing quote.
 _NAMED_VALUE = re.compile(
     r""" "(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\\["'][^"'\\\n]*\\["']
+        |"[^"\n]+|'[^'\n]+
         |(?:Bearer|Basic|Token)[ ]+[^\s"',;]+|(?:\$\{[^}\n]{0,200}\}|[^\s"',;)}\]])+""",
     re.IGNORECASE | re.VERBOSE,
 )

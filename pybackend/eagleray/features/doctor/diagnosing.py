@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from attrs import define, field, frozen
 
-from eagleray.common.errors import printable
-from eagleray.common.redact import redact_text
 from eagleray.features.doctor import texts
 from eagleray.features.doctor.clocks import Clocks
 from eagleray.features.doctor.consequences import with_consequences
 from eagleray.features.doctor.line_reading import ReadableLog
 from eagleray.features.doctor.literal_scan import Hit, LiteralScan, OnBytes
 from eagleray.features.doctor.log_files import ScannedFile
-from eagleray.features.doctor.log_lines import LogLine, parse_line, time_of
+from eagleray.features.doctor.log_lines import LogLine, parse_line, shown, time_of
 from eagleray.features.doctor.matching import Match, Matcher, cause_of
 from eagleray.features.doctor.model import (
     SEVERITIES,
@@ -29,7 +27,6 @@ from eagleray.features.doctor.model import (
 from eagleray.features.doctor.unknown_errors import MARKERS, TRACEBACK, exception_in, is_error
 
 _MOST_UNKNOWN = 20
-_LONGEST_TEXT = 500
 _NO_TIME = float("inf")
 
 
@@ -180,7 +177,7 @@ class _FileReading:
         return LogEvidence(
             str(self.file.path),
             self._line_number(hit, start),
-            printable(redact_text(line.text[: 2 * _LONGEST_TEXT]), _LONGEST_TEXT),
+            shown(line),
             self._time(start, line),
             line.node or self.file.node,
             line.worker,

@@ -48,7 +48,7 @@ def report(answers: NodeFacts) -> str:
         "",
     ]
     lines += [
-        "- " + t("No answer from a node: {reason}", reason=names.without(reason) or "–")
+        "- " + t("No answer from a node: {reason}", reason=redact_text(names.without(reason)) or "–")
         for _, reason in answers.silent
     ]
     lines += [f"| | {t('Fact')} | {t('Value')} |", "| --- | --- | --- |"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from attrs import define
 
@@ -10,6 +11,7 @@ from attrs import define
 _AROUND = 4096
 # Back to a line that has a time: a traceback has none.
 _BACK = 65_536
+_WORD = re.compile(rb"[^\s\"'&?;,]+")
 
 
 @define
@@ -25,7 +27,8 @@ class ReadableLog:
         at = offset - first
         start = data.rfind(b"\n", 0, at) + 1
         end = data.find(b"\n", at)
-        return first + start, data[start:end] if end >= 0 else data[start:]
+        line = data[start:end] if end >= 0 else data[start:]
+        return first + start, line if start or not first else _without_first_word(line, at)
 
     def line_feeds(self, start: int, end: int) -> int:
         return os.pread(self.descriptor, max(0, end - start), start).count(b"\n")
@@ -46,3 +49,9 @@ class ReadableLog:
 
     def close(self) -> None:
         os.close(self.descriptor)
+
+
+def _without_first_word(line: bytes, end: int) -> bytes:
+    """The rest of a line, with spaces for its first word, before `end`, which was cut: half of a secret isn't recognised as one."""
+    word = _WORD.match(line, 0, end)
+    return b" " * word.end() + line[word.end() :] if word else line

@@ -6,15 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eagleray.common.errors import printable
-from eagleray.common.redact import redact_text
-from eagleray.features.doctor.log_lines import parse_line, time_of
+from eagleray.features.doctor.log_lines import parse_line, shown, time_of
 from eagleray.features.doctor.matching import Matcher, cause_of
 from eagleray.features.doctor.model import Cause, LogEvidence, Rule
 from eagleray.features.runs.terminal_output import next_piece
 
 _LONGEST_LINE = 2**16
-_LONGEST_TEXT = 500
 
 
 async def first_problem(
@@ -75,7 +72,7 @@ class OutputMatching:
             evidence = LogEvidence(
                 str(self._output),
                 number,
-                printable(redact_text(line.text[: 2 * _LONGEST_TEXT]), _LONGEST_TEXT),
+                shown(line),
                 time_of(line.text, time.time()),
                 line.node,
                 line.worker,

@@ -7,6 +7,9 @@ import time
 
 from attrs import frozen
 
+from eagleray.common.errors import printable
+from eagleray.common.redact import HIDDEN, redact_text
+
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
 # "(WorkerDict pid=29197, ip=33.138.51.184) ", "(raylet) ", "(TaskRunner pid=12) ", "(pid=12) ", also twice.
 _PREFIX = re.compile(
@@ -26,6 +29,10 @@ _TIMES = (
 )
 # Where a log line has its time.
 _TIME_WITHIN = 120
+_LONGEST_TEXT = 500
+_LONGEST_NAME = 200
+# What a line ends with that was cut: half of a token has no form by which it is recognised.
+_CUT_WORD = re.compile(r"[^\s\"'&?;,]+\Z")
 
 
 @frozen
@@ -44,7 +51,7 @@ def parse_line(raw: bytes) -> LogLine:
     worker = node = ""
     prefix = _PREFIX.match(text)
     if prefix:
-        name = prefix["name"] or prefix["daemon"] or ""
+        name = printable(redact_text(prefix["name"] or prefix["daemon"] or ""), _LONGEST_NAME)
         worker = f"{name} pid={prefix['pid']}".strip() if prefix["pid"] else name
         node = prefix["ip"] or prefix["daemon_ip"] or ""
         text = text[prefix.end() :]
@@ -55,6 +62,14 @@ def parse_line(raw: bytes) -> LogLine:
         repeats = int(repeated["count"])
         text = text[: repeated.start()]
     return LogLine(text, worker, node, repeats)
+
+
+def shown(line: LogLine) -> str:
+    """The text of a line as views and reports have it: without secrets and control characters, not too long."""
+    text = line.text.strip()
+    if len(text) > 2 * _LONGEST_TEXT:
+        text = _CUT_WORD.sub("", text[: 2 * _LONGEST_TEXT]) or HIDDEN
+    return printable(redact_text(text), _LONGEST_TEXT)
 
 
 def time_of(text: str, written_at: float) -> float | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from attrs import define, field, frozen
 
 from eagleray.common.errors import printable
-from eagleray.common.redact import redact_text
+from eagleray.common.redact import HIDDEN, redact_text
 from eagleray.features.doctor.model import Cause, LogEvidence, Rule
 
 # So far from a literal on either side does a pattern reach, which bounds its time.
@@ -18,10 +18,11 @@ _MOST_EVIDENCE = 10
 
 @frozen
 class Match:
-    """A rule in a line, with the pattern's named groups."""
+    """A rule in a line, with the pattern's named groups; `line` is where they come from."""
 
     rule: Rule
     groups: dict[str, str]
+    line: str
 
 
 @define
@@ -48,14 +49,15 @@ class Matcher:
                 match = self._patterns[rule.id].search(part)
                 if match:
                     groups = {name: value or "" for name, value in match.groupdict().items()}
-                    return Match(rule, groups)
+                    return Match(rule, groups, part)
         return None
 
 
 def cause_of(match: Match, evidence: Sequence[LogEvidence], count: int) -> Cause:
     """The cause that a rule names; `evidence` has one line of each file, the first ones first, of `count` lines."""
     rule = match.rule
-    groups = {name: printable(redact_text(value), 200) for name, value in match.groups.items()}
+    line = redact_text(match.line)
+    groups = {name: _shown_group(value, line) for name, value in match.groups.items()}
     return Cause(
         rule.id,
         filled(rule.meaning, groups),
@@ -70,6 +72,11 @@ def cause_of(match: Match, evidence: Sequence[LogEvidence], count: int) -> Cause
         filled(rule.why, groups),
         rule.changes,
     )
+
+
+def _shown_group(value: str, line: str) -> str:
+    """A group without secrets: what makes it one, such as `password=`, may be outside of it."""
+    return printable(redact_text(value), 200) if value in line else HIDDEN
 
 
 def filled(text: str, groups: dict[str, str]) -> str:

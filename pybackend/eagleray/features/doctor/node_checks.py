@@ -62,7 +62,7 @@ def node_diagnosis(answers: NodeFacts, before: bool = False) -> Diagnosis:
     causes.sort(key=lambda cause: SEVERITIES.index(cause.severity))
     sentence = causes[0].sentence if causes else t("No check has found a problem.")
     silent = tuple(
-        UncheckedFile(t("node {node}", node=node), reason or t("no answer"))
+        UncheckedFile(t("node {node}", node=node), redact_text(reason) or t("no answer"))
         for node, reason in answers.silent
     )
     return Diagnosis(
