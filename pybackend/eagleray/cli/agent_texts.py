@@ -8,6 +8,7 @@ from collections import Counter
 from eagleray.cli.styles import Style, styled
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
+from eagleray.features.rollouts.agents.lost_server import no_answer
 from eagleray.features.rollouts.agents.model import (
     AgentError,
     AgentRequest,
@@ -142,7 +143,8 @@ def _failure_lines(observed: Observed) -> list[str]:
 
 
 def _ending_lines(observed: Observed) -> list[str]:
-    lines = [observed.ending] if observed.ending else []
+    ending = observed.ending or no_answer(observed)
+    lines = [ending] if ending else []
     if observed.threads:
         names = ", ".join(observed.threads[:5])
         lines.append(t("The agent left threads running: {names}.", names=names))

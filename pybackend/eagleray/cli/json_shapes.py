@@ -25,6 +25,7 @@ from eagleray.features.pdb.sessions import WaitingPdb
 from eagleray.features.presets.debug_runs import Row as PresetRow
 from eagleray.features.reports.handlers import wire_report, wire_table
 from eagleray.features.reports.model import LoadedReport, ReportTable
+from eagleray.features.rollouts.agents.lost_server import no_answer
 from eagleray.features.rollouts.agents.model import (
     VERDICT_KINDS,
     AgentRun,
@@ -537,7 +538,7 @@ AGENT_WAVE: Shape = {
         "array",
         _FAILURE,
     ),
-    "ending": Field('why the program of the agent ended early, else ""'),
+    "ending": Field('why the program of the agent ended early, or how many runs lost the server, else ""'),
     "threads": Field("names of threads that agents left running", "array"),
     "trace": Field('the file with the traces, "" for none'),
 }
@@ -827,7 +828,7 @@ def agent_wave_json(observed: Observed, trace: str) -> Json:
         "verdicts": [_only(asdict(verdict), _VERDICT) for verdict in verdicts(observed)],
         "contract": [asdict(rule) for rule in observed.contract],
         "failures": [_failure(run, observed) for run in failed[:MOST_FAILURES]],
-        "ending": observed.ending,
+        "ending": observed.ending or no_answer(observed),
         "threads": list(observed.threads),
         "trace": trace,
     }

@@ -19,12 +19,24 @@ def described(error: BaseException) -> dict[str, Any]:
     place = location_of_error(error)
     return {
         "type": type(error).__name__,
-        "message": _text_of(error)[:_LONGEST_MESSAGE],
+        "message": _with_cause(error)[:_LONGEST_MESSAGE],
         "traceback": _traceback(error)[-_LONGEST_TRACEBACK:],
         "file": place["file"] if place else "",
         "line": place["line"] if place else 0,
         "is_pool_timeout": _has_pool_timeout(error),
     }
+
+
+def _with_cause(error: BaseException) -> str:
+    """The text, and what the exception was raised from: that of `openai` for a lost server is "Connection error."."""
+    cause = error
+    visited: set[int] = set()
+    while cause.__cause__ is not None and id(cause) not in visited:
+        visited.add(id(cause))
+        cause = cause.__cause__
+    if cause is error:
+        return _text_of(error)
+    return f"{_text_of(error)} ({type(cause).__name__}: {_text_of(cause)})".replace(": )", ")")
 
 
 def _text_of(error: BaseException) -> str:

@@ -20,6 +20,7 @@ from eagleray.features.rollouts.agents import agents
 from eagleray.features.rollouts.agents.agents import AgentRequestPlan
 from eagleray.features.rollouts.agents.data_items import DataChoice
 from eagleray.features.rollouts.agents.errors import server_without_address
+from eagleray.features.rollouts.agents.lost_server import no_answer
 from eagleray.features.rollouts.agents.model import (
     AgentRun,
     ContractRule,
@@ -76,9 +77,9 @@ class WaveRun:
 
 @frozen
 class WaveReport:
-    """The end of a wave: `runs` are those that failed, then the slowest; `ending` says why it ended early, "" if it didn't.
+    """The end of a wave: `runs` are those that failed, then the slowest.
 
-    `trace` is the file with all runs.
+    `ending` says why it ended early, or that the server didn't answer, "" if neither.  `trace` is the file with all runs.
     """
 
     progress: WaveProgress
@@ -141,7 +142,7 @@ def report_of(observed: Observed, trace: str) -> WaveReport:
         verdicts=verdicts(observed),
         contract=observed.contract,
         runs=tuple(_row(run) for run in worst_runs(observed.runs)),
-        ending=observed.ending,
+        ending=observed.ending or no_answer(observed),
         problem=printable(load_error.traceback, 4000) if load_error else "",
         is_cancelled=observed.is_interrupted,
         trace=trace,
