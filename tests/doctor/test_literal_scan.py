@@ -124,3 +124,18 @@ def _line(scan: LiteralScan, files: list[ScannedFile], hit: object) -> int:
     offset, lines = scan.lines_before(hit)  # type: ignore[arg-type]
     content = files[hit.file].path.read_bytes()  # type: ignore[attr-defined]
     return lines + content[offset : hit.offset].count(b"\n") + 1  # type: ignore[attr-defined]
+
+
+def test_files_that_a_killed_grep_did_not_read_are_reported(tmp_path: Path) -> None:
+    grep = tmp_path / "grep"
+    # It finds the line of the first file and dies in the second one, as for lack of memory.
+    grep.write_text('#!/bin/sh\nhead -c 9 > /dev/null\necho "0:timed out"\nkill -9 $$\n')
+    grep.chmod(0o700)
+    files = [_file(tmp_path / name, b"timed out\n" * 2**16) for name in "abc"]
+
+    scan = LiteralScan(files, LITERALS, grep=str(grep))
+
+    assert [hit.file for hit in scan.hits()] == [0]
+    assert [(item.file, item.reason) for item in scan.unread] == [
+        (number, "grep ended early") for number in range(3)
+    ]

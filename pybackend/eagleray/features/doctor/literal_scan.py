@@ -20,6 +20,7 @@ from typing import IO
 
 from attrs import define, field, frozen
 
+from eagleray.common.l10n import t
 from eagleray.features.doctor.log_files import ScannedFile
 
 # Of progress: bytes that were read.
@@ -31,6 +32,8 @@ _OVERLAP = 512
 
 # With literals alone, grep would search them as `grep -F` does, in twice the time; no log has these bytes.
 _NO_LITERAL = b"\x01[\x02]\x01"
+# With and without a match.
+_GREP_READ_ALL = (0, 1)
 _SPECIAL = re.compile(rb"[][\\.*^$+?(){}|]")
 
 
@@ -106,6 +109,10 @@ class LiteralScan:
                 if _is_after(hit, last):
                     yield hit
                     last = hit
+            if process.wait() not in _GREP_READ_ALL and not self.is_cancelled():
+                # Such as one that was killed for lack of memory; what it found last was in its buffer.
+                unread = range(max(0, last.file), len(self.files))
+                self.unread += [UnreadFile(file, t("grep ended early")) for file in unread]
         finally:
             process.kill()
             feeder.join()
