@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import time
@@ -17,6 +18,15 @@ OPENING_S = 10.0
 
 # The folder in it is made by us alone, and checked; see `_make_private`.
 _SHARED_FOLDER = "/tmp"  # noqa: S108
+# The new thread has the GIL, and begins to import.  Python has the module `posix` from its start, so this needs no lock.
+_BEGAN = ".began"
+_BEGIN = """
+import posix
+try:
+    posix.close(posix.open(path, posix.O_CREAT | posix.O_WRONLY | posix.O_CLOEXEC, 0o600))
+except OSError:
+    pass
+"""
 # Read at once: on a node our files are removed before a process is asked.
 _SOURCE = joined()
 
@@ -28,7 +38,12 @@ def socket_of(pid: int) -> str:
     uid = _owner(pid)
     folder = f"{_SHARED_FOLDER}/eagleray-inspect-{uid}"
     path = f"{folder}/{pid}-{process.started}-{_version()}"
-    _make_private(Path(f"/proc/{pid}/root{folder}"), uid)
+    try:
+        _make_private(Path(f"/proc/{pid}/root{folder}"), uid)
+    except OSError as error:
+        raise NotStarted(
+            "folder", f"The process can't write to its {_SHARED_FOLDER}: {error.strerror}"
+        ) from error
     socket = Path(f"/proc/{pid}/root{path}")
     if not socket.exists():
         remote_thread.start(pid, _text(path))
@@ -71,19 +86,31 @@ def _version() -> str:
 def _text(socket: str) -> str:
     """One expression, since its names would be those of the program's main module."""
     return (
-        f"(lambda names: (exec(compile({_SOURCE!r}, '<eagleray>', 'exec'), names), "
+        f"(lambda names: (exec({_BEGIN!r}, {{'path': {socket + _BEGAN!r}}}), exec(compile({_SOURCE!r}, '<eagleray>', 'exec'), names), "
         f"names['serve']({socket!r})))({{'__name__': 'eagleray_inside', '__file__': '<eagleray>'}})\n"
     )
 
 
 def _wait_for(path: Path, process: proc.ProcessStat) -> None:
     end = time.monotonic() + OPENING_S
-    while not path.exists():
-        now = proc.stat(process.pid)
-        if now is None or now.started != process.started or now.state in "ZX":
-            raise NotStarted("ended", f"Process {process.pid} has ended")
-        if time.monotonic() > end:
-            raise NotStarted(
-                "gil-held", "The process gave no answer, since native code holds the GIL"
-            )
-        time.sleep(0.005)
+    began = path.with_name(path.name + _BEGAN)
+    try:
+        while not path.exists():
+            now = proc.stat(process.pid)
+            if now is None or now.started != process.started or now.state in "ZX":
+                raise NotStarted("ended", f"Process {process.pid} has ended")
+            if time.monotonic() > end:
+                raise _silent(has_begun=began.exists())
+            time.sleep(0.005)
+    finally:
+        with contextlib.suppress(OSError):
+            began.unlink()
+
+
+def _silent(*, has_begun: bool) -> NotStarted:
+    """Why a thread that was started doesn't answer."""
+    if has_begun:
+        return NotStarted(
+            "importing", "The process gave no answer, since an import in it is not done"
+        )
+    return NotStarted("gil-held", "The process gave no answer, since native code holds the GIL")

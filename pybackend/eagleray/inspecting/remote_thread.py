@@ -1,8 +1,8 @@
 """Starts a thread in another process of this machine that runs a text of Python.
 
 One thread of the process is borrowed for about a millisecond: it maps some pages, calls `pthread_create`, and continues.
-It is one that waits in the kernel, or that runs code of Python itself, where it has no lock of libc.  Nothing else of the
-process stops.  The new thread takes the GIL when it is free, so a GIL that native code holds delays only the new thread.
+It is one that waits in the kernel, or that runs code of Python itself, where it has no lock of libc that `pthread_create`
+needs; in the middle of a fork or of `malloc` it has.  Nothing else of the process stops.  The new thread takes the GIL when it is free, so a GIL that native code holds delays only the new thread.
 It unmaps the pages when it ends, unless the borrowed thread was left alone with them.
 
 What can go wrong meanwhile does no harm:
@@ -62,6 +62,17 @@ _WAITS = {
     232: 4,
     281: 4,
 }
+# In these a thread may wait, too, and has no lock of the C library that `pthread_create` needs; in others it may have one, as in
+# the `clone` of a fork, which holds the locks of all memory, or in the `mmap` of `malloc`.
+_HARMLESS = frozenset(
+    {
+        *_WAITS,
+        *(1, 16, 17, 18, 19, 20, 26, 34, 40, 42, 43, 44, 46),
+        *(65, 69, 70, 72, 73, 74, 75, 128, 130, 208, 220, 242, 243, 247),
+        *(275, 276, 288, 299, 307, 333, 426, 441),
+    }
+)
+_FUTEX, _FUTEX_COMMAND, _FUTEX_WAIT, _CONTENDED_LOCK = 202, 127, 0, 2
 _LIBRARY_CALLS = (
     "PyGILState_Ensure",
     "PyGILState_Release",
@@ -383,8 +394,15 @@ class _BorrowedThread:
 
     @property
     def is_in_syscall(self) -> bool:
-        """Whether it stands behind a `syscall` instruction, so that the kernel will restart its wait."""
-        if ctypes.c_int64(self._registers.orig_rax).value < 0:
+        """Whether it stands behind a `syscall` instruction, so that the kernel will restart its wait.
+
+        Not in one of memory or of a fork, nor where it waits for a lock as libc has them: it may have others.
+        """
+        number = ctypes.c_int64(self._registers.orig_rax).value
+        if number not in _HARMLESS:
+            return False
+        command, value = self._registers.rsi & _FUTEX_COMMAND, self._registers.rdx & 0xFFFFFFFF
+        if number == _FUTEX and (command, value) == (_FUTEX_WAIT, _CONTENDED_LOCK):
             return False
         return self._read(self._registers.rip - 2, 2) == b"\x0f\x05"
 

@@ -50,6 +50,8 @@ INSIDE_REASONS = {
     "stopped": later("is stopped"),
     "permission": later("ptrace is not allowed"),
     "gil-held": later("native code holds the GIL"),
+    "importing": later("an import in it is not done"),
+    "folder": later("its /tmp can't be used"),
     "busy": later("all threads run native code"),
     "not-python": later("is not a Python process"),
     "processor": later("this works on x86-64 only"),

@@ -1,0 +1,175 @@
+"""Processes that are looked into at a bad moment: while they import or fork, and where /tmp is not ours."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from eagleray.inspecting import injection
+from eagleray.inspecting.questions import INSIDE, OUTSIDE
+from eagleray.inspecting.readings import raw_reading
+
+from tests.inspecting.test_processes import ends, look, python
+
+# The main thread imports a module that waits; the GIL is free.
+SLOW_IMPORT = """
+import sys
+def load_plugins(folder):
+    sys.path.insert(0, folder)
+    import slow_plugin
+    print("went on", slow_plugin.value, flush=True)
+load_plugins(sys.argv[1])
+"""
+SLOW_MODULE = 'import sys\nprint("ready", flush=True)\nsys.stdin.readline()\nvalue = 7\n'
+
+# As where the folder of a module is on a file system that doesn't answer: everything that imports it waits for its lock.
+SLOW_FINDER = """
+import sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "ast":
+            print("ready", flush=True)
+            sys.stdin.readline()
+def build_graph():
+    import ast
+    print("went on", ast.literal_eval("7"), flush=True)
+sys.modules.pop("ast", None)
+sys.meta_path.insert(0, Finder())
+build_graph()
+"""
+
+# Python holds this lock while it forks, and some native modules do for longer.
+LOCKED_IMPORTS = """
+import _imp, sys
+def build_graph():
+    _imp.acquire_lock()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    _imp.release_lock()
+    print("went on 7", flush=True)
+build_graph()
+"""
+
+# Each child uses what a lock of another thread could have kept: memory, imports, threads and the output.
+FORKING = """
+import importlib, multiprocessing, os, select, sys, threading
+def work(step):
+    value = [bytes(1000) for _ in range(1000)]
+    importlib.import_module("fractions")
+    thread = threading.Thread(target=value.clear)
+    thread.start()
+    thread.join()
+    assert threading.active_count() == 1 and not value
+    sys.exit(step % 5)
+def fit():
+    context, step = multiprocessing.get_context("fork"), 0
+    print("ready", flush=True)
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        child = context.Process(target=work, args=(step,))
+        child.start()
+        child.join(30)
+        assert child.exitcode == step % 5, child.exitcode
+        step += 1
+    print("went on", step > 20, flush=True)
+fit()
+"""
+
+WAITING = 'import sys\ndef fit():\n  print("ready", flush=True)\n  sys.stdin.readline()\nfit()\nprint("went on")'
+
+needs_namespaces = pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("unshare"), reason="needs root for a mount namespace"
+)
+
+
+def test_module_that_imports_slowly_is_looked_into(tmp_path: Path) -> None:
+    (tmp_path / "slow_plugin.py").write_text(SLOW_MODULE)
+    with program(SLOW_IMPORT, str(tmp_path)) as process:
+        found = look(process.pid, "folder")
+        assert (found.how, found.why_outside) == (INSIDE, "")
+        functions = [(frame.function, Path(frame.path).name) for frame in found.stack]
+        assert ("<module>", "slow_plugin.py") in functions
+        assert ("load_plugins", "<string>") in functions
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+@pytest.mark.parametrize("code", [SLOW_FINDER, LOCKED_IMPORTS])
+def test_import_for_which_our_thread_waits_is_named_and_goes_on(
+    code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(injection, "OPENING_S", 0.5)
+    with python(code) as process:
+        found = look(process.pid)
+        assert found.how == OUTSIDE and "import" in found.why_outside
+        assert "build_graph" in [frame.function for frame in found.stack]
+        assert raw_reading(process.pid) == {"reason": "importing"}
+        folder = Path(f"/tmp/eagleray-inspect-{os.geteuid()}")
+        assert not list(folder.glob(f"{process.pid}-*.began"))
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+def test_process_that_forks_is_looked_into_and_its_children_end_well() -> None:
+    with python(FORKING) as process:
+        for _ in range(40):
+            # Each look starts a thread of its own then, at another moment of a fork.
+            Path(injection.socket_of(process.pid)).unlink()
+        assert look(process.pid).how == INSIDE
+        assert ends(process) == (0, "went on True\n", "")
+
+
+@needs_namespaces
+def test_process_with_a_tmp_of_its_own_is_looked_into() -> None:
+    with in_mount_namespace("mount -t tmpfs none /tmp") as process:
+        found = look(process.pid)
+        assert (found.how, found.why_outside) == (INSIDE, "")
+        assert "fit" in [frame.function for frame in found.stack]
+        [socket] = Path(f"/proc/{process.pid}/root/tmp/eagleray-inspect-0").iterdir()
+        assert socket.name.startswith(f"{process.pid}-")
+        assert not Path("/tmp/eagleray-inspect-0", socket.name).exists()
+        assert ends(process) == (0, "went on\n", "")
+
+
+@needs_namespaces
+@pytest.mark.parametrize(
+    "mounts",
+    ["mount -t tmpfs -o ro none /tmp", "mount -t tmpfs none /tmp && touch /tmp/eagleray-inspect-0"],
+)
+def test_process_whose_tmp_is_of_no_use_is_read_from_outside(mounts: str) -> None:
+    with in_mount_namespace(mounts) as process:
+        found = look(process.pid)
+        assert found.how == OUTSIDE
+        assert "fit" in [frame.function for frame in found.stack]
+        assert "/tmp" in found.why_outside and "Errno" not in found.why_outside
+        assert raw_reading(process.pid) == {"reason": "folder"}
+        assert ends(process) == (0, "went on\n", "")
+
+
+@contextmanager
+def program(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    with started([sys.executable, "-c", code, *arguments]) as process:
+        yield process
+
+
+@contextmanager
+def in_mount_namespace(mounts: str) -> Iterator[subprocess.Popen[str]]:
+    """A waiting process that sees other file systems: `unshare` and the shell become it."""
+    command = f'{mounts} && exec "$@"'
+    words = ["unshare", "--mount", "sh", "-c", command, "sh", sys.executable, "-c", WAITING]
+    with started(words) as process:
+        yield process
+
+
+@contextmanager
+def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A process that has printed "ready"."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
