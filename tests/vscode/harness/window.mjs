@@ -358,7 +358,22 @@ export class Window {
   async openPanel() {
     // Other views contain "Eagleray" as well: in 1.105 the list of debuggers.
     const header = this.page.locator(".sidebar .pane-header", { hasText: /^Paused/ });
-    await this.click(this.icon(), () => header.first().isVisible(), "the panel is open");
+    await this.gesture(
+      async () => {
+        await this.moveMouseAway();
+        // A click on the icon of the view that is open, perhaps not drawn yet, would close it.
+        if (!(await this.isPanelActive())) await this.clickOnce(this.icon().first());
+        await this.moveMouseAway();
+      },
+      () => header.first().isVisible(),
+      "the panel is open",
+    );
+  }
+
+  isPanelActive() {
+    return this.icon()
+      .first()
+      .evaluate((icon) => icon.closest(".action-item").classList.contains("checked"));
   }
 
   toolbar() {
