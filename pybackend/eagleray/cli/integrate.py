@@ -14,6 +14,7 @@ from pathlib import Path
 
 from eagleray.app import App
 from eagleray.cli.arguments import completed, positive
+from eagleray.cli.counter_line import CounterLine
 from eagleray.cli.integrate_verl import integrate_verl
 from eagleray.cli.output import say
 from eagleray.cli.run_following import follow
@@ -27,12 +28,7 @@ from eagleray.features.rollouts.integration.commands import (
     areal_command,
     new_trial,
 )
-from eagleray.features.rollouts.integration.counters import (
-    RolloutCounters,
-    counters_in,
-    counters_text,
-    waiting_text,
-)
+from eagleray.features.rollouts.integration.counters import waiting_text
 from eagleray.features.runs.model import RunPlan
 
 ITEMS = 4
@@ -117,11 +113,9 @@ async def _integrate_areal(app: App, arguments: argparse.Namespace) -> int:
         run_id = await app.runs.start(plan, confirmed=True)
         say(t("Run {run}: {command}", run=run_id, command=printable(shlex.join(command), 2000)))
         record = app.runs.find(run_id)
-        code = await follow(app, record)
-    counters = _last_counters(record.output)
-    if counters:
-        say(counters_text(counters))
-    waiting = waiting_text(counters) if code else ""
+        line = CounterLine()
+        code = await follow(app, record, line)
+    waiting = waiting_text(line.counters) if code else ""
     if waiting:
         say(waiting)
     return code
@@ -140,11 +134,3 @@ def _items_file(trial: str, items: list[object]) -> Iterator[Path]:
         yield file
     finally:
         file.unlink(missing_ok=True)
-
-
-def _last_counters(output: Path) -> RolloutCounters | None:
-    last: RolloutCounters | None = None
-    with output.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            last = counters_in(line) or last
-    return last

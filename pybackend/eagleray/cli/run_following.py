@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from eagleray.app import App
 from eagleray.cli.output import error_text, say
@@ -26,20 +27,36 @@ from eagleray.supervisor.supervisor import KEEPS_RUNNING
 INTERRUPTED = 130
 
 
-async def follow(app: App, record: RunRecord) -> int:
+class LineBelow(Protocol):
+    """A line below the output of a run: hidden before something is printed, and given each piece of the output."""
+
+    def hide(self) -> None: ...
+
+    def take(self, piece: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+async def follow(app: App, record: RunRecord, below: LineBelow | None = None) -> int:
     """Prints the output of a run until it ends; Ctrl-C stops it, a second one hurries."""
-    following = Follower(app, record)
+    following = Follower(app, record, below)
     write = _writer()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, following.interrupt)
     try:
         async for piece in follow_output(record.output, following.is_over):
+            if below is not None:
+                below.hide()
             write(piece)
+            if below is not None:
+                below.take(piece)
             if following.left:
                 return INTERRUPTED
     finally:
         loop.remove_signal_handler(signal.SIGINT)
         await following.close()
+        if below is not None:
+            below.close()
     return following.code()
 
 
@@ -69,8 +86,9 @@ def exit_code(run: StoredRun) -> int:
 class Follower:
     """A run as it is followed from one terminal."""
 
-    def __init__(self, app: App, record: RunRecord) -> None:
+    def __init__(self, app: App, record: RunRecord, below: LineBelow | None = None) -> None:
         self._app = app
+        self._below = below
         self._record = record
         self._signature = record.signature()
         self._now = self._read = load_if_readable(record)
@@ -84,7 +102,7 @@ class Follower:
 
     def interrupt(self) -> None:
         if self._now is not None and self._now.plan.kind == "sbatch":
-            say(
+            self._say(
                 t(
                     "The job keeps running. Cancel it: `eagleray runs stop {run}`.",
                     run=self._record.id,
@@ -93,9 +111,9 @@ class Follower:
             self.left = True
             return
         if self._now is not None and self._now.plan.profile and not self._is_stopping:
-            say(t("Downloading the reports before the end. Press Ctrl-C again to skip that."))
+            self._say(t("Downloading the reports before the end. Press Ctrl-C again to skip that."))
         else:
-            say(t("Stopping…"))
+            self._say(t("Stopping…"))
         self._is_stopping = True
         task = tasks.owned(self._stop(), "stop", self._stop_failed)
         self._tasks.add(task)
@@ -110,7 +128,7 @@ class Follower:
             return True
         self._print_stops(now)
         for line in self._progress.lines(now.state.profile):
-            say(line)
+            self._say(line)
         self._print_picture(now.state.picture)
         if now.state.note != self._note:
             self._note = now.state.note
@@ -125,15 +143,20 @@ class Follower:
             return 1
         state = self._now.state
         if self._now.plan.profile is not None:
-            say(summary(state.profile))
+            self._say(summary(state.profile))
         return exit_code(self._now)
+
+    def _say(self, message: str) -> None:
+        if self._below is not None:
+            self._below.hide()
+        say(message)
 
     async def close(self) -> None:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _print_note(self) -> None:
         if self._note:
-            say(redact_text(translated(self._note)))
+            self._say(redact_text(translated(self._note)))
         if self._note == KEEPS_RUNNING:
             self._is_stopping = False
 
@@ -145,7 +168,7 @@ class Follower:
             printable(picture.sentence, 400),
             t("Show the stacks: `{command}`", command=f"eagleray stacks --open {picture.path}"),
         ):
-            say(f"[eagleray] {line}")
+            self._say(f"[eagleray] {line}")
 
     def _print_stops(self, now: StoredRun) -> None:
         """Prints each worker once for each of its stops."""
@@ -159,9 +182,9 @@ class Follower:
                 name = printable(worker.name, 60)
                 place = printable(f"{Path(worker.path).name}:{worker.line}")
                 text = t("{name} paused at {place}", name=name, place=place)
-                say(f"[eagleray] {text if worker.path else t('{name} paused', name=name)}")
+                self._say(f"[eagleray] {text if worker.path else t('{name} paused', name=name)}")
         if paused and not self._paused:
-            say(f"[eagleray] {t('List paused workers: `eagleray workers ls --paused`')}")
+            self._say(f"[eagleray] {t('List paused workers: `eagleray workers ls --paused`')}")
         self._paused = set(paused)
 
     async def _stop(self) -> None:
@@ -172,7 +195,7 @@ class Follower:
 
     def _stop_failed(self, error: BaseException) -> None:
         """The program keeps running; after Ctrl-C the user wants to leave all the same."""
-        say(error_text(error if isinstance(error, EaglerayError) else stop_failed(error)))
+        self._say(error_text(error if isinstance(error, EaglerayError) else stop_failed(error)))
         self.left = True
 
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from eagleray.cli.counter_line import CounterLine
 from eagleray.cli.main import main
 
+from tests.ray_cluster import wait_for
 from tests.rollouts.integration.test_areal_rollouts import CONFIG, FAKE
+from tests.runs.terminal import START, Terminal
 
 
 @pytest.fixture
@@ -47,6 +53,83 @@ def test_rejected_group_fails_the_command(
     assert main([*arguments, "--items", "3"]) == 1
 
     assert capfd.readouterr().err.splitlines()[-1] == "0 running, 2 accepted, 1 rejected"
+
+
+def waiting_items(arguments: list[str], tmp_path: Path) -> Path:
+    """The second item ends once the file is there."""
+    go = tmp_path / "go"
+    Path(arguments[arguments.index("--data") + 1]).write_text(
+        '"a"\n' + json.dumps({"wait": str(go)}) + "\n"
+    )
+    return go
+
+
+def test_counters_are_printed_while_the_controller_runs(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    go = waiting_items(arguments, tmp_path)
+    (tmp_path / "work").mkdir()
+    terminal = Terminal(tmp_path / "work", *arguments)
+    wait_for("the counters", lambda: "1 running, 1 accepted, 0 rejected\n" in terminal.errors())
+    assert terminal.process.poll() is None
+    go.touch()
+    assert terminal.code() == 0
+    lines = [line for line in terminal.errors().splitlines() if " accepted, " in line]
+    assert lines == [
+        "1 running, 0 accepted, 0 rejected",
+        "0 running, 1 accepted, 0 rejected",
+        "1 running, 1 accepted, 0 rejected",
+        "0 running, 2 accepted, 0 rejected",
+    ]
+    # The lines of the framework are still there, all of them and in their order.
+    traced = [line for line in terminal.output().splitlines() if "enqueued:" in line]
+    assert [line.partition(" rollout.")[0] for line in traced] == [
+        *["INFO: Submit", "INFO: Finish and accept"] * 2
+    ]
+
+
+def test_terminal_has_one_line_that_is_written_again(arguments: list[str], tmp_path: Path) -> None:
+    go = waiting_items(arguments, tmp_path)
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, str(START), "cli", *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "80"},
+        **dict.fromkeys(("stdin", "stdout", "stderr"), theirs),
+    ) as process:
+        os.close(theirs)
+        printed = ""
+        while chunk := _read(ours):
+            printed += chunk
+            if printed.endswith("\x1b[K1 running, 1 accepted, 0 rejected"):
+                go.touch()
+        assert process.wait(60) == 0
+    os.close(ours)
+    # Each is erased before the program's next line, but for the last.
+    assert "\x1b[K0 running, 2 accepted, 0 rejected\r\n" in printed
+    assert printed.count("rejected\r\n") == 1
+    assert "accepted 2 of 2 groups\r\n" in printed
+
+
+def _read(descriptor: int) -> str:
+    """A terminal whose other end is closed raises."""
+    try:
+        return os.read(descriptor, 4096).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def test_change_is_found_in_lines_that_come_in_pieces(capsys: pytest.CaptureFixture[str]) -> None:
+    line = CounterLine()
+    for piece in (
+        b"Submit rollout. enqueued: 0, runn",
+        b"ing: 3, accepted: 1, reje",
+        b"cted: 0.\n",
+    ):
+        line.take(piece)
+    line.take(b"Submit rollout. enqueued: 5, running: 3, accepted: 1, rejected: 0.\nother\n")
+    line.close()
+    assert capsys.readouterr().err.splitlines() == ["3 running, 1 accepted, 0 rejected"]
 
 
 def test_dry_run_prints_the_command_and_starts_nothing(

@@ -1,8 +1,10 @@
-"""Engines whose controller prints each call as JSON; items with "reject" are rejected."""
+"""Engines whose controller prints each call as JSON; an item "reject" is rejected, {"wait": FILE} ends once the file is there."""
 
 from __future__ import annotations
 
 import json
+import time
+from pathlib import Path
 from typing import Any
 
 
@@ -30,12 +32,24 @@ class Controller:
         _say("rollout_batch", **arguments)
         if any(item == "raise" for item in items):
             raise RuntimeError("the engine has ended")
-        accepted = [item for item in items if item != "reject"]
-        if self._config.enable_rollout_tracing:
-            rejected = len(items) - len(accepted)
-            counts = f"enqueued: 0, running: 0, accepted: {len(accepted)}, rejected: {rejected}."
-            print(f"INFO: Finish and accept rollout. {counts}", flush=True)
+        accepted: list[Any] = []
+        for number, item in enumerate(items):
+            self._count("Submit", len(items) - number - 1, 1, len(accepted), number)
+            while isinstance(item, dict) and not Path(item["wait"]).exists():
+                time.sleep(0.01)
+            if item != "reject":
+                accepted.append(item)
+            event = "Finish but reject" if item == "reject" else "Finish and accept"
+            self._count(event, len(items) - number - 1, 0, len(accepted), number + 1)
         return accepted
+
+    def _count(self, event: str, enqueued: int, running: int, accepted: int, ended: int) -> None:
+        if self._config.enable_rollout_tracing:
+            counts = f"accepted: {accepted}, rejected: {ended - accepted}."
+            print(
+                f"INFO: {event} rollout. enqueued: {enqueued}, running: {running}, {counts}",
+                flush=True,
+            )
 
     def destroy(self) -> None:
         _say("destroy")
