@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/features/doctor";
-import { FIRST_PROBLEM } from "../../extension/features/doctor/messages";
+import { FIRST_PROBLEM, type Cause } from "../../extension/features/doctor/messages";
 import { CHANGED, type Run } from "../../extension/features/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
@@ -56,6 +56,35 @@ test("“Diagnose” of the message diagnoses that run", async () => {
   });
 });
 
+test("an error that no rule explains gives way to a cause that comes later", async () => {
+  const sentence = "No rule matches. The first error is: ValueError: no such layer";
+  const unknown = cause({ id: "unknown-error", sentence, evidence: [evidence({ path: OUTPUT })] });
+  let found: (answer: { cause: Cause | null }) => void = () => undefined;
+  fake.sidecar.on(FIRST_PROBLEM, ({ reported }) =>
+    reported.length === 0
+      ? { cause: unknown }
+      : new Promise<{ cause: Cause | null }>((resolve) => (found = resolve)),
+  );
+  await list(live());
+  assert.deepEqual(messages(), [`train.py: ${sentence}`]);
+  assert.deepEqual(lines(), [811]);
+
+  found({ cause: OOM });
+  await settled();
+  assert.deepEqual(messages().slice(1), ["train.py: A GPU has no 2.00 GiB of memory left."]);
+  assert.deepEqual([lines(), bar()], [[11], ["$(pulse) train.py"]]);
+});
+
+test("an error that no rule explains stays if no cause comes", async () => {
+  const unknown = cause({ id: "unknown-error", evidence: [evidence({ path: OUTPUT, line: 7 })] });
+  fake.sidecar.on(FIRST_PROBLEM, ({ reported }) => ({
+    cause: reported.length === 0 ? unknown : null,
+  }));
+  await list(live());
+  await list(live());
+  assert.deepEqual([messages().length, lines()], [1, [6]]);
+});
+
 test("the status bar is empty once the run has ended, its line stays until it is removed", async () => {
   await list(live());
   await list(live({ state: "failed", code: 1 }));
@@ -74,7 +103,7 @@ test("a run without a problem, one of another folder, and one that has ended sho
   fake.sidecar.on(FIRST_PROBLEM, () => ({ cause: null }));
   await list(live(), live({ id: "2", workspace: "/v" }), live({ id: "3", state: "exited" }));
   assert.deepEqual([messages(), bar(), lines()], [[], [], []]);
-  assert.deepEqual(fake.sidecar.sentTo(FIRST_PROBLEM), [{ id: live().id }]);
+  assert.deepEqual(fake.sidecar.sentTo(FIRST_PROBLEM), [{ id: live().id, reported: [] }]);
 });
 
 test("a run whose output can't be followed is followed again with the next list", async () => {

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from eagleray.features.doctor.live_output import OutputMatching, first_problem
+import pytest
+from eagleray.features.doctor import live_output
+from eagleray.features.doctor.live_output import GRACE_S, UNKNOWN, OutputMatching, first_problem
 from eagleray.features.doctor.rule_files import own_rules
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,4 +88,81 @@ async def test_end_of_a_run_gives_its_last_line_or_nothing(tmp_path: Path) -> No
     for text, expected in (("fine\n", None), (GLOO, "gloo-timeout"), (OOM.rstrip(), "cuda-oom")):
         output.write_text(text)
         cause = await first_problem(output, own_rules(), lambda: True)
+        assert (cause and cause.id) == expected
+
+
+FRAMES = "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    step()\n"
+TASK = (
+    f"{FRAMES}ray.exceptions.RayTaskError(KeyError): ray::step() (pid=9, ip=10.0.0.4)\n"
+    "  File \"b.py\", line 1, in step\nKeyError: 'reward'\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "shown"),
+    [
+        (f"{FRAMES}ValueError: no such layer\n", 4, "ValueError: no such layer"),
+        (f"{FRAMES}ValueError: no such layer", 4, "ValueError: no such layer"),
+        (TASK, 6, "KeyError: 'reward'"),
+        ("".join(f"(W pid=9) {part}\n(W pid=8) step 1\n" for part in TASK.splitlines()), 11, "KeyE"),
+        # A second one says nothing new, and is noise after what follows from another error.
+        (f"{FRAMES}ValueError: first\n{FRAMES}ValueError: second\n", 4, "ValueError: first"),
+        (f"{FRAMES}ValueError: first\n{GLOO}", 4, "ValueError: first"),
+    ],
+)
+async def test_traceback_that_no_rule_explains_is_the_problem_of_a_run(
+    tmp_path: Path, text: str, line: int, shown: str
+) -> None:
+    output = tmp_path / "output.log"
+    output.write_text(text)
+
+    cause = await first_problem(output, own_rules(), lambda: True)
+
+    assert cause is not None
+    assert (cause.id, cause.evidence[0].line, cause.severity) == (UNKNOWN, line, "error")
+    assert cause.sentence.startswith(f"No rule matches. The first error is: {shown}")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"{FRAMES}ValueError: no such layer\n{OOM}", "cuda-oom"),
+        (f"{GLOO}{FRAMES}ValueError: no such layer\n", "gloo-timeout"),
+        (f"{FRAMES}KeyboardInterrupt\n", None),
+        (f"{FRAMES}SystemExit: 3\n", None),
+        (f"{FRAMES}and then nothing\nValueError: in a text\n", None),
+        (FRAMES, None),
+        # A rule that is only a warning explains it.
+        (f"{FRAMES}E: Waiting for creating a placement group of specs for 10 seconds\n", None),
+    ],
+)
+async def test_traceback_is_no_noise_beside_a_known_cause(
+    tmp_path: Path, text: str, expected: str | None
+) -> None:
+    output = tmp_path / "output.log"
+    output.write_text(text)
+
+    cause = await first_problem(output, own_rules(), lambda: True)
+
+    assert (cause and cause.id) == expected
+
+
+async def test_traceback_of_a_run_that_goes_on_is_reported_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_output, "GRACE_S", 0.05)
+    output = tmp_path / "output.log"
+    output.write_text(f"{FRAMES}ValueError: no such layer\nstep 2\n")
+
+    cause = await first_problem(output, own_rules(), lambda: False)
+
+    assert cause is not None
+    assert (cause.id, GRACE_S) == (UNKNOWN, 10.0)
+
+
+async def test_reported_traceback_is_not_reported_again(tmp_path: Path) -> None:
+    output = tmp_path / "output.log"
+    for text, expected in ((OOM, "cuda-oom"), (GLOO, None), ("", None)):
+        output.write_text(f"{FRAMES}ValueError: no such layer\n{text}")
+        cause = await first_problem(output, own_rules(), lambda: True, [UNKNOWN])
         assert (cause and cause.id) == expected

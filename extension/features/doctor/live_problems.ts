@@ -1,4 +1,8 @@
-/** Shows the first problem of each live run of this window: in the list of problems, the status bar and one message. */
+/**
+ * Shows the first problem of each live run of this window: in the list of problems, the status bar and one message.
+ *
+ * An error that no rule explains gives way to a cause that comes later.
+ */
 
 import * as vscode from "vscode";
 
@@ -11,6 +15,9 @@ import { isOfThisWindow } from "../runs/run_list";
 import { isLive } from "../runs/states";
 import { FIRST_PROBLEM, type Cause } from "./messages";
 import { announce, ProblemSigns, type ShownProblem } from "./problem_signs";
+
+/** The ID of an error that no rule explains. */
+const UNKNOWN = "unknown-error";
 
 interface LiveProblem {
   readonly run: Run;
@@ -59,27 +66,46 @@ export class LiveProblems implements vscode.Disposable {
     this.first.set(run.id, undefined);
     this.following.set(run.id, cancel);
     try {
-      const options = { cancel: cancel.token };
-      const { cause } = await this.app.sidecar.request(FIRST_PROBLEM, { id: run.id }, options);
-      if (cause !== null && this.first.has(run.id)) {
-        this.first.set(run.id, { run, cause });
-        this.show(this.app.runs.value.runs);
-        if (run.started >= this.opened_s) {
-          await announce(shownOf({ run, cause }), vscode.l10n.t("Show Output"), () =>
-            vscode.commands.executeCommand(COMMANDS.showOutput, rowOf(run)),
-          );
-        }
+      if ((await this.showNext(run, [], cancel.token)) === UNKNOWN) {
+        await this.showNext(run, [UNKNOWN], cancel.token);
       }
     } catch (error) {
       if (!isCancellation(error)) {
-        // The next list of runs follows it again, as after a restart of the sidecar.
-        this.first.delete(run.id);
+        // The next list of runs follows it again, as after a restart of the sidecar, unless it has had its message.
+        if (this.first.get(run.id) === undefined) {
+          this.first.delete(run.id);
+        }
         this.app.log.warn(`the output of run ${run.id}: ${asEaglerayError(error).code}`);
       }
     } finally {
       this.following.delete(run.id);
       cancel.dispose();
     }
+  }
+
+  /** The ID of the problem that was found; undefined for none until the end of the run. */
+  private async showNext(
+    run: Run,
+    reported: string[],
+    cancel: vscode.CancellationToken,
+  ): Promise<string | undefined> {
+    const { cause } = await this.app.sidecar.request(
+      FIRST_PROBLEM,
+      { id: run.id, reported },
+      { cancel },
+    );
+    if (cause === null || !this.first.has(run.id)) {
+      return undefined;
+    }
+    this.first.set(run.id, { run, cause });
+    this.show(this.app.runs.value.runs);
+    if (run.started >= this.opened_s) {
+      // The message stays until it is closed: the run is followed meanwhile.
+      void announce(shownOf({ run, cause }), vscode.l10n.t("Show Output"), () =>
+        vscode.commands.executeCommand(COMMANDS.showOutput, rowOf(run)),
+      );
+    }
+    return cause.id;
   }
 
   /** The status bar has the newest problem of a run that lives: one that ends has a message of its own. */

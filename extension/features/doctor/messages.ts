@@ -5,9 +5,14 @@ export const DIAGNOSE = request<DiagnosisTarget, Diagnosis>("eagleray/doctor/dia
 export const FIRST_PROBLEM = request<FollowedRun, FirstProblem>("eagleray/doctor/firstProblem");
 export const FIRST_CLUSTER_PROBLEM = request<ClusterLogs, FirstProblem>("eagleray/doctor/firstClusterProblem");
 
-/** A run by its ID, whose output is followed until its first problem. */
+/**
+ * A run by its ID, whose output is followed until its first problem; causes that were `reported`,
+ * by their IDs, don't count
+ * any more.
+ */
 export interface FollowedRun {
   readonly id: string;
+  readonly reported?: readonly string[];
 }
 
 /**

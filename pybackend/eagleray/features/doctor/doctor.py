@@ -91,11 +91,13 @@ class Doctor:
             return await self._facts.of_slurm_job(target.slurm_job)
         return NodeFacts((await self._facts.of_this_machine(target.python),))
 
-    async def first_problem(self, run_id: str) -> Cause | None:
-        """The first cause of trouble in the output of a run, which is followed until then, or until the run ends."""
+    async def first_problem(self, run_id: str, reported: Sequence[str] = ()) -> Cause | None:
+        """The first cause of trouble, not yet `reported`, in the output of a run, which is followed until then, or until it ends."""
         rules = await off_loop(lambda: all_rules([]))
         record = await off_loop(lambda: self._runs.find(run_id))
-        return await first_problem(record.output, rules, lambda: output_is_complete(record))
+        return await first_problem(
+            record.output, rules, lambda: output_is_complete(record), reported
+        )
 
     async def first_cluster_problem(self, cluster: str, reported: Sequence[str] = ()) -> Cause:
         """The first cause of trouble that is written into a log of the cluster from now on, of rules not yet `reported`."""

@@ -3,46 +3,86 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from eagleray.features.doctor.log_lines import parse_line, shown, time_of
+from eagleray.common.l10n import t
+from eagleray.features.doctor import texts
+from eagleray.features.doctor.live_tracebacks import NumberedLine, Tracebacks
+from eagleray.features.doctor.log_lines import LogLine, parse_line, shown, time_of
 from eagleray.features.doctor.matching import Matcher, cause_of
-from eagleray.features.doctor.model import Cause, LogEvidence, Rule
-from eagleray.features.runs.terminal_output import next_piece
+from eagleray.features.doctor.model import Cause, Checked, LogEvidence, Rule
+from eagleray.features.doctor.unknown_errors import TRACEBACK
+from eagleray.features.runs.terminal_output import WAIT_S, next_piece
 
 _LONGEST_LINE = 2**16
+# The ID of a cause that no rule explains.
+UNKNOWN = "unknown-error"
+# So long may the cause come after a traceback that no rule explains.
+GRACE_S = 10.0
 
 
 async def first_problem(
-    output: Path, rules: Sequence[Rule], is_complete: Callable[[], bool]
+    output: Path,
+    rules: Sequence[Rule],
+    is_complete: Callable[[], bool],
+    reported: Collection[str] = (),
 ) -> Cause | None:
     """The first error in the output of a run; None for a run that ends without one; waits as long as it runs.
 
-    What only follows from another error is the answer if no other comes until the end.
+    1. A cause that a rule names.
+    2. A traceback that no rule explains, if no cause comes soon, and none that only follows from another was before it.
+    3. At the end, what only follows from another error.
+
+    Causes with the IDs `reported` don't count any more, and after them neither do 2 and 3.
     """
-    matching = OutputMatching(output, rules)
+    matching = OutputMatching(
+        output,
+        [rule for rule in rules if rule.id not in reported],
+        None if reported else _UnknownErrors(output, rules),
+    )
     offset = 0
     while True:
-        piece = await next_piece(output, offset, is_complete)
+        piece = await next_piece(output, offset, is_complete, matching.wait_s())
         if cause := matching.feed(piece.text, piece.skipped):
             return cause
         offset = piece.next
         if piece.is_over:
             # Its last line may have no end.
-            return matching.feed("\n") or matching.consequence
+            return matching.feed("\n") or matching.rest(is_known=bool(reported))
+        if not matching.wait_s():
+            return matching.unknown
 
 
 class OutputMatching:
-    """Takes output in pieces; `consequence` is the first error so far that follows from another."""
+    """Takes output in pieces; `consequence` is the first error so far that follows from another, `unknown` the first one that no
+    rule explains, if these are looked for.
+    """
 
-    def __init__(self, output: Path, rules: Sequence[Rule]) -> None:
+    def __init__(
+        self, output: Path, rules: Sequence[Rule], unknown_errors: _UnknownErrors | None = None
+    ) -> None:
         self._output = output
         self._matcher = Matcher([rule for rule in rules if rule.severity == "error"])
         self._literals = self._matcher.literals()
+        self._unknown_errors = unknown_errors
         self._lines: int | None = 0
         self._rest = ""
         self.consequence: Cause | None = None
+
+    @property
+    def unknown(self) -> Cause | None:
+        return self._unknown_errors.first if self._unknown_errors else None
+
+    def wait_s(self) -> float:
+        """How long output is waited for; 0.0 once no cause has come soon after an unknown error."""
+        return self._unknown_errors.left_s() if self._unknown_errors else WAIT_S
+
+    def rest(self, is_known: bool) -> Cause | None:
+        """What counts at the end of the output; nothing after a cause that `is_known`."""
+        if self._unknown_errors:
+            self._unknown_errors.end(has_cause=self.consequence is not None)
+        return None if is_known else self.unknown or self.consequence
 
     def feed(self, text: str, skipped: int = 0) -> Cause | None:
         """The cause that a line of this piece names."""
@@ -54,32 +94,93 @@ class OutputMatching:
         first = self._lines
         if first is not None:
             self._lines = first + len(lines)
-        complete = "\n".join(lines)
-        if not self.may_match(complete):
+        if not self._may_matter("\n".join(lines)):
             return None
-        for number, line in enumerate(lines, 1):
-            if cause := self._cause(line, 0 if first is None else first + number):
+        for index, written in enumerate(lines, 1):
+            number = 0 if first is None else first + index
+            line = parse_line(written.encode("utf-8", "replace"))
+            if cause := self._cause(line, number):
                 return cause
+            if self._unknown_errors:
+                has_cause = self.consequence is not None
+                self._unknown_errors.take(NumberedLine(number, line), has_cause)
         return None
+
+    def _may_matter(self, text: str) -> bool:
+        unknown = self._unknown_errors
+        return self.may_match(text) or (unknown is not None and unknown.may_be_in(text))
 
     def may_match(self, text: str) -> bool:
         """Whether a rule can match one of its lines."""
         return any(literal in text for literal in self._literals)
 
-    def _cause(self, written: str, number: int) -> Cause | None:
-        line = parse_line(written.encode("utf-8", "replace"))
+    def _cause(self, line: LogLine, number: int) -> Cause | None:
         for match in self._matcher.matches(line.text):
-            evidence = LogEvidence(
-                str(self._output),
-                number,
-                shown(line),
-                time_of(line.text, time.time()),
-                line.node,
-                line.worker,
-                line.repeats,
-            )
+            evidence = _evidence(self._output, line, number)
             cause = cause_of(match, [evidence], evidence.repeats)
             if not match.rule.follows:
                 return cause
             self.consequence = self.consequence or cause
         return None
+
+
+class _UnknownErrors:
+    """The first traceback of a run whose exception no rule explains."""
+
+    def __init__(self, output: Path, rules: Sequence[Rule]) -> None:
+        self._output = output
+        # Also a warning explains an exception.
+        self._matcher = Matcher(rules)
+        self._tracebacks = Tracebacks()
+        self._until = 0.0
+        self.first: Cause | None = None
+
+    def may_be_in(self, text: str) -> bool:
+        """Whether a line of a traceback may be in the text."""
+        return self.first is None and (TRACEBACK in text or not self._tracebacks.is_empty)
+
+    def take(self, line: NumberedLine, has_cause: bool) -> None:
+        """Takes a line of the output; after a cause, its exceptions are noise."""
+        if self.first is None:
+            self._found(self._tracebacks.take(line), has_cause)
+
+    def end(self, has_cause: bool) -> None:
+        if self.first is None:
+            self._found(self._tracebacks.ended(), has_cause)
+
+    def left_s(self) -> float:
+        return WAIT_S if self.first is None else max(0.0, self._until - time.monotonic())
+
+    def _found(self, found: NumberedLine | None, has_cause: bool) -> None:
+        if found is None or has_cause or self._matcher.matches(found.line.text):
+            return
+        evidence = _evidence(self._output, found.line, found.number)
+        self.first = unknown_cause(evidence)
+        self._until = time.monotonic() + GRACE_S
+
+
+def unknown_cause(evidence: LogEvidence) -> Cause:
+    """An error that no rule explains, in the words of a diagnosis."""
+    return Cause(
+        UNKNOWN,
+        texts.sentence((), [evidence], Checked(0, 0, 0)),
+        t("Read the traceback above this line."),
+        (evidence,),
+        secondary=False,
+        severity="error",
+        count=1,
+        files=1,
+        source="",
+    )
+
+
+def _evidence(output: Path, line: LogLine, number: int) -> LogEvidence:
+    return LogEvidence(
+        str(output),
+        number,
+        shown(line),
+        time_of(line.text, time.time()),
+        line.node,
+        line.worker,
+        line.repeats,
+    )

@@ -10,9 +10,12 @@ from eagleray.wire.requests import LongRequest, Request
 
 @frozen
 class FollowedRun:
-    """A run by its ID, whose output is followed until its first problem."""
+    """A run by its ID, whose output is followed until its first problem; causes that were `reported`, by their IDs, don't count
+    any more.
+    """
 
     id: str
+    reported: tuple[str, ...] = ()
 
 
 @frozen

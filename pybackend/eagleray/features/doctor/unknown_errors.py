@@ -43,6 +43,16 @@ def is_error(text: str) -> bool:
     return bool(_LEVEL.search(text) or _SIGNALS.search(text) or _CHINESE.search(text))
 
 
+def is_frame(text: str) -> bool:
+    """Whether a line of a traceback is one of a frame."""
+    return bool(_FRAME.match(text))
+
+
+def is_of_task(text: str) -> bool:
+    """Whether an exception is Ray's error of a task, after which the exception of its worker comes."""
+    return bool(_TASK_ERROR.match(text))
+
+
 def exception_in(lines: Sequence[str]) -> int:
     """The index of the line that names the exception, in the lines after "Traceback …"; -1 if it isn't there.
 

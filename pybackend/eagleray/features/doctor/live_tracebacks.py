@@ -1,0 +1,77 @@
+"""Finds the exceptions of tracebacks in output that is read line by line, between lines of other workers."""
+
+from __future__ import annotations
+
+from attrs import define, field, frozen
+
+from eagleray.features.doctor.log_lines import LogLine
+from eagleray.features.doctor.unknown_errors import (
+    TRACEBACK,
+    exception_in,
+    is_frame,
+    is_of_task,
+)
+
+# Deeper ones are given up; so are those that no line of their worker follows.
+_MOST_LINES = 300
+_MOST_OPEN = 100
+# How a program ends that somebody stops.
+_STOPS = ("KeyboardInterrupt", "SystemExit")
+
+
+@frozen
+class NumberedLine:
+    """A line with its number in the file, 0 if that isn't known."""
+
+    number: int
+    line: LogLine
+
+
+@define
+class Tracebacks:
+    """Lines are taken in their order; a traceback is complete with the line that names its exception."""
+
+    _open: dict[str, list[NumberedLine]] = field(factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no traceback has begun that isn't complete."""
+        return not self._open
+
+    def take(self, line: NumberedLine) -> NumberedLine | None:
+        """The line with the exception of a traceback that this line completes; None for a stopped program."""
+        worker = line.line.worker
+        if TRACEBACK in line.line.text:
+            wrapped = self._ended(worker)
+            if len(self._open) < _MOST_OPEN:
+                self._open[worker] = []
+            return wrapped
+        lines = self._open.get(worker)
+        if lines is None:
+            return None
+        lines.append(line)
+        if not self._is_complete(lines):
+            return None
+        return self._ended(worker)
+
+    def ended(self) -> NumberedLine | None:
+        """The exception of a traceback that is not complete at the end of the output."""
+        found = [self._ended(worker) for worker in list(self._open)]
+        return next((line for line in found if line), None)
+
+    def _is_complete(self, lines: list[NumberedLine]) -> bool:
+        text = lines[-1].line.text
+        if len(lines) >= _MOST_LINES:
+            return True
+        if not text or is_frame(text):
+            return False
+        # Ray's error of a task goes on with the exception of the worker.
+        found = exception_in([line.line.text for line in lines])
+        return found < 0 or not is_of_task(lines[found].line.text)
+
+    def _ended(self, worker: str) -> NumberedLine | None:
+        lines = self._open.pop(worker, [])
+        found = exception_in([line.line.text for line in lines])
+        if found < 0 or lines[found].line.text.startswith(_STOPS):
+            return None
+        return lines[found]
