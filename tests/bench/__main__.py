@@ -109,11 +109,12 @@ def arguments() -> argparse.Namespace:
 
 
 def editor(measured: dict[str, list[float]]) -> list[Row]:
-    """What was measured in the real editor before."""
+    """What was measured in the real editor and in a browser before."""
     goals = {
         "activation": ("extension, activation (ms)", 60),
         "bundle": ("extension, bundle (kB)", 500),
         "picture": ("page of a picture, 10,000 ranks in 300 classes (ms)", 200),
+        "trajectories": ("page of trajectories, its first screen (ms)", 1000),
     }
     return [
         told(at_most(*goals[key][:1], values, goals[key][1])) for key, values in measured.items()

@@ -29,7 +29,7 @@ import { PLAIN } from "../../../extension/features/runs/draft";
 import { cause, consequence, diagnosis, evidence } from "../../doctor/diagnoses";
 import { gathering, largePicture, picture, process, stack, verdict } from "../../hangs/pictures";
 import { comparison } from "../../rollouts/comparing/comparisons";
-import { group, item, page, statistics } from "../../rollouts/trajectories/items";
+import { group, item, page, row, statistics } from "../../rollouts/trajectories/items";
 import { waveReport } from "../../rollouts/wave_report";
 import { FOLDER, proposal, shortened } from "../../runs/samples";
 
@@ -305,25 +305,32 @@ export function waveStates(): WaveState[] {
   ];
 }
 
+/** As many rows as the sidecar sends at once. */
+const MOST_ITEMS = 200;
+
 interface TrajectoryState {
   readonly name: string;
   readonly messages: readonly ToTrajectoryPage[];
 }
 
-/** The states of the page of trajectories. */
-export function trajectoryStates(): TrajectoryState[] {
-  const start: ToTrajectoryPage = {
+function trajectoryStart(): ToTrajectoryPage {
+  return {
     kind: "texts",
     texts: trajectoryTexts(),
     path: "/home/me/rollout/12.jsonl",
     item: 0,
     name: "12.jsonl",
   };
-  const rows = (shown = page()): ToTrajectoryPage => ({
-    kind: "rows",
-    query: NO_QUERY,
-    page: shown,
-  });
+}
+
+function trajectoryRows(shown = page()): ToTrajectoryPage {
+  return { kind: "rows", query: NO_QUERY, page: shown };
+}
+
+/** The states of the page of trajectories. */
+export function trajectoryStates(): TrajectoryState[] {
+  const start = trajectoryStart();
+  const rows = trajectoryRows;
   const unfinished = [{ file: "12.jsonl", line: 341, text: "{" }];
   const raw = item({ raw: '{"task_id": 3, "prompt', turns: [], fields: [], cut: true });
   return [
@@ -445,6 +452,12 @@ export function comparisonStates(): ComparisonState[] {
     { name: "prompts", messages: [start, shown(nothing)] },
     { name: "comparing", messages: [start, shown(), { kind: "comparing", isOn: true }] },
   ];
+}
+
+/** The first screen of a large dump, for the bench. */
+export function manyTrajectoryMessages(): readonly ToTrajectoryPage[] {
+  const rows = Array.from({ length: MOST_ITEMS }, (_, item) => row(item + 1));
+  return [trajectoryStart(), trajectoryRows(page({ rows, next: MOST_ITEMS }))];
 }
 
 /** A picture of 10,000 ranks in 300 classes, for the bench. */
