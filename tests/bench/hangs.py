@@ -18,6 +18,7 @@ from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.model import Picture
 from eagleray.features.hangs.picture import picture, tree_of
+from eagleray.inspecting.questions import Inspected
 from eagleray.sampling import in_cluster, proc, wire
 from eagleray.sampling.dumps import Tools, dump
 from eagleray.sampling.frames import PythonFrame
@@ -27,7 +28,14 @@ from eagleray.sampling.processes import RANK, Described, described
 from eagleray.tools.pyspy import find_program
 
 from tests.bench.fake_ray import FakeRay
-from tests.bench.rows import Row, at_most, at_most_times, least_at_most_times, printed
+from tests.bench.rows import (
+    Row,
+    at_most,
+    at_most_times,
+    least_at_most_times,
+    printed,
+    printed_median,
+)
 
 SLEEPER = Path(__file__).with_name("sleeper.py")
 PROCESSES = 64
@@ -41,7 +49,7 @@ BLOCKING = "py-spy blocking"
 
 def rows(samples: int) -> Iterator[Row]:
     yield from sampling(min(samples, 10))
-    yield pause(samples)
+    yield from pauses(samples)
     yield from merging(samples)
     yield from answers()
     yield gathering()
@@ -61,16 +69,26 @@ def sampling(samples: int) -> Iterator[Row]:
     yield printed(f"{name}, with variables in the last sample (s)", variables, loop)
 
 
-def pause(samples: int) -> Row:
-    """The longest time for which a process that computes stands still while it is sampled once."""
+def pauses(samples: int) -> Iterator[Row]:
+    """The longest time for which a process that computes stands still while it is sampled, or looked into, once."""
     program = find_program()
     tools = Tools(program)
-    plain, ours = [], []
+    ways: dict[str, Callable[[int], bool]] = {
+        "plain": lambda pid: dumped(program, pid),
+        "a sample": lambda pid: dump(pid, tools).how == BLOCKING,
+        "a sample with variables": lambda pid: dump(pid, tools, variables=True).how == BLOCKING,
+        "a first look inside": is_asked,
+    }
+    times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(samples):
-        plain.append(1000 * longest_gap(lambda pid: dumped(program, pid)))
-        ours.append(1000 * longest_gap(lambda pid: dump(pid, tools).how == BLOCKING))
+        for name, look in ways.items():
+            times[name].append(1000 * longest_gap(look))
     # It is the same program that stops the process; the rest is what both measurements vary by.
-    return least_at_most_times("longest pause of a process in a sample (ms)", ours, plain, 1.1)
+    plain = times.pop("plain")
+    name = "longest pause of a process in a sample (ms)"
+    yield least_at_most_times(name, times.pop("a sample"), plain, 1.1)
+    for name, ours in times.items():
+        yield printed_median(f"longest pause of a process in {name} (ms)", ours, plain)
 
 
 def merging(samples: int) -> Iterator[Row]:
@@ -181,6 +199,15 @@ def longest_gap(look: Callable[[int], bool]) -> float:
 def dumped(program: str, pid: int) -> bool:
     command = [program, "dump", "--json", "--pid", str(pid)]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def is_asked(pid: int) -> bool:
+    """Borrows a thread of the process, whose new thread answers a question."""
+    inspected = Inspected(pid)
+    try:
+        return bool(inspected.ask("threads")["threads"])
+    finally:
+        inspected.close()
 
 
 def took(call: Callable[[], Any]) -> float:

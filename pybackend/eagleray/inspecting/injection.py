@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..sampling import proc
 from . import remote_thread
-from .inside_text import joined
+from .inside_text import FUTURE, SEPARATOR, joined
 from .remote_thread import NotStarted
 
 # What the new thread needs at most to get the GIL and to open its socket.
@@ -84,10 +84,16 @@ def _version() -> str:
 
 
 def _text(socket: str) -> str:
-    """One expression, since its names would be those of the program's main module."""
+    """One expression, since its names would be those of the program's main module.
+
+    Before each part it gives up the GIL, for which threads of the program would wait as long as the switch interval
+    otherwise.  `stat` does that, and nothing else; `sleep` may be one of the program's own.
+    """
+    part = f"(stat('/'), exec(compile({FUTURE!r} + part, '<eagleray>', 'exec'), names))"
     return (
-        f"(lambda names: (exec({_BEGIN!r}, {{'path': {socket + _BEGAN!r}}}), exec(compile({_SOURCE!r}, '<eagleray>', 'exec'), names), "
-        f"names['serve']({socket!r})))({{'__name__': 'eagleray_inside', '__file__': '<eagleray>'}})\n"
+        f"(lambda names, stat: (exec({_BEGIN!r}, {{'path': {socket + _BEGAN!r}}}), "
+        f"[{part} for part in {_SOURCE!r}.split({SEPARATOR!r})], names['serve']({socket!r})))"
+        "({'__name__': 'eagleray_inside', '__file__': '<eagleray>'}, __import__('posix').stat)\n"
     )
 
 

@@ -11,12 +11,14 @@ MODULES = (
     *("objects", "descriptions", "operations", "attributes", "expressions"),
     *("frames", "exceptions", "awaited", "flight_record", "answers", "serving"),
 )
-_FUTURE = "from __future__ import annotations\n"
+# Between two modules, which are compiled one by one: compiling keeps the GIL, 9 ms for all of them at once.
+SEPARATOR = "# ----\n"
+FUTURE = "from __future__ import annotations\n"
 
 
 def joined() -> str:
     """The modules one after the other, without their imports of each other: what these import is above them."""
-    return _FUTURE + "".join(map(_own_lines, MODULES))
+    return FUTURE + SEPARATOR.join(map(_own_lines, MODULES))
 
 
 def _own_lines(module: str) -> str:
