@@ -100,6 +100,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("node-no-ray", {"packages": {"debugpy": "1.8.22"}}, "/venv/bin/python"),
     ("node-no-debugpy", {"packages": {"ray": "2.60.0"}}, "/venv/bin/python"),
     ("node-ptrace", {"ptrace_scope": 2}, "2"),
+    ("node-ptrace", {"ptrace_scope": 3, "may_trace": True}, "3"),
+    ("node-ptrace-children", {"ptrace_scope": 1, "may_trace": False}, "1"),
     ("node-graphics", {"gpus": ["/dev/nvidia0"]}, "EGL, Vulkan"),
     (
         "node-graphics",
@@ -211,6 +213,33 @@ def test_taken_ports_are_nothing_new_where_ray_runs() -> None:
         return [cause.id for cause in found.causes]
 
     assert (ids(before=True), ids(before=False)) == (["node-port"], [])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ptrace_scope": 0, "may_trace": False},
+        {"ptrace_scope": 1, "may_trace": True},
+        {"ptrace_scope": 2, "may_trace": True},
+        {"ptrace_scope": 1, "may_trace": None},
+    ],
+)
+def test_limit_of_ptrace_is_no_finding_where_it_does_not_matter(changes: dict[str, Any]) -> None:
+    assert node_diagnosis(NodeFacts((facts(**changes),))).causes == ()
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "may_trace"),
+    [("000001ffffffffff", True), ("0000000000080000", True), ("000000000007ffff", False)],
+)
+def test_right_to_read_any_process_comes_from_the_capabilities(
+    tmp_path: Path, capabilities: str, may_trace: bool
+) -> None:
+    status = tmp_path / "status"
+    status.write_text(f"CapPrm:\t{'0' * 16}\nCapEff:\t{capabilities}\n")
+
+    assert node_facts._may_trace(str(status)) is may_trace
+    assert node_facts._may_trace(str(tmp_path / "none")) is None
 
 
 def test_facts_of_another_kind_are_no_finding() -> None:

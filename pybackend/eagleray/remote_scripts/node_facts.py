@@ -43,6 +43,8 @@ _GRAPHICS = (
     "/etc/vulkan/icd.d/nvidia_icd.json",
 )
 _LISTEN = "0A"
+# linux/capability.h
+_CAP_SYS_PTRACE = 19
 _NO_LIMIT = 2**60
 # Variables that decide how workers run; where Ray runs already, they have those of its raylet.
 _WORKER_VARIABLES = (
@@ -80,6 +82,7 @@ def facts() -> dict[str, Any]:
         "cgroup": _cgroup(),
         "ephemeral_ports": _numbers("/proc/sys/net/ipv4/ip_local_port_range"),
         "ptrace_scope": (_numbers("/proc/sys/kernel/yama/ptrace_scope") or [0])[0],
+        "may_trace": _may_trace(),
         "listeners": _listeners(),
         "addresses": _addresses(),
         "resolved": _resolved(),
@@ -113,6 +116,14 @@ def _text(path: str) -> str:
 
 def _numbers(path: str) -> list[int]:
     return [int(text) for text in _text(path).split() if text.isdigit()]
+
+
+def _may_trace(own: str = "/proc/self/status") -> bool | None:
+    """Whether this process may read any process, as with CAP_SYS_PTRACE, which root usually has."""
+    for line in _text(own).splitlines():
+        if line.startswith("CapEff:"):
+            return bool(int(line.split()[1], 16) & 1 << _CAP_SYS_PTRACE)
+    return None
 
 
 def _memory() -> int | None:

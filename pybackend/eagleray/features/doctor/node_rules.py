@@ -136,9 +136,15 @@ def _leaves_out(part: str, address: str) -> bool:
         return False
 
 
-def _ptrace(facts: Facts) -> str:
+def _no_ptrace(facts: Facts) -> str:
     scope = facts.get("ptrace_scope") or 0
-    return str(scope) if scope >= 2 else ""
+    # With CAP_SYS_PTRACE only 3 forbids it.
+    return str(scope) if scope >= (3 if facts.get("may_trace") else 2) else ""
+
+
+def _ptrace_of_children(facts: Facts) -> str:
+    is_limited = facts.get("ptrace_scope") == 1 and facts.get("may_trace") is False
+    return "1" if is_limited else ""
 
 
 def _ports(facts: Facts) -> str:
@@ -403,10 +409,19 @@ RULES: tuple[NodeRule, ...] = (
         "node-ptrace",
         "info",
         "ptrace_scope",
-        _ptrace,
+        _no_ptrace,
         later("Stacks of other processes can't be read here."),
         later("Start programs through Eagleray, which needs no ptrace."),
-        "Linux Yama",
+        "Linux Documentation/admin-guide/LSM/Yama.rst",
+    ),
+    NodeRule(
+        "node-ptrace-children",
+        "info",
+        "ptrace_scope",
+        _ptrace_of_children,
+        later("Here py-spy and Eagleray can only read processes that they have started."),
+        later("Start programs through Eagleray, or have ptrace_scope set to 0."),
+        "Linux Documentation/admin-guide/LSM/Yama.rst",
     ),
     NodeRule(
         "node-kills",
