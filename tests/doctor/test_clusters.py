@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.common.errors import EaglerayError
+from eagleray.common.errors import EaglerayError, command_missing
 from eagleray.common.paths import host_name
 from eagleray.features.doctor import log_copies
 from eagleray.features.doctor.doctor import Doctor
 from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
-from eagleray.features.doctor.node_checks import NodeFacts
+from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.features.doctor.node_rules import DIFFERENCES, RULES
 from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.protocol.control import CommandOutput
@@ -233,20 +233,26 @@ async def test_copies_of_the_last_three_diagnoses_remain(
 class FakeSite:
     """SLURM with a job of this machine and of `n2`, whose step runs on this machine only."""
 
-    def __init__(self, state: str = "running") -> None:
+    def __init__(self, state: str = "running", left_s: float | None = None) -> None:
         self._state: Any = state
+        self._left_s = left_s
         self.commands: list[list[str]] = []
+        self.ages: list[float] = []
 
     async def get(self, ssh: str, max_age_s: float) -> JobQueue:
-        job = SlurmJob("12", "t", "R", self._state, "", "p", "n[1-2]", 2, None, 1.0, 1.0, False)
+        self.ages.append(max_age_s)
+        left_s, state = self._left_s, self._state
+        job = SlurmJob("12", "t", "R", state, "", "p", "n[1-2]", 2, left_s, 1.0, 1.0, False)
         return JobQueue((job,), 0.0)
 
     async def nodes(self, ssh: str, nodelist: str) -> list[str]:
         return [host_name(), "n2"]
 
-    async def run(self, ssh: str, argv: Sequence[str], stdin: str, limit_s: float) -> CommandOutput:
+    async def run(
+        self, ssh: str, argv: Sequence[str], stdin: str = "", limit_s: float = 0.0
+    ) -> CommandOutput:
         self.commands.append(list(argv))
-        python = argv.index("python3")
+        python = next(at for at, word in enumerate(argv) if "python3" in word)
         ran = subprocess.run(
             [sys.executable, *argv[python + 1 :]],
             input=stdin,
@@ -266,6 +272,54 @@ async def test_slurm_job_is_checked_by_one_step() -> None:
     assert facts.silent == (("n2", "srun: error: n2: not started"),)
     (command,) = site.commands
     assert "--jobid=12" in command
+
+
+async def test_time_left_of_a_slurm_job_comes_from_the_query_that_finds_its_nodes() -> None:
+    site: Any = FakeSite(left_s=425.0)
+
+    facts = await RemoteFacts(site, site, site).of_slurm_job("12")
+
+    causes = {cause.id: cause for cause in node_diagnosis(facts).causes}
+    assert causes["node-time-left"].evidence[0].text == "0:07:05"
+    assert site.ages == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("variables", "left_s", "asked"),
+    [
+        ({"SLURM_JOB_ID": "12"}, 425.0, 1),
+        ({"SLURM_JOB_ID": "13"}, None, 1),
+        ({"SLURM_JOB_ID": "12", "SLURM_JOB_END_TIME": "1000"}, None, 0),
+        ({}, None, 0),
+    ],
+)
+async def test_time_left_of_the_job_of_this_machine_is_asked_once(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], left_s: float | None, asked: int
+) -> None:
+    for name in ("SLURM_JOB_ID", "SLURM_JOB_END_TIME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    site: Any = FakeSite(left_s=425.0)
+
+    facts = await RemoteFacts(site, site, site).of_this_machine()
+
+    assert (facts["job_left_s"], len(site.ages)) == (left_s, asked)
+
+
+async def test_site_without_squeue_on_its_nodes_has_no_time_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    monkeypatch.delenv("SLURM_JOB_END_TIME", raising=False)
+    site: Any = FakeSite()
+
+    async def fails(ssh: str, max_age_s: float) -> JobQueue:
+        raise command_missing("squeue", "no such file")
+
+    monkeypatch.setattr(site, "get", fails)
+
+    assert (await RemoteFacts(site, site, site).of_this_machine())["job_left_s"] is None
 
 
 @pytest.mark.parametrize(("state", "code"), [("pending", "job-waits"), ("over", "job-over")])

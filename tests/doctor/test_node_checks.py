@@ -96,6 +96,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("node-legacy-debugger", {"variables": {"ray_debug": "legacy"}}, "RAY_DEBUG=legacy"),
     ("node-nccl-timeout", {"variables": {"nccl_timeout": True}}, "NCCL_TIMEOUT"),
     ("node-time-left", {"variables": {"slurm_end": "1000"}}, "0:00:00"),
+    ("node-time-left", {"job_left_s": 425.5}, "0:07:05"),
+    ("node-time-left", {"job_left_s": 60.0, "variables": {"slurm_end": "9999999999"}}, "0:01:00"),
     ("node-cpus", {"cpus": 4, "variables": {"slurm_cpus": "4"}}, "4 of 16"),
     ("node-no-ray", {"packages": {"debugpy": "1.8.22"}}, "/venv/bin/python"),
     ("node-no-debugpy", {"packages": {"ray": "2.60.0"}}, "/venv/bin/python"),
@@ -222,9 +224,10 @@ def test_taken_ports_are_nothing_new_where_ray_runs() -> None:
         {"ptrace_scope": 1, "may_trace": True},
         {"ptrace_scope": 2, "may_trace": True},
         {"ptrace_scope": 1, "may_trace": None},
+        {"job_left_s": 7200.0, "variables": {"slurm_end": "1000"}},
     ],
 )
-def test_limit_of_ptrace_is_no_finding_where_it_does_not_matter(changes: dict[str, Any]) -> None:
+def test_limits_are_no_finding_where_they_do_not_matter(changes: dict[str, Any]) -> None:
     assert node_diagnosis(NodeFacts((facts(**changes),))).causes == ()
 
 

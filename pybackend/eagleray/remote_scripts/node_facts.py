@@ -254,6 +254,7 @@ def _variables() -> dict[str, Any]:
             if environ.get(name)
         },
         "nccl_timeout": "NCCL_TIMEOUT" in environ,
+        "slurm_job": environ.get("SLURM_JOB_ID", ""),
         "slurm_end": environ.get("SLURM_JOB_END_TIME", ""),
         "slurm_cpus": environ.get("SLURM_CPUS_ON_NODE", ""),
     }

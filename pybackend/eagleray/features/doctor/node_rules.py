@@ -182,8 +182,10 @@ def _leftovers(facts: Facts) -> str:
 
 
 def _time_left(facts: Facts) -> str:
+    left = facts.get("job_left_s")
     end = _variables(facts)["slurm_end"]
-    left = int(end) - facts["time"] if end.isdigit() else _SHORT_JOB_S
+    if left is None:
+        left = int(end) - facts["time"] if end.isdigit() else _SHORT_JOB_S
     return str(timedelta(seconds=max(0, int(left)))) if left < _SHORT_JOB_S else ""
 
 
@@ -372,11 +374,11 @@ RULES: tuple[NodeRule, ...] = (
     NodeRule(
         "node-time-left",
         "warning",
-        "SLURM_JOB_END_TIME",
+        "SLURM",
         _time_left,
         later("The SLURM job ends soon."),
         later("Save checkpoints, or start in a longer job."),
-        "SLURM environment",
+        "squeue TimeLeft; SLURM_JOB_END_TIME of srun",
     ),
     NodeRule(
         "node-cpus",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sys
 import time
@@ -27,6 +28,9 @@ _DRIVER = SCRIPT.with_name("cluster_facts.py")
 NODE_LIMIT_S = 20.0
 _JOB_LIMIT_S = 60.0
 _STEP_LIMIT_S = 40
+_QUEUE_AGE_S = 60.0
+
+log = logging.getLogger(__name__)
 
 
 class RemoteFacts:
@@ -44,7 +48,23 @@ class RemoteFacts:
     async def of_this_machine(self, python: str = "") -> dict[str, Any]:
         """Read by that Python, or else by the one on the path, as a program would."""
         python = python or await off_loop(lambda: shutil.which("python3") or sys.executable)
-        return await local_facts(self._commands, python)
+        facts = await local_facts(self._commands, python)
+        return {**facts, "job_left_s": await self._left_s(facts.get("variables"))}
+
+    async def _left_s(self, variables: Any) -> float | None:
+        """The time left of the job in which this process runs; SLURM is asked only if it hasn't set the end, and at most once a
+        minute.
+        """
+        job = variables.get("slurm_job") if isinstance(variables, dict) else ""
+        if not job or variables.get("slurm_end"):
+            return None
+        try:
+            status = (await self._queue.get("", _QUEUE_AGE_S)).job(job)
+        except EaglerayError as error:
+            # Some sites have no squeue on their nodes.
+            log.info("the time left of job %s is unknown: %s", job, error)
+            return None
+        return status.time_left_s if status else None
 
     async def of_cluster(self, dashboard: Dashboard) -> NodeFacts:
         """The facts of all nodes; a cluster that runs no job of ours is silent as a whole."""
@@ -72,7 +92,11 @@ class RemoteFacts:
         )
         ended = time.time()
         facts = tuple(
-            {**value, "clock_offset": _clock_offset(value.get("time"), started, ended)}
+            {
+                **value,
+                "clock_offset": _clock_offset(value.get("time"), started, ended),
+                "job_left_s": status.time_left_s,
+            }
             for value in values
             if isinstance(value, dict)
         )
