@@ -272,12 +272,16 @@ test("what was not sampled is said once for each reason, and for each node", () 
     main_only: [5],
     resumed: [2, 3],
   };
-  assert.deepEqual(unseenTexts(TEXTS, coverage), [
+  const loader = process(4711, { group: "data loader of rank 0", role: "data loader", pid: 4711 });
+  coverage.unseen.push({ group: loader.group, rank: 4711, reason: "permission" });
+  const taken = picture({ coverage, ranks: [process(7), loader] });
+  assert.deepEqual(unseenTexts(TEXTS, taken), [
     "Workers other than Policy.train",
     "Rank 5: only the main thread was read",
     "Ranks 2-3: left stopped by py-spy, then resumed by SIGCONT",
     "Ranks 0-1,3: has ended",
     "Rank 7: reading it isn’t allowed",
+    "data loader 4711: reading it isn’t allowed",
     "Node node-3: no answer in time",
     "Node node-4: no room",
   ]);

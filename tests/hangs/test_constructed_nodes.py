@@ -133,6 +133,19 @@ def test_rank_that_could_not_be_read_is_not_at_fault() -> None:
     assert verdict_on(stacks).kind is Kind.UNKNOWN
 
 
+def test_rank_that_alone_could_be_read_is_not_at_fault() -> None:
+    assert verdict_on({rank(0): ELSEWHERE, rank(1): (), rank(2): ()}).kind is Kind.UNKNOWN
+    loop = (
+        PythonFrame("fit", TRAINER, 9),
+        PythonFrame(
+            "BaseEventLoop._run_once", "/opt/python/lib/python3.11/asyncio/base_events.py", 0
+        ),
+        PythonFrame("EpollSelector.select", "/opt/python/lib/python3.11/selectors.py", 468),
+    )
+    assert verdict_on({rank(0): loop, rank(1): (), rank(2): ()}).kind is Kind.UNKNOWN
+    assert verdict_on({rank(0): loop, rank(1): loop, rank(2): loop}).kind is Kind.ASYNCIO
+
+
 def test_ranks_at_one_line_without_one_that_was_not_seen_leave_a_doubt() -> None:
     assert verdict_on({rank(0): REDUCES, rank(1): REDUCES}, is_whole=False).kind is Kind.UNKNOWN
     stacks = dict.fromkeys(map(rank, range(3)), REDUCES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -92,6 +93,11 @@ def ranks(
             process.communicate()
 
 
+def states(pids: Sequence[int]) -> list[str]:
+    found = [proc.stat(pid) for pid in pids]
+    return [each.state if each else "" for each in found]
+
+
 def take(pids: list[int], **more: Any) -> Picture:
     return asyncio.run(here.take(pids, SamplingPlan(pause_s=0.1, **more)))
 
@@ -152,6 +158,17 @@ def test_ranks_with_programs_of_different_names_are_a_world(tmp_path: Path) -> N
     assert {row.group for row in taken.ranks} == {"actor.py, learner.py"}
     assert (taken.coverage.processes, taken.coverage.unseen) == (2, ())
     assert taken.verdict.kind != "rank-dead"
+
+
+def test_command_that_is_below_the_process_is_not_in_its_picture() -> None:
+    command = (
+        f"{Path(sys.executable).parent}/eagleray stacks --json --seconds 0.1 --pids $$; exit $?"
+    )
+    with subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE, text=True) as shell:
+        output, _ = shell.communicate(timeout=60)
+    taken = json.loads(output)
+    assert [row["pid"] for row in taken["ranks"]] == [shell.pid]
+    assert (taken["verdict"]["kind"], taken["coverage"]["seen"]) == ("unknown", 0)
 
 
 def test_process_with_two_hundred_threads_is_one_row_and_goes_on() -> None:

@@ -105,11 +105,16 @@ def sample(
 ) -> NodeSamples:
     """Samples `pids`, the ranks of their worlds and all processes below them `rounds` times, `pause_s` apart.
 
-    `on_round` and `wait`, which pauses, may raise to cancel.
+    `on_round` and `wait`, which pauses, may raise to cancel.  This process is sampled only if it is one of `pids`: it may be
+    below one of them, such as a shell, and only waits for its samples.
     """
     processes = proc.all_processes()
     roots = [*pids, *partners(pids, processes)]
-    processes_here = described(proc.descendants(roots, processes), processes, host)
+    wanted = proc.descendants(roots, processes)
+    own = os.getpid()
+    processes_here = described(
+        [pid for pid in wanted if pid != own or own in pids], processes, host
+    )
     return sample_processes(
         processes_here,
         tools,

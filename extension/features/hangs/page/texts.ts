@@ -2,7 +2,7 @@
 
 import { filled } from "../../../common/filled";
 import { singleLine } from "../../reports/page/texts";
-import type { Coverage, FrameRow, Picture, RankRow, ReadingRow } from "../messages";
+import type { FrameRow, Picture, RankRow, ReadingRow } from "../messages";
 import type { PictureTexts } from "../picture_texts";
 import { hasRank, joined, parsedRanks, ranksText, type Ranks } from "./rank_sets";
 import type { Members } from "./stack_tree";
@@ -25,18 +25,26 @@ function confidenceWord(texts: PictureTexts, confidence: number): string {
   return confidence >= 0.7 ? texts.likely : confidence >= 0.5 ? texts.possible : texts.unlikely;
 }
 
-/** "Ranks 0-3: has ended", one for each reason, then the nodes without an answer. */
-export function unseenTexts(texts: PictureTexts, coverage: Coverage): string[] {
+/** "Ranks 0-3: has ended", one for each reason and role, then the nodes without an answer. */
+export function unseenTexts(texts: PictureTexts, { coverage, ranks: rows }: Picture): string[] {
   const { unseen, nodes, workers, main_only, resumed } = coverage;
+  const roles = new Map(rows.map(({ group, rank, role }) => [`${rank} ${group}`, role]));
   const byReason = new Map<string, number[]>();
+  const others = new Map<string, Map<string, number[]>>();
   if (main_only.length > 0) {
     byReason.set("main-only", [...main_only]);
   }
   if (resumed.length > 0) {
     byReason.set("resumed", [...resumed]);
   }
-  for (const { reason, rank } of unseen) {
-    byReason.set(reason, [...(byReason.get(reason) ?? []), rank]);
+  for (const { group, reason, rank } of unseen) {
+    // A rank without a process has no row.
+    const role = roles.get(`${rank} ${group}`) ?? "rank";
+    const listed = role === "rank" ? byReason : (others.get(role) ?? new Map<string, number[]>());
+    if (role !== "rank") {
+      others.set(role, listed);
+    }
+    listed.set(reason, [...(listed.get(reason) ?? []), rank]);
   }
   const reasonText = (reason: string): string => texts.reasons[reason] ?? singleLine(reason);
   return [
@@ -47,6 +55,12 @@ export function unseenTexts(texts: PictureTexts, coverage: Coverage): string[] {
         shortRanks(joined(ranks.map((rank) => [rank, rank] as const))),
         reasonText(reason),
       ),
+    ),
+    ...[...others].flatMap(([role, byReasonOfRole]) =>
+      [...byReasonOfRole].map(([reason, pids]) => {
+        const numbers = shortRanks(joined(pids.map((pid) => [pid, pid] as const)));
+        return `${singleLine(role)} ${numbers}: ${reasonText(reason)}`;
+      }),
     ),
     ...nodes.map(({ node, reason, detail }) =>
       filled(texts.unseenNode, singleLine(node), singleLine(detail) || reasonText(reason)),

@@ -52,7 +52,7 @@ export class VerdictView {
       ...(verdict.kind === "unknown" ? readings(texts, verdict.readings) : []),
       ...listed(texts.native, "native", nativeTexts(texts, picture)),
       ...listed(texts.inside, "inside", insideTexts(texts, picture)),
-      ...listed(texts.unseen, "warnings", unseenTexts(texts, picture.coverage)),
+      ...listed(texts.unseen, "warnings", unseenTexts(texts, picture)),
       this.changes,
     );
   }

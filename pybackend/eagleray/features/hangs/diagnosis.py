@@ -53,7 +53,12 @@ def _precedence(reading: Reading) -> tuple[int, float]:
 
 
 def _unknown(worlds: Sequence[World]) -> Reading:
-    """No kind stands for a program that has ended but for some threads: only its sentence says so."""
+    """No kind stands for a program that has ended but for some threads, or can't be read: only its sentence says so."""
+    reasons = {each.last.reason for world in worlds for each in world.ranks}
+    if reasons == {"permission"}:
+        text = t("None of the processes could be read.")
+        step = t("Take the picture as the user who runs them, or as root.")
+        return Reading(Kind.UNKNOWN, RankSet(), 0.0, text, step)
     finished = [exit_texts.at_end_of_program(world) for world in worlds]
     text, step = (all(finished) and finished[0]) or (
         t("No known kind of hang fits what the ranks do."),

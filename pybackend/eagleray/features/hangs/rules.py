@@ -468,7 +468,7 @@ def event_loops(scene: Scene) -> Iterator[Reading]:
     loops = scene.world.doing(Doing.IN_EVENT_LOOP)
     if loops and not scene.waiting:
         text = t("The event loop of {ranks} waits.", **_about(scene, loops))
-        yield _event_loop(scene, loops, 0.7, text)
+        yield _event_loop(scene, loops, 0.45 if scene.unread else 0.7, text)
 
 
 def same_call(scene: Scene) -> Iterator[Reading]:
@@ -509,7 +509,8 @@ def outliers(scene: Scene) -> Iterator[Reading]:
         return
     by_kind: dict[str, list[SampledProcess]] = {}
     for each in scene.world.ranks:
-        if each.activity.doing is not Doing.IN_RAY_GET:
+        # What a process does that could not be read is no place of its own.
+        if each.activity.doing not in (Doing.IN_RAY_GET, Doing.UNREADABLE, Doing.ENDED):
             by_kind.setdefault(each.process.group, []).append(each)
     most = max(by_kind.values(), key=len, default=[])
     different = _minority(most, lambda each: each.activity)
@@ -522,7 +523,8 @@ def outliers(scene: Scene) -> Iterator[Reading]:
         **_about(scene, different),
     )
     text += _held_text(different)
-    yield _reading(scene, Kind.STRAGGLER, different, 0.55, text, _inspect_step(different))
+    confidence = 0.45 if scene.unread else 0.55
+    yield _reading(scene, Kind.STRAGGLER, different, confidence, text, _inspect_step(different))
 
 
 def counters(scene: Scene) -> Iterator[Reading]:

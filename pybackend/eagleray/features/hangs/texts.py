@@ -18,7 +18,6 @@ from eagleray.features.hangs.gpu_texts import gpu_lines
 from eagleray.features.hangs.kind_texts import kind_text
 from eagleray.features.hangs.model import (
     AwaitRow,
-    Coverage,
     FrameRow,
     InsideRow,
     Picture,
@@ -29,7 +28,7 @@ from eagleray.features.hangs.picture import tree_of
 from eagleray.features.hangs.verdict import Kind
 from eagleray.sampling.frames import PythonFrame, is_noise, is_users
 from eagleray.sampling.merging import TreeNode
-from eagleray.sampling.processes import RANK
+from eagleray.sampling.processes import OTHER, RANK
 from eagleray.sampling.rank_sets import RankSet
 
 _LONGEST_LINE = 10_000
@@ -81,7 +80,7 @@ def lines(taken: Picture) -> Iterator[str]:
         "{n} process seen in 3 samples.",
         "{n} processes seen in 3 samples.",
     )
-    yield from _unseen(taken.coverage)
+    yield from _unseen(taken)
     yield from gpu_lines(taken.ranks)
     yield from native_lines(taken)
     yield from exit_lines(taken)
@@ -97,7 +96,7 @@ def markdown(taken: Picture) -> str:
         # A line of the tree begins with a bracket, so that none of them ends the block.
         parts.append("\n".join(["```text", *tree, "```"]))
     facts = (
-        *_unseen(taken.coverage),
+        *_unseen(taken),
         *gpu_lines(taken.ranks),
         *native_lines(taken),
         *exit_lines(taken),
@@ -277,14 +276,17 @@ def _escaped(line: str) -> str:
     return _MARKS.sub(r"\\\g<0>", printable(line, _LONGEST_LINE))
 
 
-def _unseen(coverage: Coverage) -> Iterator[str]:
-    by_reason: dict[str, list[int]] = defaultdict(list)
+def _unseen(taken: Picture) -> Iterator[str]:
+    coverage = taken.coverage
+    roles = {(each.group, each.rank): each.role for each in taken.ranks}
+    by_reason: dict[tuple[str, str], list[int]] = defaultdict(list)
     for each in coverage.unseen:
-        by_reason[each.reason].append(each.rank)
-    for reason, ranks in by_reason.items():
+        # A rank without a process has no row.
+        by_reason[each.reason, roles.get((each.group, each.rank), RANK)].append(each.rank)
+    for (reason, role), numbers in by_reason.items():
         yield t(
             "Not seen: {ranks} ({reason})",
-            ranks=wording.ranks_of(RankSet.of(ranks)),
+            ranks=_numbered(role, RankSet.of(numbers)),
             reason=translated(REASONS[reason]) if reason in REASONS else reason,
         )
     if coverage.main_only:
@@ -299,6 +301,14 @@ def _unseen(coverage: Coverage) -> Iterator[str]:
     for node in coverage.nodes:
         why = t("it did not answer in time") if node.reason == "timeout" else node.detail
         yield t("Not seen: node {node} ({reason})", node=node.node, reason=why)
+
+
+def _numbered(role: str, numbers: RankSet) -> str:
+    if role == RANK:
+        return wording.ranks_of(numbers)
+    if role == OTHER:
+        return counted(len(numbers), "process {pids}", "processes {pids}", pids=numbers)
+    return f"{role} {numbers}"
 
 
 def _resumed(ranks: Iterable[int]) -> str:
