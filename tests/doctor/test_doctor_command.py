@@ -73,6 +73,43 @@ def test_wrong_example_fails_the_test_of_rules(
     ]
 
 
+def test_check_of_a_rule_file_is_tested_and_done_before_a_run(
+    own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "rules.json"
+    rule = {
+        "id": "few-cpus",
+        "check": {"fact": "cpus", "below": 4096},
+        "meaning": "This node has too few CPUs for our jobs.",
+        "fix": "Use the large queue.",
+        "source": "our wiki",
+        "examples": [64, 5000],
+        "counterexamples": [4096],
+    }
+    file.write_text(json.dumps({"format": 1, "rules": [rule]}))
+
+    assert main(["doctor", "--test", str(file)]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "few-cpus doesn't match: 5000",
+        "3 examples, 1 wrong",
+    ]
+    assert main(["doctor", "--before", "--rules", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "✗ This node has too few CPUs for our jobs." in printed
+    assert "rules: cpus: " in printed
+
+
+def test_wrong_check_of_a_rule_file_is_named(
+    own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "rules.json"
+    rule = {"id": "few-cpus", "check": {"fact": "cpu", "below": 8}}
+    file.write_text(json.dumps({"format": 1, "rules": [rule]}))
+
+    assert main(["doctor", "--test", str(file)]) == 1
+    assert "has no valid rules: rule few-cpus: cpu isn't a fact" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("arguments", [[], ["x", "--run", "y"], ["x", "--test", "y"]])
 def test_wrong_arguments_are_refused(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as refused:

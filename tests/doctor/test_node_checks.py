@@ -246,7 +246,8 @@ def test_right_to_read_any_process_comes_from_the_capabilities(
 
 
 def test_facts_of_another_kind_are_no_finding() -> None:
-    found = node_diagnosis(NodeFacts(({"host": 3, "nofile": "x", "shm": [1]},)), before=True)
+    odd = {"host": 3, "nofile": "x", "shm": [1], "job_left_s": -(10**400)}
+    found = node_diagnosis(NodeFacts((odd, {"nofile": [], "ephemeral_ports": []})), before=True)
 
     assert found.causes == ()
 

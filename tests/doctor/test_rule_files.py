@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
+from eagleray.features.doctor.fact_checks import FACTS, PACKAGES, FactCheck
 from eagleray.features.doctor.matching import Matcher
+from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.features.doctor.rule_files import (
     all_rules,
     example_results,
     own_rules,
     read_rules,
 )
+from eagleray.remote_scripts import node_facts
 
 RULE = {
     "id": "reward-empty",
@@ -140,3 +143,125 @@ def _file(folder: Path, *rules: dict[str, Any]) -> Path:
     file = folder / "rules.json"
     file.write_text(json.dumps({"format": 1, "rules": rules}))
     return file
+
+
+CHECK = {
+    "id": "small-shm",
+    "check": {"fact": "shm_total_bytes", "below": 64 * 2**30},
+    "meaning": "Shared memory is too small for our jobs.",
+    "fix": "Use the large queue.",
+    "source": "our wiki",
+    "severity": "error",
+    "examples": [2**30],
+    "counterexamples": [64 * 2**30],
+}
+
+
+def test_check_of_a_user_is_a_finding_on_its_nodes(tmp_path: Path) -> None:
+    rules = read_rules(_file(tmp_path, CHECK))
+    nodes = ({"host": "n1", "shm": {"size": 2**30}}, {"host": "n2", "shm": {"size": 2**40}})
+
+    (cause,) = node_diagnosis(NodeFacts(nodes), own=rules).causes
+
+    assert (cause.id, cause.severity) == ("small-shm", "error")
+    assert [(item.node, item.text) for item in cause.evidence] == [
+        ("n1", "shm_total_bytes: 1073741824")
+    ]
+    assert all(result.is_right for result in example_results(rules))
+
+
+def test_check_of_a_user_replaces_ours_with_the_same_id(tmp_path: Path) -> None:
+    node = {"host": "n1", "shm": {"size": 1}, "memory": 10**12}
+
+    assert [cause.id for cause in node_diagnosis(NodeFacts((node,))).causes] == ["node-shm"]
+    check = {**CHECK, "id": "node-shm", "check": {"fact": "shm_total_bytes", "is": 0}}
+    own = read_rules(_file(tmp_path, {**check, "examples": [0]}))
+    assert node_diagnosis(NodeFacts((node,)), own=own).causes == ()
+
+
+@pytest.mark.parametrize(
+    ("check", "found", "is_finding"),
+    [
+        ({"fact": "nofile_soft", "below": 65535}, {"nofile": [1024, 4096]}, True),
+        ({"fact": "nofile_soft", "below": 65535}, {"nofile": [65535, 65535]}, False),
+        # Unlimited, and what a node hasn't sent as we do.
+        ({"fact": "nproc_soft", "below": 4096}, {"nproc": [-1, -1]}, False),
+        ({"fact": "nofile_soft", "below": 65535}, {"nofile": []}, False),
+        ({"fact": "nofile_soft", "below": 65535}, {"nofile": "x"}, False),
+        ({"fact": "shm_total_bytes", "below": 9}, {"shm": {"size": True}}, False),
+        ({"fact": "shm_total_bytes", "above": 9}, {"shm": {"size": 10**400}}, False),
+        ({"fact": "shm_total_bytes", "below": 9}, {"shm": [1]}, False),
+        ({"fact": "gpus", "is_not": 8}, {"gpus": ["/dev/nvidia0"]}, True),
+        ({"fact": "package.torch", "below": "2.13.0"}, {"packages": {"torch": "2.9.1+cu128"}}, True),
+        ({"fact": "package.torch", "below": "2.13.0"}, {"packages": {"torch": "2.13"}}, False),
+        ({"fact": "package.torch", "above": "2.12"}, {"packages": {"torch": "2.13.0"}}, True),
+        ({"fact": "package.torch", "below": "2.13.0"}, {"packages": {}}, False),
+        ({"fact": "package.torch", "below": "2.13.0"}, {"packages": {"torch": "nightly"}}, False),
+        ({"fact": "nvidia_driver", "is_not": "570.86"}, {"driver": "550.54"}, True),
+        ({"fact": "nvidia_driver", "is_not": "570.86"}, {"driver": ""}, False),
+        ({"fact": "job_left_seconds", "below": 3600}, {"job_left_s": 60.5}, True),
+    ],
+)
+def test_check_compares_one_fact(
+    tmp_path: Path, check: dict[str, Any], found: dict[str, Any], is_finding: bool
+) -> None:
+    entry = {**CHECK, "id": "own", "check": check, "examples": [], "counterexamples": []}
+
+    causes = node_diagnosis(
+        NodeFacts(({"host": "n1", **found},)), own=read_rules(_file(tmp_path, entry))
+    ).causes
+
+    assert ("own" in [cause.id for cause in causes]) is is_finding
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"pattern": "too many words"}, "rule small-shm: a rule with a check has no pattern"),
+        ({"why": "It fails."}, "a rule with a check has no why"),
+        ({"check": "shm < 1"}, "check must be an object such as"),
+        ({"check": {"below": 1}}, "check must be an object such as"),
+        ({"check": {"fact": "shm_total_bytes"}}, "a check has one of below, above, is, is_not"),
+        ({"check": {"fact": "cpus", "below": 1, "above": 2}}, "a check has one of below, above"),
+        ({"check": {"fact": "cpus", "under": 1}}, "under isn't a field of checks"),
+        ({"check": {"fact": "shm", "below": 1}}, "shm isn't a fact; the facts are shm_total_bytes"),
+        ({"check": {"fact": "package.foo", "is": "1"}}, "package.foo isn't a fact"),
+        ({"check": {"fact": "cpus", "below": "8"}}, "below must be a number for cpus"),
+        ({"check": {"fact": "cpus", "below": True}}, "below must be a number for cpus"),
+        ({"check": {"fact": "cpus", "below": 10**400}}, "below must be a number for cpus"),
+        ({"check": {"fact": "python", "below": 3.11}}, "below must be a text for python"),
+        ({"check": {"fact": "python", "below": "new"}}, 'must be a version such as "2.13.0"'),
+        ({"examples": ["small"]}, "small is no number"),
+        ({"examples": [True]}, "examples has no valid value"),
+        ({"examples": "1"}, "examples has no valid value"),
+        ({"meaning": "Too small: {size}."}, "the check has no group size"),
+        ({"fix": ""}, "fix must be a text"),
+        ({"id": "Small"}, "an ID has small letters"),
+    ],
+)
+def test_wrong_check_is_refused_with_the_reason(
+    tmp_path: Path, change: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(EaglerayError) as refused:
+        read_rules(_file(tmp_path, {**CHECK, **change}))
+
+    assert reason in refused.value.message
+
+
+def test_packages_of_checks_are_those_that_nodes_read() -> None:
+    assert node_facts._PACKAGES == PACKAGES
+
+
+def test_each_fact_of_checks_is_read_from_this_machine() -> None:
+    own = node_facts.facts()
+    # No GPU, limit, package or job need be there.
+    may_lack = ("cgroup_", "nvidia_driver", "package.", "job_left_seconds", "nofile_", "nproc_")
+    missing = [name for name in FACTS if FactCheck(name, "is_not", "").found_in(own) == ""]
+
+    assert [name for name in missing if not name.startswith(may_lack)] == []
+
+
+def test_documents_name_each_fact_of_checks() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text()
+
+    assert [name for name in FACTS if "package." not in name and f"`{name}`" not in text] == []

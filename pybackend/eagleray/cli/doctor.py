@@ -126,7 +126,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 
 async def _diagnosis(app: App, arguments: argparse.Namespace) -> Diagnosis:
     if arguments.before:
-        return await _before(app, arguments.program)
+        return await _before(app, arguments.program, [Path(file) for file in arguments.rules])
     target = DiagnosisTarget(
         tuple(arguments.paths), arguments.run, arguments.cluster or "", arguments.slurm
     )
@@ -136,13 +136,14 @@ async def _diagnosis(app: App, arguments: argparse.Namespace) -> Diagnosis:
         )
 
 
-async def _before(app: App, program: list[str]) -> Diagnosis:
+async def _before(app: App, program: list[str], rules: list[Path]) -> Diagnosis:
     """Checks this node with the Python of the program, or else with the one on the path."""
     python = ""
     if program:
         plan = RunPlan("command", tuple(program), str(Path.cwd()), "")
         python = await off_loop(partial(python_of, plan))
-    return await app.doctor.diagnose(DiagnosisTarget(before=True, python=python))
+    target = DiagnosisTarget(before=True, python=python)
+    return await app.doctor.diagnose(target, rule_files=rules)
 
 
 # What takes no longer prints no progress.

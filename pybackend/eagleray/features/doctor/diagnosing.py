@@ -59,7 +59,7 @@ def diagnose(
     checked = Checked(
         len(files) - len(scan.unread),
         sum(file.size for file in files),
-        len(rules),
+        sum(rule.check is None for rule in rules),
         (
             *unchecked,
             *(UncheckedFile(str(files[item.file].path), item.reason) for item in scan.unread),

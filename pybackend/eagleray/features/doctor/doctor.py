@@ -65,10 +65,10 @@ class Doctor:
 
         Raises EaglerayError for a target without logs, and for rules that aren't valid.
         """
+        rules = await off_loop(lambda: all_rules(list(rule_files)))
         if target.before:
             report(t("Checking the nodes"), 0)
-            return node_diagnosis(await self.facts(target), before=not target.cluster)
-        rules = await off_loop(lambda: all_rules(list(rule_files)))
+            return node_diagnosis(await self.facts(target), not target.cluster, rules)
         reading = LogReading(rules, report)
         if target.cluster:
             dashboard = await self._dashboard(target.cluster, lambda text: report(text, 0))
@@ -161,7 +161,8 @@ class Doctor:
         scope = evolve(reading.scope, clocks=clocks_of(nodes.facts))
         unchecked = [*reading.missing, *copies.unchecked]
         reading = evolve(reading, scope=scope, copies=copies.folder, missing=unchecked)
-        return joined(await reading.diagnose([*files, copies.folder]), node_diagnosis(nodes))
+        of_nodes = node_diagnosis(nodes, own=reading.rules)
+        return joined(await reading.diagnose([*files, copies.folder]), of_nodes)
 
     async def _of_slurm_job(self, written: str, reading: LogReading) -> Diagnosis:
         """The output of the job and of its steps, and its nodes; of a job that has ended, its output alone.
@@ -177,7 +178,7 @@ class Doctor:
                 # SLURM may have forgotten a job, whose nodes then say so, too.
                 output = SlurmOutput((), (UncheckedFile(t("output of the job"), str(error)),))
             try:
-                nodes = node_diagnosis(await checking)
+                nodes = node_diagnosis(await checking, own=reading.rules)
             except EaglerayError as error:
                 if not output.paths:
                     raise

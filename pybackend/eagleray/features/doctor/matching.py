@@ -33,6 +33,7 @@ class Matcher:
     _patterns: dict[str, re.Pattern[str]] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        # A check has no literal: it matches no line.
         self._patterns = {rule.id: re.compile(rule.pattern) for rule in self.rules}
 
     def literals(self) -> list[str]:

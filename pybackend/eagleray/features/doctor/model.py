@@ -6,6 +6,8 @@ from typing import Literal
 
 from attrs import field, frozen
 
+from eagleray.features.doctor.fact_checks import FactCheck
+
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 # A variable of the program, an argument of its command, or the answer to a question of a preset.
@@ -34,14 +36,14 @@ class SettingChange:
 
 @frozen
 class Rule:
-    """A sign of trouble in a line of a log.
+    """A sign of trouble in a line of a log, or with a `check` in the facts of a node.
 
     `pattern` is a regular expression for a part of one line, `literals` the texts of which each match has at least one.
     `meaning` and `fix` are texts with the pattern's named groups as `{name}`.  A `follows` rule is usually the
     consequence of an earlier failure.  `why` says how others fail because of it; of a `follows` rule, why it follows.
     `settings` has the change for a framework by its name, such as `verl`; `changes` are those that can be made in a run.
     `source` says where the rule comes from (repository, version, issue); `examples` are lines that match,
-    `counterexamples` lines that don't.
+    `counterexamples` lines that don't; of a check they are values of its fact, and its pattern is "".
     """
 
     id: str
@@ -57,6 +59,7 @@ class Rule:
     examples: tuple[str, ...] = ()
     counterexamples: tuple[str, ...] = ()
     literals: tuple[str, ...] = ()
+    check: FactCheck | None = None
 
 
 @frozen

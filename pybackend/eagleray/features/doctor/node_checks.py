@@ -13,12 +13,14 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import t, translated
 from eagleray.common.redact import redact_text
 from eagleray.features.doctor.errors import node_silent
+from eagleray.features.doctor.fact_checks import FactCheck
 from eagleray.features.doctor.model import (
     SEVERITIES,
     Cause,
     Checked,
     Diagnosis,
     LogEvidence,
+    Rule,
     UncheckedFile,
 )
 from eagleray.features.doctor.node_rules import DIFFERENCES, RULES, NodeRule
@@ -48,12 +50,17 @@ async def local_facts(commands: Commands, python: str) -> dict[str, Any]:
     return facts
 
 
-def node_diagnosis(answers: NodeFacts, before: bool = False) -> Diagnosis:
+def node_diagnosis(
+    answers: NodeFacts, before: bool = False, own: Sequence[Rule] = ()
+) -> Diagnosis:
     """What the facts of all nodes say, errors first; each cause names its nodes as evidence.
 
-    `before`: no program runs there yet.
+    `before`: no program runs there yet.  Checks among the `own` rules are done, too, and replace ours with the same ID.
     """
-    rules = [rule for rule in RULES if before or not rule.before]
+    checks = [_check(rule, rule.check) for rule in own if rule.check is not None]
+    replaced = {rule.id for rule in checks}
+    ours = (rule for rule in RULES if rule.id not in replaced)
+    rules = [*(rule for rule in ours if before or not rule.before), *checks]
     causes = [
         cause
         for rule in (*rules, *DIFFERENCES)
@@ -67,6 +74,12 @@ def node_diagnosis(answers: NodeFacts, before: bool = False) -> Diagnosis:
     )
     return Diagnosis(
         sentence, tuple(causes), (), Checked(0, 0, len(rules) + len(DIFFERENCES), silent)
+    )
+
+
+def _check(rule: Rule, check: FactCheck) -> NodeRule:
+    return NodeRule(
+        rule.id, rule.severity, "rules", check.found_in, rule.meaning, rule.fix, rule.source
     )
 
 
@@ -95,7 +108,7 @@ def _read(rule: NodeRule, facts: Mapping[str, Any]) -> str:
     """What the rule says of a node; "" for facts that a node has not sent as we do."""
     try:
         return rule.read(facts)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         return ""
 
 

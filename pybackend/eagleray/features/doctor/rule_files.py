@@ -13,15 +13,17 @@ from attrs import frozen
 
 from eagleray.common.paths import home
 from eagleray.features.doctor.errors import bad_rules
+from eagleray.features.doctor.fact_checks import CheckError, check_of
 from eagleray.features.doctor.matching import Matcher, group_names
 from eagleray.features.doctor.model import PLACES, SEVERITIES, Place, Rule, SettingChange
 from eagleray.features.doctor.patterns import PatternError, literals_of
 from eagleray.features.presets.model import ANSWERS
 
 FORMAT = 1
-# In the home, beside presets; a team's own in the workspace.
+# In the home, beside presets; a team's file is named by `--rules`, since no file of a workspace is read unasked.
 _USER_FILE = "doctor-rules.json"
 _REQUIRED = ("id", "pattern", "meaning", "fix", "source")
+_OF_CHECKS = {"id", "check", "meaning", "fix", "source", "severity", "examples", "counterexamples"}
 _LISTS = ("examples", "counterexamples")
 _CHANGE_FIELDS = {"where", "name", "value", "framework"}
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{1,60}")
@@ -100,25 +102,56 @@ def rules_of(value: Any) -> tuple[Rule, ...]:
 def example_results(rules: tuple[Rule, ...]) -> list[ExampleResult]:
     """Each example and counterexample of `rules`, tried."""
     return [
-        ExampleResult(rule.id, line, bool(Matcher([rule]).matches(line)), should_match)
+        ExampleResult(rule.id, line, _matches(rule, line), should_match)
         for rule in rules
         for lines, should_match in ((rule.examples, True), (rule.counterexamples, False))
         for line in lines
     ]
 
 
+def _matches(rule: Rule, example: str) -> bool:
+    if rule.check is not None:
+        return rule.check.is_true_of(rule.check.example(example))
+    return bool(Matcher([rule]).matches(example))
+
+
 def _rule(entry: Any, index: int) -> Rule:
     if not isinstance(entry, dict):
         raise RuleError(f"rule {index + 1} isn't an object")
     try:
+        if "check" in entry:
+            return _check_rule(entry)
         _check_types(entry)
         lists = {key: tuple(entry[key]) for key in _LISTS if key in entry}
         changes = tuple(_change(value) for value in entry.get("changes", []))
         settings = {**_settings(changes), **entry.get("settings", {})}
         own = {**entry, **lists, "changes": changes, "settings": settings}
         return _checked(Rule(**own, literals=literals_of(entry["pattern"])))
-    except (PatternError, RuleError) as error:
+    except (CheckError, PatternError, RuleError) as error:
         raise RuleError(f"rule {entry.get('id', index + 1)}: {error}") from error
+
+
+def _check_rule(entry: dict[str, Any]) -> Rule:
+    """Raises CheckError or RuleError for one that isn't valid."""
+    for key in entry:
+        if key not in _OF_CHECKS:
+            raise RuleError(f"a rule with a check has no {key}")
+    check = check_of(entry["check"])
+    examples = {key: tuple(map(_example, entry[key])) for key in _LISTS if _is_list(entry, key)}
+    _check_types({**entry, **{key: list(examples[key]) for key in examples}, "pattern": "check"})
+    for example in (value for values in examples.values() for value in values):
+        check.example(example)
+    return _checked(Rule(**{**entry, **examples, "check": check, "pattern": ""}))
+
+
+def _is_list(entry: dict[str, Any], key: str) -> bool:
+    return isinstance(entry.get(key), list)
+
+
+def _example(value: Any) -> Any:
+    """A number as text, as it is written in a result."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return str(value) if is_number else value
 
 
 def _change(value: Any) -> SettingChange:
@@ -162,6 +195,8 @@ def _check_types(entry: dict[str, Any]) -> None:
             is_right = _is_text(value)
         elif key == "follows":
             is_right = isinstance(value, bool)
+        elif key == "check":
+            is_right = isinstance(value, dict)
         elif key == "severity":
             is_right = value in SEVERITIES
         elif key in _REQUIRED:
@@ -181,5 +216,6 @@ def _checked(rule: Rule) -> Rule:
         raise RuleError("an ID has small letters, digits and hyphens")
     for name in re.findall(r"\{(\w+)\}", rule.meaning + rule.fix + rule.why):
         if name not in group_names(rule.pattern):
-            raise RuleError(f"the pattern has no group {name}")
+            what = "pattern" if rule.check is None else "check"
+            raise RuleError(f"the {what} has no group {name}")
     return rule
