@@ -57,10 +57,10 @@ export interface WaveRun {
 }
 
 /**
- * The end of a wave: `runs` are those that failed, then the slowest; `ending` says why it ended
- * early, "" if it didn't.
+ * The end of a wave: `runs` are those that failed, then the slowest.
  *
- * `trace` is the file with all runs.
+ * `ending` says why it ended early, or that the server didn't answer, "" if neither.  `trace` is
+ * the file with all runs.
  */
 export interface WaveReport {
   readonly progress: WaveProgress;

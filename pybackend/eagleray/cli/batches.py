@@ -17,6 +17,7 @@ from eagleray.common.l10n import t
 from eagleray.features.rollouts.batches import batches
 from eagleray.features.rollouts.batches.findings import findings
 from eagleray.features.rollouts.batches.model import BatchSummary, BatchTensor
+from eagleray.features.rollouts.batches.wave_prompts import listed_server
 from eagleray.features.runs.kinds import active_python
 
 COLUMNS = (
@@ -56,11 +57,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help=t("Make a batch of the trajectories of a dump."),
     )
+    server = parser.add_argument(
+        "--server",
+        metavar="NAME|URL",
+        default="",
+        help=t("With --save: the server of the wave, for the token ids of its prompts."),
+    )
+    completed(server, "servers")
 
 
 def check(arguments: argparse.Namespace) -> str:
     if arguments.save and (arguments.unpickle or arguments.vocabulary):
         return t("Use --save without --unpickle and --vocabulary.")
+    if arguments.server and not arguments.save:
+        return t("Use --server with --save.")
     return ""
 
 
@@ -68,7 +78,8 @@ async def batch(app: App, arguments: argparse.Namespace) -> int:
     python = arguments.python or active_python()
     if arguments.save:
         path = absolute(arguments.save)
-        written = await batches.save(arguments.file, path, python)
+        address_of = listed_server(app.servers, arguments.server)
+        written = await batches.save(arguments.file, path, python, address_of)
         if written.skipped:
             print(
                 t("{count} trajectories have no token ids or reward.", count=written.skipped),

@@ -331,7 +331,7 @@ PICTURE: Shape = {
     ),
     "target": Field('of what it is, such as "run 3f9c"; "" if that is unknown'),
     "native": Field(
-        f"native frames of the process that matters most: list of {{{', '.join(_NATIVE)}}}, frames of {{function, library}}",
+        f"native frames of the process that matters most, with --native of one of each class: list of {{{', '.join(_NATIVE)}}}, frames of {{function, library}}",
         "array",
         _NATIVE,
     ),
@@ -538,7 +538,9 @@ AGENT_WAVE: Shape = {
         "array",
         _FAILURE,
     ),
-    "ending": Field('why the program of the agent ended early, or how many runs lost the server, else ""'),
+    "ending": Field(
+        'why the program of the agent ended early, or how many runs lost the server, else ""'
+    ),
     "threads": Field("names of threads that agents left running", "array"),
     "trace": Field('the file with the traces, "" for none'),
 }

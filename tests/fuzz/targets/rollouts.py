@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+from eagleray.common.errors import UNREADABLE_JSON
+from eagleray.features.rollouts.agents.response_tokens import token_columns
+from eagleray.features.rollouts.batches.wave_prompts import promptless
 from eagleray.features.rollouts.trajectories.dump import TrajectoryDump
 from eagleray.features.rollouts.trajectories.formats import read_line
 from eagleray.features.rollouts.trajectories.reading import DumpReading
@@ -39,7 +42,32 @@ def dumped(raw: bytes) -> None:
     list(matching_items(dump, "it", 0, DumpReading(), 64))
 
 
+def wave(text: str) -> None:
+    """The columns of an answer have one length, and a batch takes the line of its run or leaves it out."""
+    try:
+        answer = json.loads(text)
+    except UNREADABLE_JSON:
+        return
+    columns = token_columns([answer] * 2)
+    assert len({len(columns[name]) for name in ("token_texts", "mask", "logprobs") if columns}) < 2
+    record = {"completion_ids": [5], "logprobs": [-1.0], "requests": [answer]}
+    promptless(json.dumps(record).encode(), 1.0)
+
+
+ANSWER = {
+    "choices": [
+        {
+            "message": {"role": "assistant", "content": "4"},
+            "logprobs": {"content": [{"id": 5, "token": "4", "logprob": -1.0}]},
+            "token_ids": [5],
+        }
+    ],
+    "prompt_token_ids": [1, 2],
+    "usage": {"prompt_tokens": 2, "completion_tokens": 1},
+}
+CHAT = {"url": "http://x/v1/chat/completions", "request": {"messages": []}, "response": ANSWER}
 TARGETS = (
+    of_json("wave-answers", wave, [ANSWER, CHAT]),
     of_json("trajectory-lines", line, LINES),
     Target(
         "trajectory-dumps",

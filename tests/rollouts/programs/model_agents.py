@@ -103,3 +103,21 @@ class Turns:
             await ask(client, data)
             turns -= turns < 5
         return 1.0
+
+
+class AsksLogprobs:
+    """Two turns; the second continues the conversation of the first."""
+
+    async def run(self, data, **extra_kwargs):
+        client = AsyncOpenAI(**arguments(extra_kwargs), http_client=extra_kwargs["http_client"])
+        messages = list(data["messages"])
+        for _ in range(2):
+            completion = await client.chat.completions.create(
+                model=MODEL, messages=messages, max_tokens=16, logprobs=True, top_logprobs=1
+            )
+            answer = completion.choices[0].message.content
+            messages += [
+                {"role": "assistant", "content": answer},
+                {"role": "user", "content": "Go on"},
+            ]
+        return float(len(answer) % 2)

@@ -26,6 +26,7 @@ from eagleray.features.rollouts.batches.errors import bad_training_command, untr
 from eagleray.features.rollouts.batches.findings import findings
 from eagleray.features.rollouts.batches.model import WrittenBatch
 from eagleray.features.rollouts.batches.replay import areal_script, verl_command, write_script
+from eagleray.features.rollouts.batches.wave_prompts import listed_server
 from eagleray.features.rollouts.comparing import stored
 from eagleray.features.rollouts.comparing.errors import untrusted_model
 from eagleray.features.rollouts.comparing.named import ComparisonRequest, compare_named
@@ -64,7 +65,7 @@ def register(
     server.on_request(messages.COMPARE, comparing.compare)
     server.on_request(messages.SAVE_COMPARISON, comparing.save)
     server.on_request(messages.COMPARISON_MARKDOWN, comparing.markdown)
-    saved = BatchHandlers(trusted=trusted)
+    saved = BatchHandlers(servers, trusted=trusted)
     server.on_request(messages.BATCH, saved.summary)
     server.on_request(messages.SAVE_BATCH, saved.save)
     server.on_request(messages.REPLAY, saved.replay)
@@ -143,7 +144,8 @@ class ComparisonHandlers:
 class BatchHandlers:
     """One method per request about saved batches; only a trusted workspace names the Python that reads them."""
 
-    def __init__(self, *, trusted: bool) -> None:
+    def __init__(self, servers: Servers, *, trusted: bool) -> None:
+        self._servers = servers
         self._trusted = trusted
 
     async def summary(self, request: messages.BatchFile) -> messages.DescribedBatch:
@@ -153,7 +155,8 @@ class BatchHandlers:
 
     async def save(self, request: messages.DumpToSave) -> WrittenBatch:
         self._check()
-        return await batches.save(request.path, request.batch, request.python)
+        address_of = listed_server(self._servers, "")
+        return await batches.save(request.path, request.batch, request.python, address_of)
 
     async def replay(self, request: messages.ReplayRequest) -> messages.ReplayCommand:
         if request.framework == "verl":

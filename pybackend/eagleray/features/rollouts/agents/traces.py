@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import queue
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,7 @@ from eagleray.common import tasks
 from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
 from eagleray.features.rollouts.agents.errors import trace_not_written
+from eagleray.features.rollouts.agents.response_tokens import token_columns
 
 _FIELDS = (
     "index",
@@ -96,7 +97,7 @@ def trace_of(event: Mapping[str, Any]) -> dict[str, Any]:
     """Also a trajectory of `features/rollouts/trajectories`: `messages` are those of the last chat that was answered."""
     error = event.get("error")
     requests = [_with_bodies(request) for request in event["requests"]]
-    chats = [chat for request in requests if (chat := _chat(request))]
+    chats = list(answered_chats(requests))
     return {
         "eagleray": FORMAT,
         "reward": event.get("reward"),
@@ -107,7 +108,8 @@ def trace_of(event: Mapping[str, Any]) -> dict[str, Any]:
         "exception": _without_traceback(error),
         "traceback": (error or {}).get("traceback", ""),
         "printed": redact_text(event.get("printed") or ""),
-        **(chats[-1] if chats else {"messages": []}),
+        **(_messages(chats[-1]) if chats else {"messages": []}),
+        **token_columns(chat["response"] for chat in chats),
         "requests": requests,
     }
 
@@ -119,14 +121,20 @@ def _without_traceback(error: Mapping[str, Any] | None) -> dict[str, Any] | None
     return {name: value for name, value in error.items() if name != "traceback"}
 
 
-def _chat(request: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The messages of a chat with the answer, as OpenAI's API has them; None for other requests."""
-    sent, answer = request["request"], request["response"]
-    try:
-        [choice] = answer["choices"]
-        messages = [*sent["messages"], choice["message"]]
-    except (KeyError, TypeError, ValueError):
-        return None
+def answered_chats(requests: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The requests of a trace that are chats with one answer, as OpenAI's API has them."""
+    for request in requests:
+        try:
+            _messages(request)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            continue
+        yield request
+
+
+def _messages(chat: Mapping[str, Any]) -> dict[str, Any]:
+    """The messages of a chat with the answer."""
+    [choice] = chat["response"]["choices"]
+    messages = [*chat["request"]["messages"], choice["message"]]
     return {"messages": messages, "finish_reason": choice.get("finish_reason")}
 
 

@@ -6,19 +6,22 @@ import asyncio
 import json
 import os
 import stat
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import cattrs
+from attrs import frozen
 
+from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.rollouts.batches.errors import (
     batch_too_large,
     needs_unpickle,
     no_batch,
+    no_prompt_ids,
+    no_tokens_of_wave,
     no_torch,
     not_loaded,
     not_written,
@@ -26,8 +29,14 @@ from eagleray.features.rollouts.batches.errors import (
     script_failed,
 )
 from eagleray.features.rollouts.batches.model import BatchSummary, WrittenBatch
+from eagleray.features.rollouts.batches.wave_prompts import (
+    AddressOf,
+    Promptless,
+    promptless,
+    rows_with_prompts,
+)
 from eagleray.features.rollouts.trajectories.dump import TrajectoryDump
-from eagleray.features.rollouts.trajectories.formats import read_line
+from eagleray.features.rollouts.trajectories.formats import FORMATS, read_line
 from eagleray.features.rollouts.trajectories.model import Trajectory
 from eagleray.features.rollouts.trajectories.reading import DumpReading, read_off_loop
 from eagleray.features.runs.program_python import activated_environment
@@ -55,14 +64,20 @@ async def summary(path: str, python: str, unpickle: bool = False) -> BatchSummar
             raise not_loaded(path, answer["detail"])
 
 
-async def save(dump: str, path: str, python: str) -> WrittenBatch:
-    """Makes a batch of the trajectories of a dump that have token ids and a reward."""
-    lines, skipped = await read_off_loop(partial(_rows, dump))
-    if not lines:
-        raise nothing_to_save(dump)
+async def save(dump: str, path: str, python: str, address_of: AddressOf) -> WrittenBatch:
+    """Makes a batch of the trajectories of a dump that have token ids and a reward.
+
+    Runs of a wave with llama.cpp get the ids of their prompts from its server.
+    """
+    read = await read_off_loop(partial(_rows, dump))
+    rows = await _whole_rows(read, address_of)
+    if not rows:
+        raise _nothing(dump, read)
+    lines = [json.dumps(row) + "\n" for row in rows]
     answer = await _answer(python, "write_batch.py", [path], "".join(lines))
     match answer.get("problem"):
         case None:
+            skipped = len(read.rows) - len(rows)
             return WrittenBatch(path, answer["rows"], skipped, answer["tensors"])
         case "no-torch":
             raise no_torch(python, answer["detail"])
@@ -91,19 +106,45 @@ def _filled(values: Any, count: int, missing: float) -> list[Any]:
     return [*values[:count], *[missing] * (count - len(values))]
 
 
-def _rows(path: str, reading: DumpReading) -> tuple[list[str], int]:
+@frozen
+class _ReadRows:
+    """A row for each trajectory, None where it has none; `is_wave`: Eagleray wrote one of them."""
+
+    rows: list[dict[str, Any] | Promptless | None]
+    is_wave: bool
+
+
+def _rows(path: str, reading: DumpReading) -> _ReadRows:
     dump = TrajectoryDump(Path(path).expanduser().absolute())
     dump.refresh()
     dump.extend(reading)
-    rows = list(_each_row(dump, reading))
-    lines = [json.dumps(row) + "\n" for row in rows if row is not None]
-    return lines, len(rows) - len(lines)
-
-
-def _each_row(dump: TrajectoryDump, reading: DumpReading) -> Iterator[dict[str, Any] | None]:
+    rows: list[dict[str, Any] | Promptless | None] = []
+    is_wave = False
     for line in dump.lines(0, dump.count):
         reading.check()
-        yield row_of(read_line(line.data))
+        trajectory = read_line(line.data)
+        is_own = trajectory.format == FORMATS[0].name
+        is_wave = is_wave or is_own
+        row = row_of(trajectory)
+        if row is None and is_own:
+            rows.append(promptless(line.data, trajectory.reward))
+        else:
+            rows.append(row)
+    return _ReadRows(rows, is_wave)
+
+
+async def _whole_rows(read: _ReadRows, address_of: AddressOf) -> list[dict[str, Any]]:
+    """In their order."""
+    runs = [row for row in read.rows if isinstance(row, Promptless)]
+    completed = iter(await rows_with_prompts(runs, address_of))
+    rows = [next(completed) if isinstance(row, Promptless) else row for row in read.rows]
+    return [row for row in rows if row is not None]
+
+
+def _nothing(dump: str, read: _ReadRows) -> EaglerayError:
+    if any(isinstance(row, Promptless) for row in read.rows):
+        return no_prompt_ids(dump)
+    return no_tokens_of_wave(dump) if read.is_wave else nothing_to_save(dump)
 
 
 def _readable(path: str) -> Path:

@@ -67,7 +67,28 @@ def nothing_to_save(path: str) -> EaglerayError:
     return EaglerayError(
         "nothing-to-save",
         t("No trajectory of {path} has token ids and a reward.", path=printable(path)),
-        t("Dumps of NeMo RL and of waves have them; AReaL's and verl's don't."),
+        t("Dumps of NeMo RL have them; AReaL's and verl's don't."),
+    )
+
+
+def no_tokens_of_wave(path: str) -> EaglerayError:
+    """Says what the agent has to request: Eagleray changes no request of it."""
+    return EaglerayError(
+        "no-tokens-of-wave",
+        t("No run of {path} has a reward, token ids and logprobs.", path=printable(path)),
+        t(
+            "Request {logprobs} in the agent, with vLLM also {ids}.",
+            logprobs="logprobs=True",
+            ids='extra_body={"return_token_ids": True}',
+        ),
+    )
+
+
+def no_prompt_ids(path: str) -> EaglerayError:
+    return EaglerayError(
+        "no-prompt-ids",
+        t("The runs of {path} lack the token ids of their prompts.", path=printable(path)),
+        t("Start or add the server of the wave, which has them."),
     )
 
 

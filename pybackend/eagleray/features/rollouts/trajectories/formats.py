@@ -118,7 +118,7 @@ FORMATS = (
         advantages=("advantages",),
         finish=("finish_reason",),
         error=("error",),
-        unshown=(OWN_KEY, "index", "item", "member", "started"),
+        unshown=(OWN_KEY, "index", "item", "member", "started", "completion_ids"),
     ),
     DumpFormat(
         "AReaL",

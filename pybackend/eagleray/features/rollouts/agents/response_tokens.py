@@ -1,0 +1,116 @@
+"""The tokens that the responses of a run contain, as columns of its trajectory; nothing where the agent didn't ask for them.
+
+OpenAI's `logprobs=True` gives texts and logprobs. llama.cpp (b10.2026) puts an `id` beside each, vLLM (0.32) answers
+`return_token_ids` with `token_ids` of the choice and `prompt_token_ids`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+
+@frozen
+class ResponseTokens:
+    """Of one response; `prompt` and `ids` are empty where they are unknown or incomplete."""
+
+    texts: tuple[str, ...] = ()
+    logprobs: tuple[float, ...] = ()
+    ids: tuple[int, ...] = ()
+    prompt: tuple[int, ...] = ()
+
+
+@frozen
+class _Sequence:
+    """Whole token ids of a conversation; `mask` is 1 for those that were generated."""
+
+    ids: list[int] = field(factory=list)
+    texts: list[str] = field(factory=list)
+    mask: list[int] = field(factory=list)
+    logprobs: list[float] = field(factory=list)
+
+
+def token_columns(answers: Iterable[Any]) -> dict[str, Any]:
+    """The columns of the conversation that ends with the last answer.
+
+    1. With the ids of prompts: prompt and completion, and what earlier answers generated of this prompt.
+    2. Without them: those of the last completion, whose ids are `completion_ids`, since they are no whole sequence.
+    3. Nothing of responses without logprobs.
+    """
+    sequence = _Sequence()
+    last = ResponseTokens()
+    for answer in answers:
+        last = response_tokens(answer)
+        whole = last.ids and last.prompt
+        sequence = _extended(sequence, last) if whole else _Sequence()
+    if sequence.ids:
+        return {
+            "token_ids": sequence.ids,
+            "token_texts": sequence.texts,
+            "mask": sequence.mask,
+            "logprobs": sequence.logprobs,
+        }
+    if not last.logprobs:
+        return {}
+    return {
+        "completion_ids": list(last.ids),
+        "token_texts": list(last.texts),
+        "mask": [1] * len(last.logprobs),
+        "logprobs": list(last.logprobs),
+    }
+
+
+def response_tokens(answer: Any) -> ResponseTokens:
+    """Empty for a response without logprobs."""
+    try:
+        [choice] = answer["choices"]
+        entries = choice["logprobs"]["content"]
+        texts = tuple(str(entry["token"]) for entry in entries)
+        logprobs = tuple(float(entry["logprob"]) for entry in entries)
+        ids = _whole(choice.get("token_ids") or [entry.get("id") for entry in entries])
+        prompt = answer.get("prompt_token_ids") or choice.get("prompt_token_ids")
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        return ResponseTokens()
+    # llama.cpp leaves tokens out that are only a part of a character.
+    if not len(ids) == len(logprobs) == generated(answer, len(ids)):
+        ids = ()
+    return ResponseTokens(texts, logprobs, ids, _whole(prompt))
+
+
+def generated(answer: Any, otherwise: int) -> int:
+    """The number of tokens that the server says it has generated."""
+    return _usage(answer, "completion_tokens", otherwise)
+
+
+def prompt_length(answer: Any) -> int:
+    """The number of tokens that the server says the prompt has; -1 where it doesn't."""
+    return _usage(answer, "prompt_tokens", -1)
+
+
+def _usage(answer: Any, name: str, otherwise: int) -> int:
+    usage = answer.get("usage") if isinstance(answer, Mapping) else None
+    number = usage.get(name) if isinstance(usage, Mapping) else None
+    return number if isinstance(number, int) else otherwise
+
+
+def _extended(sequence: _Sequence, tokens: ResponseTokens) -> _Sequence:
+    """A prompt that doesn't begin with the conversation so far begins another."""
+    length = len(sequence.ids)
+    if list(tokens.prompt[:length]) != sequence.ids:
+        sequence, length = _Sequence(), 0
+    added = len(tokens.prompt) - length
+    return _Sequence(
+        [*tokens.prompt, *tokens.ids],
+        [*sequence.texts, *[""] * added, *tokens.texts],
+        [*sequence.mask, *[0] * added, *[1] * len(tokens.ids)],
+        [*sequence.logprobs, *[0.0] * added, *tokens.logprobs],
+    )
+
+
+def _whole(values: Any) -> tuple[int, ...]:
+    """Empty unless all are whole numbers."""
+    if not isinstance(values, list) or not all(type(value) is int for value in values):
+        return ()
+    return tuple(values)

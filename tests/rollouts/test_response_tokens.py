@@ -1,0 +1,86 @@
+"""Token columns of responses, as servers write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from eagleray.features.rollouts.agents.response_tokens import token_columns
+
+NO_IDS: list[int] = []
+
+
+def answer(
+    texts: str, *, ids: list[int] | None = None, prompt: list[int] | None = None, **entry: Any
+) -> dict[str, Any]:
+    """As vLLM with `return_token_ids`; each character is a token with the logprob -1, -2, …"""
+    content = [{"token": text, "logprob": -float(at), **entry} for at, text in enumerate(texts, 1)]
+    choice = {"message": {"role": "assistant", "content": texts}, "logprobs": {"content": content}}
+    if ids is not None:
+        choice["token_ids"] = ids
+    usage = {"prompt_tokens": len(prompt or ()), "completion_tokens": len(texts)}
+    return {"choices": [choice], "usage": usage, "prompt_token_ids": prompt}
+
+
+def test_prompt_and_completion_are_one_sequence() -> None:
+    assert token_columns([answer("ab", ids=[7, 8], prompt=[1, 2])]) == {
+        "token_ids": [1, 2, 7, 8],
+        "token_texts": ["", "", "a", "b"],
+        "mask": [0, 0, 1, 1],
+        "logprobs": [0.0, 0.0, -1.0, -2.0],
+    }
+
+
+def test_turn_that_continues_keeps_what_was_generated() -> None:
+    first = answer("ab", ids=[7, 8], prompt=[1, 2])
+    second = answer("c", ids=[9], prompt=[1, 2, 7, 8, 3])
+    columns = token_columns([first, second])
+    assert columns["token_ids"] == [1, 2, 7, 8, 3, 9]
+    assert columns["mask"] == [0, 0, 1, 1, 0, 1]
+    assert columns["logprobs"] == [0.0, 0.0, -1.0, -2.0, 0.0, -1.0]
+
+
+def test_turn_with_another_beginning_is_alone() -> None:
+    first = answer("ab", ids=[7, 8], prompt=[1, 2])
+    second = answer("c", ids=[9], prompt=[1, 2, 7, 6, 3])
+    assert token_columns([first, second])["mask"] == [0, 0, 0, 0, 0, 1]
+
+
+def test_ids_beside_logprobs_are_those_of_the_completion() -> None:
+    columns = token_columns([answer("ab", id=5)])
+    assert (columns["completion_ids"], columns["mask"]) == ([5, 5], [1, 1])
+    assert "token_ids" not in columns
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        {**answer("ab", id=5), "usage": {"completion_tokens": 3}},
+        answer("ab", ids=[7], prompt=[1, 2]),
+        answer("ab", id="5"),
+        answer("ab", id=True),
+        answer("ab"),
+    ],
+)
+def test_ids_that_are_not_one_for_each_token_are_left_out(response: dict[str, Any]) -> None:
+    columns = token_columns([response])
+    assert columns["completion_ids"] == NO_IDS
+    assert columns["logprobs"] == [-1.0, -2.0]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "data: {}",
+        None,
+        {},
+        {"choices": []},
+        {"choices": [{"logprobs": None}]},
+        {"choices": [{"logprobs": {"content": [{"token": "a", "logprob": None}]}}]},
+        {"choices": [{"logprobs": {"content": 5}}]},
+        {"choices": [5]},
+        [5],
+    ],
+)
+def test_response_without_logprobs_has_no_columns(response: object) -> None:
+    assert token_columns([response]) == {}
