@@ -110,6 +110,23 @@ def test_wrong_check_of_a_rule_file_is_named(
     assert "has no valid rules: rule few-cpus: cpu isn't a fact" in capsys.readouterr().err
 
 
+def test_messages_of_a_chinese_shell_name_the_cause(
+    own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "train.log"
+    for line, sentence in (
+        ("run.sh: 行 3:  4711 已杀死               python train.py", "A process was killed"),
+        ("段错误 (核心已转储)", "A process was ended by a segmentation fault."),
+        ("总线错误(吐核)", "A process got a bus error"),
+        ("start.sh: 行 7: ray: 未找到命令", "The shell has found no command ray."),
+    ):
+        log.write_text(f"2026-09-10 15:07:35 INFO utils.py:977] Found nccl\n{line}\n")
+        assert main(["doctor", str(log), "--exit-code"]) == 3
+        printed = capsys.readouterr().out
+        assert printed.startswith(sentence)
+        assert f"{log}:2  2026-09-10 15:07:35  {line}" in printed
+
+
 @pytest.mark.parametrize("arguments", [[], ["x", "--run", "y"], ["x", "--test", "y"]])
 def test_wrong_arguments_are_refused(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as refused:

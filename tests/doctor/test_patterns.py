@@ -9,6 +9,8 @@ from eagleray.features.doctor.patterns import PatternError, literals_of
 @pytest.mark.parametrize(
     ("pattern", "literals"),
     [
+        # Three letters of Chinese are rarer than five others.
+        (r"(?<!\w)段错误(?: \(吐核\)|$)", ("段错误",)),
         ("Too many open files", ("Too many open files",)),
         (r"EADDRINUSE|[Aa]ddress already in use", ("EADDRINUSE", "ddress already in use")),
         (r"(?:Failed|Unable) to connect to GCS", (" to connect to GCS",)),
@@ -37,6 +39,7 @@ def test_each_match_has_one_of_the_literals(pattern: str, literals: tuple[str, .
         ("one.*two.*three.*four", "more than two unbounded repeats"),
         (r"\d+|rank", "literal text"),
         ("abc", "literal text"),
+        ("错误", "literal text"),
         ("(?i)timed out", "ignores case"),
         ("(?i:timed out)", "literal text"),
         ("(unclosed", "valid regular expression"),

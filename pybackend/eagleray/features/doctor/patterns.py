@@ -16,6 +16,8 @@ with warnings.catch_warnings():
 SHORTEST_LITERAL = 5
 # A pattern is tried on a few hundred characters, where two of them still take less than a second.
 _MOST_UNBOUNDED = 2
+# CJK radicals, the first block of them.
+_FIRST_WIDE = "\u2e80"
 _REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT)
 # `.{0,200}` is bounded enough.
 _BOUND = 200
@@ -40,9 +42,14 @@ def literals_of(pattern: str) -> tuple[str, ...]:
     if parsed.state.flags & re.IGNORECASE:
         raise PatternError("it ignores case; write [Ee]rror where both occur")
     literals = _literals(parsed)
-    if not literals or min(map(len, literals)) < SHORTEST_LITERAL:
+    if not literals or min(map(_weight, literals)) < SHORTEST_LITERAL:
         raise PatternError(f"it needs a literal text of {SHORTEST_LITERAL} or more characters")
     return tuple(dict.fromkeys(literals))
+
+
+def _weight(literal: str) -> int:
+    """Its length, in which a letter of Chinese and other wide ones counts twice: there are so many that few lines have it."""
+    return len(literal) + sum(letter >= _FIRST_WIDE for letter in literal)
 
 
 def _literals(items: Any) -> list[str]:
@@ -74,7 +81,7 @@ def _inner_literals(operation: Any, value: Any) -> list[str]:
 
 
 def _quality(literals: list[str]) -> tuple[int, int]:
-    return min(map(len, literals), default=0), -len(literals)
+    return min(map(_weight, literals), default=0), -len(literals)
 
 
 def _check_time(items: Any) -> None:
