@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 from eagleray.features.hangs.diagnosis import diagnosis
-from eagleray.features.hangs.native_frames import representative, with_natives
+from eagleray.features.hangs.native_frames import MOST_CLASSES, representatives, with_natives
 from eagleray.features.hangs.verdict import HangVerdict, Kind, Reading
 from eagleray.sampling.dumps import BY_SIGNAL
 from eagleray.sampling.native import NativeFrame, NativeReading
@@ -16,18 +16,57 @@ from tests.hangs.test_rules import recorded
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_at_most_the_first_culprit_is_read_and_only_where_it_says_more(scenario: str) -> None:
     sampled = recorded(scenario)
-    places = representative(sampled, diagnosis(sampled))
+    places = representatives(sampled, diagnosis(sampled))
     ranks = [each.rank for each in sampled.processes if (each.host, each.process.pid) in places]
     kind = SCENARIOS[scenario].kind
     culprits = RankSet.parse(SCENARIOS[scenario].culprits)
-    assert ranks == (list(culprits)[:1] if kind in ("gil-held", "straggler") else [])
+    assert ranks == (
+        list(culprits)[:1] if kind in ("gil-held", "straggler", "cleanup-deadlock") else []
+    )
 
 
 def test_one_rank_stands_for_all_that_wait_for_the_transport() -> None:
     sampled = recorded("mismatch")
     transport = Reading(Kind.TRANSPORT, RankSet(), 0.6, "", "", sampled.worlds[0].name)
-    [place] = representative(sampled, HangVerdict(transport))
+    [place] = representatives(sampled, HangVerdict(transport))
     assert place[1] == sampled.worlds[0].ranks[0].process.pid
+
+
+@pytest.mark.parametrize(
+    ("scenario", "expected"),
+    [
+        ("mismatch", {1, 0}),
+        ("cleanup", {0, 2}),
+        ("pipeline", {2, 0}),
+        ("straggler", {2, 0}),
+        ("initialization", {2, 0, 1}),
+    ],
+)
+def test_one_process_of_each_class_is_read_on_request_culprits_first(
+    scenario: str, expected: set[int]
+) -> None:
+    sampled = recorded(scenario)
+    places = representatives(sampled, diagnosis(sampled), of_classes=True)
+    ranks = {(each.host, each.process.pid): each.rank for each in sampled.processes}
+    assert ranks[places[0]] in RankSet.parse(SCENARIOS[scenario].culprits)
+    assert {ranks[place] for place in places} == expected
+
+
+def test_only_some_of_many_classes_are_read() -> None:
+    sampled = recorded("mismatch")
+    first = sampled.processes[0]
+    stack = first.stack
+    assert stack is not None
+    processes = tuple(
+        evolve(
+            first,
+            process=first.process._replace(number=number, pid=1000 + number),
+            stacks=(stack._replace(thread=f"thread {number}"),),
+        )
+        for number in range(10)
+    )
+    many = evolve(sampled, processes=processes)
+    assert len(representatives(many, diagnosis(sampled), of_classes=True)) == MOST_CLASSES
 
 
 @pytest.mark.parametrize("changes", [{"state": "D"}, {"state": "T"}, {"how": BY_SIGNAL}])
@@ -38,12 +77,12 @@ def test_process_that_cannot_be_traced_is_left_alone(changes: dict[str, str]) ->
         for each in sampled.processes
     )
     changed = evolve(sampled, processes=tuple(processes))
-    assert representative(changed, diagnosis(sampled)) == ()
+    assert representatives(changed, diagnosis(sampled)) == ()
 
 
 def test_sentence_names_the_native_function_and_its_library() -> None:
     sampled = recorded("gil")
-    places = representative(sampled, diagnosis(sampled))
+    places = representatives(sampled, diagnosis(sampled))
     reading = NativeReading("", frames=(NativeFrame("parse_json", "libjson.so.25"),))
     read = with_natives(sampled, dict.fromkeys(places, reading))
     assert diagnosis(read).reading.sentence.startswith(

@@ -74,10 +74,17 @@ def test_command_names_the_mismatch_from_one_pid_and_without_ptrace(
 
 def test_rank_that_raised_tells_its_exception_from_its_cleanup(tmp_path: Path) -> None:
     with hanging("cleanup", tmp_path) as pids:
-        reading = asyncio.run(here.take(pids, SamplingPlan(pause_s=0.5))).verdict
-        expected = SCENARIOS["cleanup"]
-        assert (reading.kind, reading.culprits) == (expected.kind, expected.culprits)
         before = [states(pid) for pid in pids]
+        taken = asyncio.run(here.take(pids, SamplingPlan(pause_s=0.5, native=True)))
+        reading, expected = taken.verdict, SCENARIOS["cleanup"]
+        assert (reading.kind, reading.culprits) == (expected.kind, expected.culprits)
+        # The end of a process group has no frame of Python.
+        assert reading.sentence.endswith(
+            " Rank 0 is in c10d::ProcessGroupGloo::~ProcessGroupGloo of libtorch_cpu.so."
+        )
+        assert [each.rank for each in taken.native] == [0, 2]
+        assert any("recv" in frame.function.lower() for frame in taken.native[1].frames)
+        assert not any(each.resumed or each.reason for each in taken.native)
         found = inspect(pids[0], ("self.gradient.numel()",), Tools(find_program()))
         assert found.how == INSIDE
         assert found.exception == "ValueError('shape of microbatch 3 does not fit')"

@@ -13,9 +13,9 @@ import pytest
 from eagleray.features.hangs.collecting import here
 from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.features.hangs.texts import lines, markdown
-from eagleray.sampling import dumps
+from eagleray.sampling import dumps, native
 from eagleray.sampling.dumps import Tools
-from eagleray.sampling.native import NativeFrame, NativeReading, native_of, raw_native
+from eagleray.sampling.native import NativeFrame, NativeReading, native_of, raw_native, raw_natives
 from eagleray.tools.pyspy import find_program
 
 from tests.hangs.ranks import refused_py_spy
@@ -113,9 +113,21 @@ async def test_verdict_stays_as_it_was_without_native_frames_and_the_process_is_
     assert "holds the GIL in wait_for_reply of libreply.so, called in" in named.verdict.sentence
     assert "wait_for_reply (libreply.so)" in "\n".join(lines(named))
     assert "never releases the GIL" in unread.verdict.sentence
-    [native] = unread.native
-    assert (native.reason, native.resumed) == ("timeout", True)
+    [row] = unread.native
+    assert (row.reason, row.resumed) == ("timeout", True)
     assert f"Sent SIGCONT to rank {pid}" in markdown(unread)
+
+
+def test_no_further_process_is_begun_with_once_some_took_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    began: list[int] = []
+    monkeypatch.setattr(native, "raw_native", lambda pid, tools: began.append(pid) or {})
+    raw_natives([1, 2], TOOLS)
+    monkeypatch.setattr(native, "BEGIN_WITHIN_S", -1.0)
+    late = raw_natives([3], TOOLS)
+    assert began == [1, 2]
+    assert [native_of(value).reason for value in late] == ["timeout"]
 
 
 def test_refused_process_is_unread_and_unharmed(tmp_path: Path) -> None:
@@ -134,6 +146,8 @@ PYTHON = NativeFrame("PyObject_Call", "python3.11")
         ((PYTHON, OWN, LIBC), OWN),
         ((PYTHON, NativeFrame("", "libsecret.so"), LIBC), LIBC),
         ((PYTHON, OWN, NativeFrame("connect", "libnccl.so.2")), ("connect", "libnccl.so.2")),
+        ((PYTHON, OWN, NativeFrame("std::thread::join", "libstdc++.so.6.0.30")), OWN),
+        ((PYTHON, OWN, NativeFrame("poll", "libc-2.31.so")), OWN),
         ((PYTHON,), PYTHON),
         ((NativeFrame("", "libc.so.6"),), None),
     ],

@@ -52,6 +52,7 @@ export interface PausedGroupName {
  * ranks, or
  * those with the text `matching` in their command line.
  * `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
+ * `native`: native frames of one process of each class are read, which stops it for a moment.
  */
 export interface PictureTarget {
   readonly cluster?: string;
@@ -63,6 +64,7 @@ export interface PictureTarget {
   readonly matching?: string;
   readonly inside?: boolean;
   readonly workers?: string;
+  readonly native?: boolean;
 }
 
 /**

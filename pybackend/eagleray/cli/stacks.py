@@ -90,6 +90,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=t("Read exceptions, awaited tasks and collectives, by a thread in some processes."),
     )
+    parser.add_argument(
+        "--native",
+        action="store_true",
+        help=t("Read native frames of one process of each class, which stops it for a moment."),
+    )
     parser.add_argument("--markdown", action="store_true", help=t("Print Markdown."))
     parser.add_argument(
         "--seconds",
@@ -180,6 +185,7 @@ async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
         hosts=tuple(arguments.hosts),
         matching=arguments.match,
         inside=arguments.inside,
+        native=arguments.native,
     )
     with suggesting_runs(app, arguments.run):
         return await app.pictures.take(target, on_progress, say, arguments.seconds)

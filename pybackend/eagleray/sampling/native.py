@@ -2,7 +2,7 @@
 
 Read by `py-spy dump --native`, which loads the symbols of all libraries first: 0.4 to 0.8 s for PyTorch on the CPU, of which
 it stops the process for 0.08 to 0.14 s, instead of a few milliseconds (py-spy 0.4.3, torch 2.13, two busy cores).  So it is
-done for a single process, after its samples.  py-spy has native frames on x86-64, and on arm64 since its pull request 779.
+done for few processes, after their samples, one after the other.  py-spy has native frames on x86-64, and on arm64 since its pull request 779.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ from .frames import is_collective
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 MOST_FRAMES = 60
+# After this no further process of a node is begun with: each takes up to `dumps.TIME_LIMIT_S` more.
+BEGIN_WITHIN_S = 5.0
 LONGEST_NAME = 300
 _LONGEST_TIME_S = 3600.0
 
 # The C library and what only calls functions in it, and Python itself.
 _OF_SYSTEM = re.compile(
-    r"(libc|libm|libpthread|libstdc\+\+|libgcc_s|ld-linux|ld-musl|linux-vdso)\b|^\[vdso\]"
+    r"(libc|libm|libpthread|libstdc\+\+|libgcc_s|ld-linux|ld-musl|linux-vdso)(?!\w)|^\[vdso\]"
 )
 _OF_PYTHON = re.compile(r"(libpython|python\d|python$|libffi|_ctypes\b)")
 
@@ -60,6 +63,19 @@ class NativeReading(NamedTuple):
         python = [frame for frame in named if _OF_PYTHON.match(frame.library)]
         own = [frame for frame in named if frame not in system and frame not in python]
         return next(iter([*own[-1:], *system[:1], *python[-1:]]), None)
+
+
+def raw_natives(
+    pids: Sequence[int], tools: Tools, wait: Callable[[float], object] = lambda seconds: None
+) -> list[dict[str, Any]]:
+    """The value of `raw_native` for each of `pids`; `wait`, called before each with 0, may raise to cancel."""
+    until = time.monotonic() + BEGIN_WITHIN_S
+    values = []
+    for pid in pids:
+        wait(0)
+        is_late = time.monotonic() > until
+        values.append({"reason": "timeout", "paused_s": 0.0} if is_late else raw_native(pid, tools))
+    return values
 
 
 def raw_native(pid: int, tools: Tools) -> dict[str, Any]:

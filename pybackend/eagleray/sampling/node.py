@@ -16,7 +16,7 @@ from .endings import Ending, endings
 from .frames import is_collective, is_users, merging_key, waits_for_debugger
 from .gpus import GpuUse
 from .merging import Member, MergedStack, ThreadStack, merged
-from .native import raw_native
+from .native import raw_natives
 from .printed import PrintedException, log_of, printed_by
 from .processes import ACTOR, DRIVER, RANK, Described, described, partners
 from .unwinding import handler_of, is_at_exit, is_exit_function, is_tearing_down
@@ -201,13 +201,10 @@ def answers_of(
     )
     inside = read(pids, holding, wait) if read else []
     # Last, since the process stands still for longer than in a sample.
-    natives = []
-    for pid in native:
-        wait(0)
-        natives.append([pid, raw_native(pid, tools)])
+    natives = raw_natives(native, tools, wait)
     return {
         "inside": [[pid, answer] for pid, answer in zip((*pids, *holding), inside)],
-        "native": natives,
+        "native": [[pid, value] for pid, value in zip(native, natives)],
     }
 
 

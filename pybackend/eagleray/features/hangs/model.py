@@ -19,6 +19,7 @@ class PictureTarget:
     patterns for their names, `run_id` the id of a run.  Without Ray these are `pids` of this machine, the steps of a `slurm_job`, and processes of `hosts` that are reached through ssh: ranks, or
     those with the text `matching` in their command line.
     `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
+    `native`: native frames of one process of each class are read, which stops it for a moment.
     """
 
     cluster: str = ""
@@ -30,6 +31,7 @@ class PictureTarget:
     matching: str = ""
     inside: bool = False
     workers: str = ""
+    native: bool = False
 
 
 @frozen

@@ -64,7 +64,9 @@ class Pictures:
         pause_s: float = PAUSE_S,
     ) -> Picture:
         """The picture of the target, which it names; a cancellation ends the sampling."""
-        plan = SamplingPlan(on_progress, pause_s=pause_s, inside=target.inside, say=say)
+        plan = SamplingPlan(
+            on_progress, pause_s=pause_s, inside=target.inside, say=say, native=target.native
+        )
         taken = await self._take(target, plan)
         return evolve(taken, target=redact_text(printable(target_text(target), _LONGEST_TARGET)))
 

@@ -287,6 +287,13 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
             "{Ranks} clean up{place}, and the others wait in {calls}.",
             **values,
         )
+    if native := next((each for each in raised if wording.native(each)), None):
+        native_text = t(
+            "{Rank} is in {function}.",
+            Rank=wording.Ranks([native]),
+            function=wording.native(native),
+        )
+        text = f"{text} {native_text}"
     confidence = _confidence(raised, 0.95, 0.9, 0.8)
     yield _reading(scene, Kind.CLEANUP_DEADLOCK, raised, confidence, text, _read_log(raised))
 

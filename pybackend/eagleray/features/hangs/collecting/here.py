@@ -16,7 +16,7 @@ from eagleray.features.hangs.model import Picture
 from eagleray.inspecting.readings import raw_readings, reading_of
 from eagleray.sampling import proc
 from eagleray.sampling.dumps import Tools
-from eagleray.sampling.native import native_of, raw_native
+from eagleray.sampling.native import native_of, raw_natives
 from eagleray.sampling.node import NodeSamples, sample
 from eagleray.tools.pyspy import find_program
 
@@ -47,7 +47,7 @@ async def _ask(question: Question) -> FurtherAnswers:
     pids, holding, native = question.pids
     answers = await asyncio.to_thread(raw_readings, pids, holding) if question.places else []
     tools = Tools(py_spy=find_program())
-    frames = [await asyncio.to_thread(raw_native, pid, tools) for pid in native]
+    frames = await asyncio.to_thread(raw_natives, native, tools)
     return FurtherAnswers(
         dict(zip(question.places, map(reading_of, answers), strict=True)),
         dict(zip(question.native, map(native_of, frames), strict=True)),

@@ -14,7 +14,7 @@ from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import HangEvidence
 from eagleray.features.hangs.inside import Place, Question, question, with_readings
 from eagleray.features.hangs.model import Picture, SilentNode
-from eagleray.features.hangs.native_frames import Natives, representative, with_natives
+from eagleray.features.hangs.native_frames import Natives, representatives, with_natives
 from eagleray.features.hangs.picture import picture
 from eagleray.inspecting.readings import ProcessReading, reading_of
 from eagleray.sampling.native import NativeReading, native_of
@@ -57,7 +57,7 @@ def to_ask(sampled: HangEvidence, plan: SamplingPlan) -> Question:
         plan.say(
             counted(count, "Reading {n} process from inside", "Reading {n} processes from inside")
         )
-    return evolve(query, native=representative(sampled, verdict))
+    return evolve(query, native=representatives(sampled, verdict, of_classes=plan.native))
 
 
 def answers_in(query: Question, value: object) -> FurtherAnswers:

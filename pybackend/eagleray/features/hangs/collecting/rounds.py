@@ -28,12 +28,14 @@ class SamplingPlan:
     """How often a picture samples, and to whom it reports its progress.
 
     `inside`: a thread in some of the processes, for two minutes, reads exceptions, awaited tasks and collectives.
+    `native`: the native frames of one process of each class of stacks are read, which stops it for a moment.
     """
 
     on_progress: OnProgress = unheard
     rounds: int = ROUNDS
     pause_s: float = PAUSE_S
     inside: bool = False
+    native: bool = False
     say: Say = unsaid
 
 
