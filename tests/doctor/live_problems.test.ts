@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/features/doctor";
-import { FIRST_PROBLEM, type Cause } from "../../extension/features/doctor/messages";
+import { FIRST_PROBLEM, type FirstProblem } from "../../extension/features/doctor/messages";
 import { CHANGED, type Run } from "../../extension/features/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
@@ -59,11 +59,10 @@ test("“Diagnose” of the message diagnoses that run", async () => {
 test("an error that no rule explains gives way to a cause that comes later", async () => {
   const sentence = "No rule matches. The first error is: ValueError: no such layer";
   const unknown = cause({ id: "unknown-error", sentence, evidence: [evidence({ path: OUTPUT })] });
-  let found: (answer: { cause: Cause | null }) => void = () => undefined;
-  fake.sidecar.on(FIRST_PROBLEM, ({ reported }) =>
-    reported.length === 0
-      ? { cause: unknown }
-      : new Promise<{ cause: Cause | null }>((resolve) => (found = resolve)),
+  let found: (answer: FirstProblem) => void = () => undefined;
+  const later = new Promise<FirstProblem>((resolve) => (found = resolve));
+  fake.sidecar.on(FIRST_PROBLEM, ({ reported = [] }) =>
+    reported.length === 0 ? { cause: unknown } : (later as never),
   );
   await list(live());
   assert.deepEqual(messages(), [`train.py: ${sentence}`]);
@@ -77,7 +76,7 @@ test("an error that no rule explains gives way to a cause that comes later", asy
 
 test("an error that no rule explains stays if no cause comes", async () => {
   const unknown = cause({ id: "unknown-error", evidence: [evidence({ path: OUTPUT, line: 7 })] });
-  fake.sidecar.on(FIRST_PROBLEM, ({ reported }) => ({
+  fake.sidecar.on(FIRST_PROBLEM, ({ reported = [] }) => ({
     cause: reported.length === 0 ? unknown : null,
   }));
   await list(live());

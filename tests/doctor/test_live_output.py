@@ -91,7 +91,7 @@ async def test_end_of_a_run_gives_its_last_line_or_nothing(tmp_path: Path) -> No
         assert (cause and cause.id) == expected
 
 
-FRAMES = "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    step()\n"
+FRAMES = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    step()\n'
 TASK = (
     f"{FRAMES}ray.exceptions.RayTaskError(KeyError): ray::step() (pid=9, ip=10.0.0.4)\n"
     "  File \"b.py\", line 1, in step\nKeyError: 'reward'\n"
@@ -104,7 +104,11 @@ TASK = (
         (f"{FRAMES}ValueError: no such layer\n", 4, "ValueError: no such layer"),
         (f"{FRAMES}ValueError: no such layer", 4, "ValueError: no such layer"),
         (TASK, 6, "KeyError: 'reward'"),
-        ("".join(f"(W pid=9) {part}\n(W pid=8) step 1\n" for part in TASK.splitlines()), 11, "KeyE"),
+        (
+            "".join(f"(W pid=9) {part}\n(W pid=8) step 1\n" for part in TASK.splitlines()),
+            11,
+            "KeyE",
+        ),
         # A second one says nothing new, and is noise after what follows from another error.
         (f"{FRAMES}ValueError: first\n{FRAMES}ValueError: second\n", 4, "ValueError: first"),
         (f"{FRAMES}ValueError: first\n{GLOO}", 4, "ValueError: first"),

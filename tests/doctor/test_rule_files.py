@@ -192,7 +192,11 @@ def test_check_of_a_user_replaces_ours_with_the_same_id(tmp_path: Path) -> None:
         ({"fact": "shm_total_bytes", "above": 9}, {"shm": {"size": 10**400}}, False),
         ({"fact": "shm_total_bytes", "below": 9}, {"shm": [1]}, False),
         ({"fact": "gpus", "is_not": 8}, {"gpus": ["/dev/nvidia0"]}, True),
-        ({"fact": "package.torch", "below": "2.13.0"}, {"packages": {"torch": "2.9.1+cu128"}}, True),
+        (
+            {"fact": "package.torch", "below": "2.13.0"},
+            {"packages": {"torch": "2.9.1+cu128"}},
+            True,
+        ),
         ({"fact": "package.torch", "below": "2.13.0"}, {"packages": {"torch": "2.13"}}, False),
         ({"fact": "package.torch", "above": "2.12"}, {"packages": {"torch": "2.13.0"}}, True),
         ({"fact": "package.torch", "below": "2.13.0"}, {"packages": {}}, False),
@@ -256,7 +260,7 @@ def test_each_fact_of_checks_is_read_from_this_machine() -> None:
     own = node_facts.facts()
     # No GPU, limit, package or job need be there.
     may_lack = ("cgroup_", "nvidia_driver", "package.", "job_left_seconds", "nofile_", "nproc_")
-    missing = [name for name in FACTS if FactCheck(name, "is_not", "").found_in(own) == ""]
+    missing = [name for name in FACTS if FactCheck(name, "is_not", "").finding(own) == ""]
 
     assert [name for name in missing if not name.startswith(may_lack)] == []
 

@@ -186,9 +186,7 @@ class Dashboard:
             async for text in texts:
                 yield text
 
-    async def log_bytes(
-        self, node_id: str, filename: str, lines: int = -1
-    ) -> AsyncIterator[bytes]:
+    async def log_bytes(self, node_id: str, filename: str, lines: int = -1) -> AsyncIterator[bytes]:
         """Yields the bytes of a file below the logs of a node, or of its last lines, until the caller closes the iterator.
 
         Nothing indicates a truncated transfer: compare the size or a hash.

@@ -48,7 +48,8 @@ def report(answers: NodeFacts) -> str:
         "",
     ]
     lines += [
-        "- " + t("No answer from a node: {reason}", reason=redact_text(names.without(reason)) or "–")
+        "- "
+        + t("No answer from a node: {reason}", reason=redact_text(names.without(reason)) or "–")
         for _, reason in answers.silent
     ]
     lines += [f"| | {t('Fact')} | {t('Value')} |", "| --- | --- | --- |"]

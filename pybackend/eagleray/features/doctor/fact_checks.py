@@ -20,7 +20,17 @@ _PACKAGE = "package."
 
 # Those whose versions `remote_scripts/node_facts.py` reads.
 PACKAGES = (
-    *("ray", "debugpy", "torch", "vllm", "sglang", "transformers", "flash-attn", "numpy", "pyarrow"),
+    *(
+        "ray",
+        "debugpy",
+        "torch",
+        "vllm",
+        "sglang",
+        "transformers",
+        "flash-attn",
+        "numpy",
+        "pyarrow",
+    ),
     *("nvidia-nccl-cu12", "nvidia-nccl-cu13", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
     *("nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime"),
     *("verl", "areal", "nemo-rl", "openrlhf", "rlinf"),
@@ -79,22 +89,22 @@ class FactCheck:
     operator: Operator
     value: Fact
 
-    def is_true_of(self, found: Fact) -> bool:
+    def is_true_of(self, fact: Fact) -> bool:
         if self.operator == "is":
-            return found == self.value
+            return fact == self.value
         if self.operator == "is_not":
-            return found != self.value
-        left, right = _order(found), _order(self.value)
+            return fact != self.value
+        left, right = _order(fact), _order(self.value)
         if left is None or right is None:
             return False
         return left < right if self.operator == "below" else left > right
 
-    def found_in(self, facts: Facts) -> str:
+    def finding(self, facts: Facts) -> str:
         """What a node has, as text; "" if all is well, or the node couldn't read it."""
-        found = _read(self.fact, facts)
-        if found is None or not self.is_true_of(found):
+        value = _read(self.fact, facts)
+        if value is None or not self.is_true_of(value):
             return ""
-        return f"{self.fact}: {_shown(found)}"
+        return f"{self.fact}: {_shown(value)}"
 
     def example(self, written: str) -> Fact:
         """The value of an example; raises CheckError for one of another kind."""
@@ -140,9 +150,7 @@ def _read(name: str, facts: Facts) -> Fact | None:
         if name in _NUMBERS:
             return _number(_NUMBERS[name](facts))
         is_package = name.startswith(_PACKAGE)
-        text = (
-            facts["packages"].get(name[len(_PACKAGE) :]) if is_package else _TEXTS[name](facts)
-        )
+        text = facts["packages"].get(name[len(_PACKAGE) :]) if is_package else _TEXTS[name](facts)
     except (KeyError, TypeError, IndexError, AttributeError):
         return None
     return text if isinstance(text, str) and text else None

@@ -49,7 +49,7 @@ async def first_problem(
         offset = piece.next
         if piece.is_over:
             # Its last line may have no end.
-            return matching.feed("\n") or matching.rest(is_known=bool(reported))
+            return matching.feed("\n") or matching.rest(is_first=not reported)
         if not matching.wait_s():
             return matching.unknown
 
@@ -78,11 +78,11 @@ class OutputMatching:
         """How long output is waited for; 0.0 once no cause has come soon after an unknown error."""
         return self._unknown_errors.left_s() if self._unknown_errors else WAIT_S
 
-    def rest(self, is_known: bool) -> Cause | None:
-        """What counts at the end of the output; nothing after a cause that `is_known`."""
+    def rest(self, is_first: bool) -> Cause | None:
+        """What counts at the end of the output, if it is the first problem."""
         if self._unknown_errors:
             self._unknown_errors.end(has_cause=self.consequence is not None)
-        return None if is_known else self.unknown or self.consequence
+        return self.unknown or self.consequence if is_first else None
 
     def feed(self, text: str, skipped: int = 0) -> Cause | None:
         """The cause that a line of this piece names."""
@@ -142,19 +142,19 @@ class _UnknownErrors:
     def take(self, line: NumberedLine, has_cause: bool) -> None:
         """Takes a line of the output; after a cause, its exceptions are noise."""
         if self.first is None:
-            self._found(self._tracebacks.take(line), has_cause)
+            self._keep(self._tracebacks.take(line), has_cause)
 
     def end(self, has_cause: bool) -> None:
         if self.first is None:
-            self._found(self._tracebacks.ended(), has_cause)
+            self._keep(self._tracebacks.ended(), has_cause)
 
     def left_s(self) -> float:
         return WAIT_S if self.first is None else max(0.0, self._until - time.monotonic())
 
-    def _found(self, found: NumberedLine | None, has_cause: bool) -> None:
-        if found is None or has_cause or self._matcher.matches(found.line.text):
+    def _keep(self, exception: NumberedLine | None, has_cause: bool) -> None:
+        if exception is None or has_cause or self._matcher.matches(exception.line.text):
             return
-        evidence = _evidence(self._output, found.line, found.number)
+        evidence = _evidence(self._output, exception.line, exception.number)
         self.first = unknown_cause(evidence)
         self._until = time.monotonic() + GRACE_S
 

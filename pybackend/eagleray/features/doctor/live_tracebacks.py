@@ -35,7 +35,7 @@ class Tracebacks:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no traceback has begun that isn't complete."""
+        """Whether no traceback is open that isn't complete."""
         return not self._open
 
     def take(self, line: NumberedLine) -> NumberedLine | None:
@@ -56,8 +56,8 @@ class Tracebacks:
 
     def ended(self) -> NumberedLine | None:
         """The exception of a traceback that is not complete at the end of the output."""
-        found = [self._ended(worker) for worker in list(self._open)]
-        return next((line for line in found if line), None)
+        exceptions = [self._ended(worker) for worker in list(self._open)]
+        return next((line for line in exceptions if line), None)
 
     def _is_complete(self, lines: list[NumberedLine]) -> bool:
         text = lines[-1].line.text
@@ -66,12 +66,12 @@ class Tracebacks:
         if not text or is_frame(text):
             return False
         # Ray's error of a task goes on with the exception of the worker.
-        found = exception_in([line.line.text for line in lines])
-        return found < 0 or not is_of_task(lines[found].line.text)
+        index = exception_in([line.line.text for line in lines])
+        return index < 0 or not is_of_task(lines[index].line.text)
 
     def _ended(self, worker: str) -> NumberedLine | None:
         lines = self._open.pop(worker, [])
-        found = exception_in([line.line.text for line in lines])
-        if found < 0 or lines[found].line.text.startswith(_STOPS):
+        index = exception_in([line.line.text for line in lines])
+        if index < 0 or lines[index].line.text.startswith(_STOPS):
             return None
-        return lines[found]
+        return lines[index]

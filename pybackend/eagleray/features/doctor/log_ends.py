@@ -55,7 +55,9 @@ async def copy_log(
 
     Raises EaglerayError, OSError or TimeoutError if not even the beginning comes.
     """
-    whole = await asyncio.wait_for(_received(dashboard.log_bytes(node_id, name), path, room), _LIMIT_S)
+    whole = await asyncio.wait_for(
+        _received(dashboard.log_bytes(node_id, name), path, room), _LIMIT_S
+    )
     if whole.is_whole:
         return CopiedLog(whole.size)
     first = int(room * _BEGINNING)
@@ -92,9 +94,7 @@ class _End:
         try:
             for _ in range(_MOST_TRIES):
                 pieces = self.dashboard.log_bytes(self.node_id, self.name, max(1, lines))
-                received = await asyncio.wait_for(
-                    _received(pieces, part, 2 * self.room), _LIMIT_S
-                )
+                received = await asyncio.wait_for(_received(pieces, part, 2 * self.room), _LIMIT_S)
                 if received.is_whole:
                     size = await off_loop(partial(_keep_end, part, self.path, self.room))
                 if received.is_whole and (2 * received.size > self.room or received.lines < lines):

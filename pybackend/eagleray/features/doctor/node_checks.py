@@ -50,9 +50,7 @@ async def local_facts(commands: Commands, python: str) -> dict[str, Any]:
     return facts
 
 
-def node_diagnosis(
-    answers: NodeFacts, before: bool = False, own: Sequence[Rule] = ()
-) -> Diagnosis:
+def node_diagnosis(answers: NodeFacts, before: bool = False, own: Sequence[Rule] = ()) -> Diagnosis:
     """What the facts of all nodes say, errors first; each cause names its nodes as evidence.
 
     `before`: no program runs there yet.  Checks among the `own` rules are done, too, and replace ours with the same ID.
@@ -79,7 +77,7 @@ def node_diagnosis(
 
 def _check(rule: Rule, check: FactCheck) -> NodeRule:
     return NodeRule(
-        rule.id, rule.severity, "rules", check.found_in, rule.meaning, rule.fix, rule.source
+        rule.id, rule.severity, "rules", check.finding, rule.meaning, rule.fix, rule.source
     )
 
 
