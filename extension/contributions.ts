@@ -92,6 +92,7 @@ export const COMMANDS = {
   // Rollouts
   debugAgent: "eagleray.debugAgent",
   runAgentWave: "eagleray.runAgentWave",
+  runIntegrationTest: "eagleray.runIntegrationTest",
   openTrajectories: "eagleray.openTrajectories",
   compareEngines: "eagleray.compareEngines",
   saveBatch: "eagleray.saveBatch",

@@ -94,9 +94,14 @@ export class FakeTerminal {
     readonly options: Record<string, unknown>,
     private readonly closed: EventEmitter<FakeTerminal>,
   ) {}
+  /** The lines that were typed into it. */
+  readonly typed: string[] = [];
   show(beside = false): void {
     this.shown = true;
     this.beside = beside;
+  }
+  sendText(text: string): void {
+    this.typed.push(text);
   }
   /** As a person closes it, or as its program ends. */
   close(): void {

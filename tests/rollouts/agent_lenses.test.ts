@@ -200,3 +200,20 @@ test("without an answer nothing is started", async () => {
   assert.equal(await debugged("Select a File"), undefined);
   assert.deepEqual(shown, []);
 });
+
+test("an integration test is a command in a terminal, with the files that are selected", async () => {
+  answering("/d/it's train.yaml", "/d/train.jsonl");
+  await editor.commands.get(COMMANDS.runIntegrationTest)?.({ path: FILE, name: "Solver" });
+  const [terminal] = editor.terminals;
+  const [line = ""] = terminal?.typed ?? [];
+  assert.equal(terminal?.options["cwd"], FOLDER);
+  assert.ok(terminal.shown);
+  const files = `--config '/d/it'"'"'s train.yaml' --data /d/train.jsonl`;
+  assert.ok(line.startsWith(`eagleray agent integrate ${FILE}:Solver ${files}`), line);
+});
+
+test("no integration test starts without both files", async () => {
+  answering("/d/train.yaml");
+  await editor.commands.get(COMMANDS.runIntegrationTest)?.({ path: FILE, name: "Solver" });
+  assert.deepEqual(editor.terminals, []);
+});

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { EaglerayError } from "../../common/errors";
+import { quoted } from "../../common/shell";
 import { plain } from "../../common/texts";
 import { isConfirmed, longWork } from "../../dialogs";
 import type { Row } from "../../panel";
@@ -167,9 +168,4 @@ function serverOf(rows: readonly Row[]): string | undefined {
     }
   }
   return undefined;
-}
-
-/** For a shell; keys and URLs need no quotes, and the value of an added server could have anything in it. */
-function quoted(value: string): string {
-  return /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'"'"'`)}'`;
 }

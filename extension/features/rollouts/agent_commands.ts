@@ -16,6 +16,7 @@ import { programPython } from "../runs/interpreters";
 import type { RunStarter } from "../runs/run_starter";
 import { isAgent, targetOf, type AgentRef, type ChosenData } from "./agent_model";
 import { chooseFile, chooseItem, type DataPlace } from "./data_choice";
+import { runIntegrationTest } from "./integration_test";
 import { AGENTS, DEBUG_AGENT } from "./messages";
 import { classArguments, runOptions } from "./run_options";
 import { showWave, type WaveActions, type WavePlan } from "./wave_panel";
@@ -49,6 +50,14 @@ export class AgentCommands {
         openTrace: this.openTrace,
         debugItem: (of, item) => this.debugItem(of, item),
       });
+    }
+  }
+
+  /** Through the rollout controller of AReaL, in a terminal. */
+  async integrate(args: readonly unknown[]): Promise<void> {
+    const agent = isAgent(args[0]) ? args[0] : await this.agentInView();
+    if (agent !== undefined) {
+      await runIntegrationTest(this.app, agent, await this.placeOf(agent));
     }
   }
 

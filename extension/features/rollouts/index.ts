@@ -51,6 +51,11 @@ export function register(app: App, { starting }: Pick<RunsFeature, "starting">):
     ...registerCommands(app, agents, [
       [COMMANDS.debugAgent, "debugging an agent", (to, _, args) => ifTrusted(() => to.debug(args))],
       [COMMANDS.runAgentWave, "running a wave", (to, _, args) => ifTrusted(() => to.wave(args))],
+      [
+        COMMANDS.runIntegrationTest,
+        "starting an integration test",
+        (to, _, args) => ifTrusted(() => to.integrate(args)),
+      ],
     ]),
     ...registerCommands(app, trajectories, [
       [COMMANDS.openTrajectories, "opening trajectories", (to, _, args) => to.open(args[0])],

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE:CLASS",
         nargs="?",
         default="",
-        help=t("The class of the agent, as AReaL imports it."),
+        help=t("The class of the agent, or FILE.py:CLASS."),
     )
     config = parser.add_argument(
         "--config", metavar="FILE", default="", help=t("The configuration of AReaL's training.")
@@ -96,9 +96,11 @@ async def _integrate_areal(app: App, arguments: argparse.Namespace) -> int:
     chosen = data_choice(arguments.data)
     items = [item.data for item in first_items(chosen, arguments.items or ITEMS)]
     python = arguments.python or shutil.which("python3") or sys.executable
+    agent, folder = areal_agent(arguments.target, Path.cwd())
     with _items_file(trial, items) as file:
         test = ArealTest(
-            areal_agent(arguments.target),
+            agent,
+            str(folder),
             file,
             len(items),
             Path.cwd() / arguments.config,

@@ -1,8 +1,8 @@
 """Runs some data items through AReaL's rollout controller and an agent, without a trainer: an integration test of both.
 
-    python areal_rollouts.py --agent my_agent.MyAgent --items items.json --config config.yaml scheduler.type=local
+    python areal_rollouts.py --agent my_agent.MyAgent --folder . --items items.json --config config.yaml scheduler.type=local
 
-All arguments but --agent and --items are AReaL's own.  The engine of the configuration is started, the agent gets its
+All arguments but --agent, --folder and --items are AReaL's own.  The engine of the configuration is started, the agent gets its
 proxies, which AReaL's trainer starts too, and each item is run `gconfig.n_samples` times.  Runs in the environment of
 AReaL (read in inclusionAI/AReaL 4aef98d8, 2026-05).  The last line on standard output says how many groups were accepted.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ _SCHEDULERS = {"local": "LocalScheduler", "slurm": "SlurmScheduler"}
 
 def main() -> int:
     ours, theirs = _arguments()
+    _import_from(ours.folder)
     items = json.loads(Path(ours.items).read_text(encoding="utf-8"))
     config = _configuration(theirs)
     controller = _controller(config)
@@ -39,8 +41,17 @@ def main() -> int:
 def _arguments() -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--agent", required=True, help="module.Class with `async def run`")
+    parser.add_argument("--folder", default="", help="where its module is imported from")
     parser.add_argument("--items", required=True, help="a JSON file with a list of data items")
     return parser.parse_known_args()
+
+
+def _import_from(folder: str) -> None:
+    """Here, and in the processes that the scheduler starts."""
+    if folder:
+        sys.path.insert(0, folder)
+        paths = (folder, os.environ.get("PYTHONPATH", ""))
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
 
 
 def _configuration(arguments: list[str]) -> Any:

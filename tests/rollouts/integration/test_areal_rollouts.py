@@ -86,14 +86,37 @@ def test_trial_names_differ_from_second_to_second() -> None:
 
 
 def test_agent_is_written_as_areal_writes_it() -> None:
-    assert areal_agent("my.agents:MyAgent") == "my.agents.MyAgent"
+    assert areal_agent("my.agents:MyAgent", Path("/w")) == ("my.agents.MyAgent", Path("/w"))
+
+
+def test_module_of_a_file_in_packages_has_their_names(tmp_path: Path) -> None:
+    package = tmp_path / "agents" / "solving"
+    package.mkdir(parents=True)
+    assert areal_agent("agents/solving/agent.py:A", tmp_path) == ("agent.A", package)
+    (package / "__init__.py").touch()
+    assert areal_agent("agents/solving/agent.py:A", tmp_path) == (
+        "solving.agent.A",
+        tmp_path / "agents",
+    )
+    (package.parent / "__init__.py").touch()
+    named = ("agents.solving.agent.A", tmp_path)
+    assert areal_agent("agents/solving/agent.py:A", tmp_path) == named
+    assert areal_agent(f"{package}/agent.py:A", Path("/elsewhere")) == named
+
+
+def test_module_of_the_agent_can_be_imported(tmp_path: Path) -> None:
+    (tmp_path / "my_agent.py").touch()
+    [call] = [call for call in _calls(_run(tmp_path, ["a"])) if call["call"] == "rollout_batch"]
+    assert call["origin"] == str(tmp_path / "my_agent.py")
 
 
 def _run(folder: Path, items: list[str], *overrides: str) -> subprocess.CompletedProcess[str]:
     files = folder / "items.json", folder / "config.json"
     for file, content in zip(files, (items, CONFIG), strict=True):
         file.write_text(json.dumps(content))
-    test = ArealTest("my_agent.MyAgent", files[0], len(items), files[1], "t-1", overrides)
+    test = ArealTest(
+        "my_agent.MyAgent", str(folder), files[0], len(items), files[1], "t-1", overrides
+    )
     return subprocess.run(
         areal_command(sys.executable, test),
         env={**os.environ, "PYTHONPATH": str(FAKE)},

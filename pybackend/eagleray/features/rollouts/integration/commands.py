@@ -17,10 +17,11 @@ class ArealTest:
     """An integration test of an agent with AReaL.
 
     `agent` is `module.Class`, `items` the JSON file with the data items, `config` the training's own configuration.
-    `overrides` are further options of AReaL, which win over ours.
+    `folder` is where its module is imported from.  `overrides` are further options of AReaL, which win over ours.
     """
 
     agent: str
+    folder: str
     items: Path
     item_count: int
     config: Path
@@ -35,6 +36,8 @@ def areal_command(python: str, test: ArealTest) -> tuple[str, ...]:
         str(SCRIPT),
         "--agent",
         test.agent,
+        "--folder",
+        test.folder,
         "--items",
         str(test.items),
         "--config",
@@ -54,6 +57,17 @@ def new_trial(at: float | None = None) -> str:
     return time.strftime("eagleray-%Y%m%d-%H%M%S", time.localtime(at))
 
 
-def areal_agent(written: str) -> str:
-    """`module:Class` as AReaL writes it, `module.Class`."""
-    return written.replace(":", ".")
+def areal_agent(written: str, cwd: Path) -> tuple[str, Path]:
+    """`module:Class` or `FILE.py:Class` as AReaL writes it, `module.Class`, and the folder to import it from.
+
+    The module of a file in packages has their names; modules are imported from the folder of the command.
+    """
+    module, _, name = written.rpartition(":")
+    if not module.endswith(".py"):
+        return written.replace(":", "."), cwd
+    file = cwd / module
+    names, folder = [file.stem], file.parent
+    while (folder / "__init__.py").is_file():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join([*names, name]), folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import time
 from pathlib import Path
@@ -29,7 +30,9 @@ class Controller:
         _say("start_proxy")
 
     def rollout_batch(self, items: list[Any], **arguments: Any) -> list[Any]:
-        _say("rollout_batch", **arguments)
+        # As the processes that run agents do.
+        imported = importlib.util.find_spec(arguments["workflow"].rpartition(".")[0])
+        _say("rollout_batch", **arguments, origin=imported.origin if imported else "")
         if any(item == "raise" for item in items):
             raise RuntimeError("the engine has ended")
         accepted: list[Any] = []
