@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
+from eagleray.features.doctor import slurm_logs
 from eagleray.features.doctor.doctor import Doctor
 from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.features.doctor.node_checks import NodeFacts
@@ -185,6 +187,40 @@ async def test_missing_output_is_listed_with_the_results_of_nodes(tmp_path: Path
         ("/no/*", "no such file")
     ]
     assert found.checked.files == 0
+
+
+@pytest.mark.parametrize("login_sees_files", [True, False])
+async def test_cause_at_the_end_of_a_large_output_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, login_sees_files: bool
+) -> None:
+    monkeypatch.setattr(slurm_logs, "_MOST_DATA", 2 * 2**20)
+    log = tmp_path / "rank-0.out"
+    # Half of it is left by compression.
+    lines = b"".join(b"step %s\n" % os.urandom(40).hex().encode() for _ in range(100_000))
+    log.write_bytes(lines + FILES.encode())
+    (tmp_path / "rank-1.out").write_text("step 1\n")
+    site = FakeSite(str(log), login_sees_files=login_sees_files)
+
+    found = await diagnosed(site, tmp_path / "copies", "ssh://site/slurm://12", NoNodes())
+
+    (evidence,) = found.causes[0].evidence
+    end = Path(evidence.path)
+    assert (found.causes[0].id, end.name) == ("ulimit-nofile", "rank-0.out.end")
+    assert log.read_bytes().endswith(b"\n" + end.read_bytes())
+    beginning = end.with_name("rank-0.out").read_bytes()
+    assert log.read_bytes().startswith(beginning)
+    assert 2 * len(beginning) < end.stat().st_size
+    (item,) = found.checked.unchecked
+    assert item.reason.startswith("what is between its first")
+
+
+def test_answers_without_room_for_an_end_are_cut(tmp_path: Path) -> None:
+    rows = [{"host": "n1", "path": "/a", "size": 9, "data": "eJwDAAAAAAE="}]
+
+    for end in ("", "not base64", "eJwDAAAAAAE="):
+        found = _copied([{**rows[0], "end": end}], tmp_path)
+        assert [item.reason for item in found.unchecked] == ["only its beginning"]
+        assert list(found.paths[0].rglob("*.end")) == []
 
 
 def test_answer_leads_out_of_no_folder(tmp_path: Path) -> None:

@@ -28,7 +28,8 @@ _PIECE = 2**20
 _MOST_TRIES = 6
 _MOST_GROWTH = 100
 _SHRINKING = 8
-_END = ".end"
+# After the name of a log, whose end is in a file of its own.
+END = ".end"
 
 
 @frozen
@@ -61,15 +62,16 @@ async def copy_log(
     if whole.is_whole:
         return CopiedLog(whole.size)
     first = int(room * _BEGINNING)
-    end = _End(dashboard, node_id, name, path.with_name(path.name + _END), room - first)
+    end = _End(dashboard, node_id, name, path.with_name(path.name + END), room - first)
     last = await end.copied(whole.lines * (room - first) // max(1, room))
     if not last:
         return CopiedLog(whole.size, t("only its beginning"))
     await off_loop(partial(os.truncate, path, first))
-    return CopiedLog(first + last, _between(first, last))
+    return CopiedLog(first + last, between(first, last))
 
 
-def _between(first: int, last: int) -> str:
+def between(first: int, last: int) -> str:
+    """What is missing of a log of which so many bytes of its beginning and of its end were copied."""
     return t(
         "what is between its first {first} MB and its last {last} MB",
         first=f"{first / 2**20:.1f}",

@@ -18,6 +18,7 @@ from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.common.slurm_errors import slurm_failed
 from eagleray.features.doctor.log_copies import new_copies_folder
+from eagleray.features.doctor.log_ends import END, between
 from eagleray.features.doctor.model import UncheckedFile
 from eagleray.features.hangs.collecting.slurm import parse_job
 from eagleray.slurm.client import SlurmClient, step_of
@@ -141,7 +142,13 @@ def _copied(rows: Sequence[Any], parent: Path) -> SlurmOutput:
         path.write_bytes(content)
         size = row.get("size")
         if isinstance(size, int) and size > len(content):
-            unchecked.append(UncheckedFile(shown, t("only its beginning")))
+            # Its first line is a part of one.
+            end = (_content(row.get("end")) or b"").partition(b"\n")[2]
+            missing = t("only its beginning")
+            if end:
+                path.with_name(path.name + END).write_bytes(end)
+                missing = between(len(content), len(end))
+            unchecked.append(UncheckedFile(shown, missing))
     return SlurmOutput((folder,) if folder else (), tuple(unchecked))
 
 
