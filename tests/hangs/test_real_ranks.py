@@ -216,6 +216,46 @@ def test_rank_that_finished_is_named_by_its_exit_code_where_the_other_waits_in_a
     assert [(each.rank, each.exit_code) for each in taken.exits] == [(1, 0)]
 
 
+# Rank 3 finishes and rank 2 fails once they may; the others don't let torchrun end them.
+FINISHING = """
+import os, pathlib, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+code = {"3": 0, "2": 1}.get(os.environ["RANK"])
+while code is None or not pathlib.Path(sys.argv[1], f"may_end_with_{code}").exists():
+    time.sleep(0.05)
+sys.exit(code)
+"""
+
+
+def test_rank_that_torchrun_lets_finish_is_told_from_one_for_which_it_ends_the_others(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "finishing.py"
+    program.write_text(FINISHING)
+    [port] = free_ports(1)
+    words = ["-m", "torch.distributed.run", "--nproc-per-node=4", f"--master-port={port}"]
+    with subprocess.Popen(
+        [str(TORCH_PYTHON), *words, str(program), str(tmp_path)], stderr=subprocess.DEVNULL
+    ) as torchrun:
+        parent = psutil.Process(torchrun.pid)
+        try:
+            wait_for("the ranks", lambda: len(parent.children()) == 4)
+            (tmp_path / "may_end_with_0").touch()
+            wait_for("the end of rank 3", lambda: len(parent.children()) == 3)
+            finished = asyncio.run(here.take([torchrun.pid], SamplingPlan(pause_s=0.1)))
+            (tmp_path / "may_end_with_1").touch()
+            wait_for("the end of rank 2", lambda: len(parent.children()) == 2)
+            failed = asyncio.run(here.take([torchrun.pid], SamplingPlan(pause_s=0.1)))
+        finally:
+            for child in parent.children():
+                child.kill()
+            torchrun.kill()
+    assert (finished.verdict.kind, finished.verdict.culprits) == ("rank-dead", "3")
+    assert finished.verdict.sentence == "Rank 3 has finished with exit code 0."
+    assert (failed.verdict.kind, failed.verdict.culprits) == ("rank-dead", "2-3")
+    assert failed.verdict.sentence == "Ranks 2-3 have ended. No exit code is available."
+
+
 def is_in(pid: int, call: str) -> bool:
     frames = [
         frame for thread in dump(pid, Tools(find_program())).threads for frame in thread.frames

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,11 +12,15 @@ from eagleray.features.hangs import wording
 from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.counter_readings import record_of
 from eagleray.features.hangs.evidence import HangEvidence, SampledProcess, World
+from eagleray.features.hangs.inside import place_of
 from eagleray.sampling.endings import Ending
+from eagleray.sampling.merging import ThreadStack
+from eagleray.sampling.processes import LAUNCHER
 from eagleray.sampling.rank_sets import RankSet
 
 # More different ends make a sentence unreadable.
 _MOST_ENDS = 3
+_STOPS_WORKERS = re.compile(r"close|stop|restart|shutdown|kill|terminate")
 
 
 def endings(evidence: HangEvidence, world: World, gone: RankSet) -> str:
@@ -43,10 +48,37 @@ def endings(evidence: HangEvidence, world: World, gone: RankSet) -> str:
 
 
 def have_finished(evidence: HangEvidence, world: World, gone: RankSet) -> bool:
-    """Whether it is on record of all ranks `gone` that they ended well."""
+    """Whether all ranks `gone` ended well: it is on record, or torchrun continues, as it does only after exit code 0."""
     endings = _of_world(evidence, world, gone)
-    well = [each for each in endings if each.exit_code == 0 and each.printed is None]
-    return len(well) == len(endings) and RankSet.of(each.rank for each in well) == gone
+    codes = {each.exit_code for each in endings}
+    if any(each.printed for each in endings) or RankSet.of(each.rank for each in endings) != gone:
+        return False
+    return codes == {0} or (codes <= {0, None} and _torchrun_continues(evidence, world))
+
+
+def _torchrun_continues(evidence: HangEvidence, world: World) -> bool:
+    """Whether the torchrun of all ranks has taken the exit codes of those that have ended, and ends no others.
+
+    It takes them where it ends the others for the first that isn't 0, which keeps it in `close` until they have ended (2.13).
+    """
+    launchers = [
+        each
+        for each in evidence.processes
+        if each.process.role == LAUNCHER
+        and all((rank.host, rank.process.parent) == place_of(each) for rank in world.ranks)
+    ]
+    if len(launchers) != 1 or not all(each.process.is_world_here for each in world.ranks):
+        return False
+    [launcher] = launchers
+    # Whose exit code it hasn't taken has still a process, of which nothing can be read.
+    if any(each.activity.doing is Doing.ENDED for each in evidence.children(launcher)):
+        return False
+    return all(stack is not None and _only_monitors(stack) for stack in launcher.stacks)
+
+
+def _only_monitors(stack: ThreadStack) -> bool:
+    functions = [frame.function.rpartition(".")[2] for frame in stack.frames]
+    return "_invoke_run" in functions and not any(map(_STOPS_WORKERS.search, functions))
 
 
 def finished(gone: RankSet, waiting: Sequence[SampledProcess]) -> tuple[str, str]:
