@@ -37,6 +37,24 @@ def test_consequences_come_after_their_cause(tmp_path: Path) -> None:
     assert "These follow from it:" in texts.lines(diagnosis)
 
 
+@pytest.mark.parametrize("before", [100, 3000, 50_000])
+@pytest.mark.parametrize("after", ["", "y " * 5000])
+def test_evidence_of_a_long_line_is_the_part_with_its_sign(
+    tmp_path: Path, before: int, after: str
+) -> None:
+    token = f"api_key=x9nevershown{'z' * 30}"
+    line = f"{'错 x' * (before // 3)} {token} {OOM.strip()} {token} {after}\n"
+    _write(tmp_path, "worker-0.err", f"step 1\n{line}")
+
+    (cause,) = _diagnose(tmp_path).causes
+
+    (evidence,) = cause.evidence
+    assert evidence.line == 2
+    assert "api_key=… torch.OutOfMemoryError: CUDA out of memory." in evidence.text
+    assert len(evidence.text) <= 500
+    assert "zzz" not in evidence.text
+
+
 def test_earlier_of_two_causes_comes_first_whatever_their_files(tmp_path: Path) -> None:
     _write(tmp_path, "a.err", f"2026-11-21 01:25:09 x\n{FILES}")
     _write(tmp_path, "b.err", f"I1121 01:25:07.5 7 x.cc:1] x\n{OOM}")

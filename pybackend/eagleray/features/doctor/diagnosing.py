@@ -28,6 +28,10 @@ from eagleray.features.doctor.unknown_errors import MARKERS, TRACEBACK, exceptio
 
 _MOST_UNKNOWN = 20
 _NO_TIME = float("inf")
+# Of a line that begins so far before its sign, the part around the sign is shown.
+_FAR = 400
+# So many bytes of a line are in it only once, mostly.
+_SIGN = 20
 
 
 @frozen
@@ -177,12 +181,17 @@ class _FileReading:
         return LogEvidence(
             str(self.file.path),
             self._line_number(hit, start),
-            shown(line),
+            shown(line, self._sign(hit, start)),
             self._time(start, line),
             line.node or self.file.node,
             line.worker,
             line.repeats,
         )
+
+    def _sign(self, hit: Hit, start: int) -> str:
+        """The text of the hit, "" if it is near enough to the start of its line."""
+        is_far = hit.offset - start > _FAR
+        return self.log.text_at(hit.offset, _SIGN) if is_far else ""
 
     def _line_number(self, hit: Hit, start: int) -> int:
         offset, lines = self.scan.lines_before(hit)

@@ -30,6 +30,7 @@ _TIMES = (
 # Where a log line has its time.
 _TIME_WITHIN = 120
 _LONGEST_TEXT = 500
+_BEFORE_SIGN = 200
 _LONGEST_NAME = 200
 # What a line ends with that was cut: half of a token has no form by which it is recognised.
 _CUT_WORD = re.compile(r"[^\s\"'&?;,]+\Z")
@@ -64,9 +65,15 @@ def parse_line(raw: bytes) -> LogLine:
     return LogLine(text, worker, node, repeats)
 
 
-def shown(line: LogLine) -> str:
-    """The text of a line as views and reports have it: without secrets and control characters, not too long."""
+def shown(line: LogLine, sign: str = "") -> str:
+    """The text of a line as views and reports have it: without secrets and control characters, not too long.
+
+    The part around `sign` if that is far from the beginning.
+    """
     text = line.text.strip()
+    if sign and text.find(sign) > _LONGEST_TEXT - len(sign):
+        text = redact_text(text)
+        return printable(HIDDEN + text[max(0, text.find(sign) - _BEFORE_SIGN) :], _LONGEST_TEXT)
     if len(text) > 2 * _LONGEST_TEXT:
         text = _CUT_WORD.sub("", text[: 2 * _LONGEST_TEXT]) or HIDDEN
     return printable(redact_text(text), _LONGEST_TEXT)
