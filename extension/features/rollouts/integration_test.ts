@@ -31,12 +31,12 @@ export async function runIntegrationTest(
   await vscode.workspace.saveAll(false);
   const terminal = vscode.window.createTerminal({ name: plain(`AReaL ${agent.name}`), cwd });
   const interpreter = python === "" ? [] : ["--python", python];
-  const words = [
+  const argv = [
     ...["eagleray", "agent", "integrate", targetOf(agent)],
     ...["--config", files.config, "--data", files.data, ...interpreter],
   ];
   terminal.show();
-  terminal.sendText(words.map(quoted).join(" "));
+  terminal.sendText(argv.map(quoted).join(" "));
 }
 
 /** The dialogs begin where the last files are. */
