@@ -5,7 +5,7 @@ import type * as vscode from "vscode";
 import type { AttachConfigurations } from "./features/debugging/attach_configurations";
 import { workspaceFolder } from "./workspace";
 
-/** Resolves configurations of the type, to which `features/inference` adds variables before; the feature that a configuration is for resolves it. */
+/** Resolves configurations of the type; the feature that a configuration is for resolves it. */
 export class DebugConfigurations implements vscode.DebugConfigurationProvider {
   constructor(
     private readonly attaching: () => Promise<AttachConfigurations>,

@@ -6,8 +6,6 @@ import { COMMANDS } from "../../extension/contributions";
 import { CHOICES } from "../../extension/features/clusters/messages";
 import * as inference from "../../extension/features/inference";
 import { ADD, LIST, REMOVE, START, VARIABLES } from "../../extension/features/inference/messages";
-import { PLAIN } from "../../extension/features/runs/draft";
-import { keepRun, optionsOfRun } from "../../extension/features/runs/last_options";
 import { RecordingTimes } from "../../extension/features/runs/recording_times";
 import { CHANGED, LIST as RUNS, type Run } from "../../extension/features/runs/messages";
 import { runsRows, runsTexts, type RunsView } from "../../extension/features/runs/rows";
@@ -215,25 +213,13 @@ test("the variables of a server that stops are removed", async () => {
   assert.equal(await launched({ request: "launch" }), undefined);
 });
 
-test("launch configurations get the variables that they don't set", async () => {
+test("launch configurations of the Python debugger get the variables that they don't set", async () => {
   await started();
   assert.deepEqual(await launched({ request: "launch", env: { OPENAI_API_KEY: "mine" } }), {
     OPENAI_BASE_URL: URL_OF_IT,
     OPENAI_API_KEY: "mine",
   });
   assert.equal(await launched({ request: "attach" }), undefined);
-  assert.equal(await launched({ request: "launch", cluster: "http://h:8265" }), undefined);
-  assert.equal(await launched({ request: "launch", sbatch: "train.sub" }), undefined);
-});
-
-test("the editor keeps no variables of a server with the options of a run", async () => {
-  await started();
-  const env = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: "http://mine", STEPS: "3" };
-  await keepRun(fake.app, "0123456789ab", "/a.py", { ...PLAIN, env });
-  assert.deepEqual(optionsOfRun(fake.app, "0123456789ab")?.draft.env, {
-    OPENAI_BASE_URL: "http://mine",
-    STEPS: "3",
-  });
 });
 
 test("no server can be chosen, so that terminals get no variables", async () => {

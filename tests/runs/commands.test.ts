@@ -14,7 +14,9 @@ import {
   STOP,
   type Run,
   type Start,
+  type RunServer,
 } from "../../extension/features/runs/messages";
+import { optionsOfRun } from "../../extension/features/runs/last_options";
 import { PREPARE, type Prepare, type Proposal } from "../../extension/features/presets/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
@@ -208,6 +210,32 @@ test("“Rerun Last” in a new window runs the last program of the workspace", 
   assert.deepEqual(
     fake.sidecar.sentTo(RESTART).map((one) => (one as { id: string }).id),
     ["before"],
+  );
+});
+
+const OF_SERVER = { OPENAI_BASE_URL: "http://127.0.0.1:8000/v1", OPENAI_API_KEY: "sk-test" };
+
+test("a run gets the variables of the chosen server, and the editor stores none of them", async () => {
+  fake.app.serverVariables.set(OF_SERVER);
+  await editor.run("eagleray.debug");
+  assert.deepEqual(prepared().options?.env, OF_SERVER);
+  assert.deepEqual(optionsOfRun(fake.app, "new")?.draft.env, {});
+});
+
+test("“Rerun Last” leaves a server that was started last as it is", async () => {
+  const server: RunServer = {
+    name: "llama.cpp",
+    state: "ready",
+    url: "",
+    model: "",
+    reason: "",
+    warning: "",
+  };
+  list(aRun({ id: "server", server }), aRun({ id: "program", state: "failed" }));
+  await editor.run("eagleray.rerunLast");
+  assert.deepEqual(
+    fake.sidecar.sentTo(RESTART).map((one) => (one as { id: string }).id),
+    ["program"],
   );
 });
 

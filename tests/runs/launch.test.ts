@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { PLAIN, prepareOf } from "../../extension/features/runs/draft";
+import { PLAIN, prepareOf, runsHere, type Draft } from "../../extension/features/runs/draft";
 import { draftOfLaunch } from "../../extension/features/runs/launch_json";
 import { NEW_PROFILE } from "../../extension/features/runs/profile_options";
 import { FOLDER } from "./samples";
@@ -112,3 +112,18 @@ test("a draft becomes a request with the breakpoints of the gutter", () => {
   assert.deepEqual(asked.options.breakpoints, breakpoints);
   assert.deepEqual(asked.options.answers, { a: "b" });
 });
+
+const PLACES: readonly [Partial<Draft>, boolean][] = [
+  [{ path: "/w/a.py" }, true],
+  [{ path: "/w/train.sh", kind: "script" }, true],
+  [{ path: "/w/train.sh" }, false],
+  [{ path: "/w/train.sub", kind: "sbatch" }, false],
+  [{ kind: "job" }, false],
+  [{ path: "/w/a.py", cluster: "http://h:8265" }, false],
+];
+
+for (const [draft, isHere] of PLACES) {
+  test(`${JSON.stringify(draft)} ${isHere ? "starts" : "may not start"} on this machine`, () => {
+    assert.equal(runsHere({ ...PLAIN, ...draft }), isHere);
+  });
+}

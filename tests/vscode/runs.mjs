@@ -39,8 +39,8 @@ await browserRun(
       title(name).locator("xpath=self::*[not(ancestor::*[contains(@class, 'dropdown')])]");
     const variables = page.locator(".debug-variables .monaco-list-row");
     const terminal = page.locator(".part.panel .xterm-rows");
-    const programs = () =>
-      markedWith("EAGLERAY_HOME", stage.home, path.join(stage.workspace, "train.py"));
+    const programs = (name = "train.py") =>
+      markedWith("EAGLERAY_HOME", stage.home, path.join(stage.workspace, name));
     const over = /train\.py[\d: -]+·.(exited|cancelled)/;
     const runs = page.locator(".pane", { has: page.locator(".pane-header[aria-label^=Runs]") });
     const run = (text) => runs.locator(".monaco-list-row", { hasText: text });
@@ -466,7 +466,7 @@ await browserRun(
       await window.shot("output-0");
     });
 
-    await test("the keyboard alone opens the options and starts a run that stops at an exception", async () => {
+    await test("the keyboard alone opens the options and starts a run that uses the server and stops at an exception", async () => {
       await openFile("failing.py");
       await window.command("Eagleray: Debug on Ray with Options", () => options.isOpen());
       // The page begins in its arguments.
@@ -480,6 +480,12 @@ await browserRun(
         "the run is listed",
       );
       await window.waitForStopAt(lineOf(path.join(stage.workspace, "failing.py"), "fails"));
+      const started = programs("failing.py");
+      assert.deepEqual(
+        started.map(inferenceServer.isUsedBy),
+        started.map(() => true),
+      );
+      assert.ok(started.length > 0);
       const exception = page.locator(".exception-widget");
       await window.waitFor(exception.getByText(/ZeroDivisionError/), "the exception");
       await window.waitFor(variables.filter({ hasText: "steps" }), "the variable steps");
@@ -513,6 +519,8 @@ await browserRun(
       await staysOpen(/failing\.py/, /ZeroDivisionError/, /failing\.pyfailedwithexitcode1after/);
       await window.shot("output-1");
     });
+
+    await inferenceServer.end();
 
     await test("“Diagnose” of a failed run names its error, lists it as a problem, and opens its line", async () => {
       const shown = page

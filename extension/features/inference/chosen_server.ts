@@ -50,14 +50,12 @@ export class ChosenServer implements Disposable, vscode.DebugConfigurationProvid
     await this.reading;
   }
 
-  /** Variables of the configuration itself have priority. */
+  /** Of the Python debugger; variables of the configuration itself have priority. */
   async resolveDebugConfiguration(
     _folder: vscode.WorkspaceFolder | undefined,
     config: vscode.DebugConfiguration,
   ): Promise<vscode.DebugConfiguration> {
-    // What everyone reads who reaches a cluster; the address is one of this machine, too.
-    const isElsewhere = ["cluster", "sbatch"].some((name) => Boolean(config[name]));
-    const variables = config.request === "launch" && !isElsewhere ? await this.reading : {};
+    const variables = config.request === "launch" ? await this.reading : {};
     if (Object.keys(variables).length === 0) {
       return config;
     }

@@ -5,13 +5,13 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { lazily, registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
-import { COMMANDS, DEBUG_TYPE } from "../../contributions";
+import { COMMANDS } from "../../contributions";
 import { ifTrusted } from "../../workspace";
 import { AddedServers } from "./added_servers";
 import { ChosenServer } from "./chosen_server";
 
-/** The types of launch configurations that get the variables: ours, and those of the Python debugger. */
-const LAUNCHED = [DEBUG_TYPE, "debugpy", "python"];
+/** The types of the Python debugger's launch configurations, which get the variables; our runs add them themselves. */
+const LAUNCHED = ["debugpy", "python"];
 
 export function register(app: App): Disposable[] {
   const chosen = new ChosenServer(app);

@@ -62,7 +62,8 @@ export class RunCommands {
   /** Restarts the last run of this window; without one, runs the program in the editor. */
   async runAgain(args: readonly unknown[]): Promise<string | undefined> {
     const runs = await this.app.latestRuns();
-    const last = runs.find((run) => isOfThisWindow(run) && run.can_restart);
+    // Programs use a server, which must stay up.
+    const last = runs.find((run) => isOfThisWindow(run) && run.can_restart && run.server === null);
     return last === undefined ? await this.run(args) : await this.starting.restart(last);
   }
 

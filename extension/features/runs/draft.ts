@@ -85,6 +85,14 @@ export function prepareOf(
   };
 }
 
+const SUBMITTED: readonly RunKind[] = ["sbatch", "job", "remote"];
+
+/** Whether it starts on this machine for certain: a script of which that isn't known may be submitted to SLURM. */
+export function runsHere({ cluster, kind, path }: Draft): boolean {
+  const isUnknown = kind === "" && /\.(sh|slurm|sbatch)$/u.test(path);
+  return cluster === "" && !SUBMITTED.includes(kind) && !isUnknown;
+}
+
 const RUNNABLE = ["python", "shellscript"];
 
 /** The file of the menu, else the one in the editor, as a draft; undefined when neither can be run. */

@@ -44,12 +44,7 @@ function all({ context }: App, list: string): readonly StoredDraft[] {
   return context.workspaceState.get<readonly StoredDraft[]>(list) ?? [];
 }
 
-/** Without the variables of a server, since the editor writes what is kept to its disk. */
 async function keep(app: App, list: string, stored: StoredDraft): Promise<void> {
-  const { draft } = stored;
-  const entries = Object.entries(draft.env);
-  const own = entries.filter(([name, value]) => app.serverVariables.value[name] !== value);
-  const safe = { ...stored, draft: { ...draft, env: Object.fromEntries(own) } };
   const others = all(app, list).filter(({ key }) => key !== stored.key);
-  await app.context.workspaceState.update(list, [safe, ...others].slice(0, MOST));
+  await app.context.workspaceState.update(list, [stored, ...others].slice(0, MOST));
 }

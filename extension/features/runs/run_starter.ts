@@ -18,7 +18,7 @@ import {
   type Proposal,
 } from "../presets/messages";
 import { gutterBreakpoints } from "./gutter_breakpoints";
-import { prepareOf, type Draft } from "./draft";
+import { prepareOf, runsHere, type Draft } from "./draft";
 import { RESTART, START, STOP, type Run, type RunRef } from "./messages";
 import type { RunOutput } from "./output";
 import { programPython } from "./interpreters";
@@ -182,7 +182,13 @@ export class RunStarter {
 
   private async requestFor(draft: Draft): Promise<Prepare> {
     const python = draft.python || (await programPython(this.app, draft)).path;
-    return prepareOf({ ...draft, python }, windowName(), gutterBreakpoints());
+    const env = { ...this.serverVariables(draft), ...draft.env };
+    return prepareOf({ ...draft, python, env }, windowName(), gutterBreakpoints());
+  }
+
+  /** Those of the chosen server, which no draft contains: the editor writes drafts to its disk, and one is a key. */
+  private serverVariables(draft: Draft): Readonly<Record<string, string>> {
+    return runsHere(draft) ? this.app.serverVariables.value : {};
   }
 
   /** Problems with breakpoints don't prevent a start. */

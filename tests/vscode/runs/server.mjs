@@ -31,6 +31,19 @@ export function serverSteps({ stage, window, test }) {
   const prints = async (text) =>
     (await terminal.allTextContents()).join("").replace(/\s/g, "").includes(text);
 
+  /** Where the server is ready, as its row shows it. */
+  const address = async () => /127\.0\.0\.1:\d+/.exec(await row(READY).first().textContent())[0];
+  const url = async () => `http://${await address()}`;
+
+  let baseUrl;
+
+  /** Whether a process was started with the server's variables. */
+  const isUsedBy = (pid) =>
+    fs
+      .readFileSync(`/proc/${pid}/environ`, "utf8")
+      .split("\0")
+      .includes(`OPENAI_BASE_URL=${baseUrl}`);
+
   async function start() {
     await test("“Start Server…” lists a server that terminals use as soon as it is ready", async () => {
       const program = path.join(stage.workspace, "llama-server");
@@ -45,14 +58,18 @@ export function serverSteps({ stage, window, test }) {
       await window.shot("server-places");
       await answer("This Machine", async () => !(await places.isVisible()));
       await window.waitFor(row(READY), "the server, which is ready");
+      baseUrl = `${await url()}/v1`;
       await window.shot("server-ready");
       await window.command(
         "Terminal: Create New Terminal",
         async () => (await page.locator(".xterm-helper-textarea:focus").count()) === 1,
       );
       await window.gesture(
-        () => page.keyboard.type('echo "<$OPENAI_BASE_URL>" ${#OPENAI_API_KEY}\n'),
-        () => prints("/v1>"),
+        () =>
+          page.keyboard.type(
+            'echo "<$OPENAI_BASE_URL>" "<$ANTHROPIC_BASE_URL>" "<$AREAL_LLM_SERVER_ADDRS>" ${#OPENAI_API_KEY}\n',
+          ),
+        async () => prints(`<${await url()}/v1><${await url()}><${await address()}>`),
         "the terminal has the variables",
       );
       await window.shot("server-terminal");
@@ -64,12 +81,17 @@ export function serverSteps({ stage, window, test }) {
   }
 
   async function afterReload() {
-    await test("the server outlives the reload, shows its log, restarts and stops", async () => {
+    await test("the server outlives the reload, and shows its log", async () => {
       await window.openPanel();
       await window.waitFor(row(READY), "the server, which is still ready");
       const said = async () => (await prints("listeningonhttp")) || (await prints("running."));
       await window.click(row(READY), said, "its log is shown");
       await window.shot("server-log");
+    });
+  }
+
+  async function end() {
+    await test("the server restarts and stops", async () => {
       await window.openPanel();
       await window.clickRowButton(
         row(READY),
@@ -89,5 +111,5 @@ export function serverSteps({ stage, window, test }) {
     });
   }
 
-  return { start, afterReload };
+  return { start, afterReload, end, isUsedBy };
 }
