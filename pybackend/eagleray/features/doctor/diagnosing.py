@@ -29,7 +29,7 @@ from eagleray.features.doctor.unknown_errors import MARKERS, TRACEBACK, exceptio
 _MOST_UNKNOWN = 20
 _NO_TIME = float("inf")
 # Of a line that begins so far before its sign, the part around the sign is shown.
-_FAR = 400
+_LONGEST_BEFORE = 400
 # So many bytes of a line are in it only once, mostly.
 _SIGN = 20
 
@@ -190,8 +190,8 @@ class _FileReading:
 
     def _sign(self, hit: Hit, start: int) -> str:
         """The text of the hit, "" if it is near enough to the start of its line."""
-        is_far = hit.offset - start > _FAR
-        return self.log.text_at(hit.offset, _SIGN) if is_far else ""
+        is_distant = hit.offset - start > _LONGEST_BEFORE
+        return self.log.text_at(hit.offset, _SIGN) if is_distant else ""
 
     def _line_number(self, hit: Hit, start: int) -> int:
         offset, lines = self.scan.lines_before(hit)
