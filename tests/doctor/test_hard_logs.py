@@ -86,3 +86,13 @@ def test_document_has_the_scores_of_the_blind_set() -> None:
 
     assert scores().sentence() in document
     assert log_scores().sentence() in document
+
+
+def test_cancelled_list_of_a_large_folder_is_cut(tmp_path: Path) -> None:
+    for number in range(100):
+        (tmp_path / f"worker-{number:02}.err").write_bytes(FILES)
+    asked = iter([False] * 3 + [True] * 100)
+
+    files, _ = list_logs([tmp_path], lambda: next(asked))
+
+    assert len(files) == 3

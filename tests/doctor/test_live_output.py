@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.doctor import live_output
 from eagleray.features.doctor.live_output import GRACE_S, UNKNOWN, OutputMatching, first_problem
+from eagleray.features.doctor.log_lines import without_first_word
 from eagleray.features.doctor.rule_files import own_rules
 from hypothesis import given
 from hypothesis import strategies as st
@@ -170,3 +171,20 @@ async def test_reported_traceback_is_not_reported_again(tmp_path: Path) -> None:
         output.write_text(f"{FRAMES}ValueError: no such layer\n{text}")
         cause = await first_problem(output, own_rules(), lambda: True, [UNKNOWN])
         assert (cause and cause.id) == expected
+
+
+def test_live_line_that_is_too_long_shows_its_sign_and_no_half_of_a_secret() -> None:
+    token = f"hf_{'Q' * 34}"
+    output = matching()
+
+    assert output.feed("step 1\n" + "x " * 40_000 + token) is None
+    cause = output.feed(" y" * (2**15 - 17) + f" z{' ' * 30}" + OOM.partition(") ")[2])
+
+    assert cause is not None
+    assert "CUDA out of memory" in cause.evidence[0].text
+    assert "QQ" not in cause.evidence[0].text
+
+
+def test_token_that_is_cut_at_the_start_of_a_live_line_is_dropped() -> None:
+    assert without_first_word(f"hf_{'Q' * 34} is wrong", 20) == " is wrong"
+    assert without_first_word("abc", 20) == ""

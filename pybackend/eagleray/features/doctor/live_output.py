@@ -9,7 +9,13 @@ from pathlib import Path
 from eagleray.common.l10n import t
 from eagleray.features.doctor import texts
 from eagleray.features.doctor.live_tracebacks import NumberedLine, Tracebacks
-from eagleray.features.doctor.log_lines import LogLine, parse_line, shown, time_of
+from eagleray.features.doctor.log_lines import (
+    LogLine,
+    parse_line,
+    shown,
+    time_of,
+    without_first_word,
+)
 from eagleray.features.doctor.matching import Matcher, cause_of
 from eagleray.features.doctor.model import Cause, Checked, LogEvidence, Rule
 from eagleray.features.doctor.unknown_errors import TRACEBACK
@@ -90,7 +96,7 @@ class OutputMatching:
             # Lines have no numbers any more.
             self._lines, self._rest = None, ""
         *lines, rest = (self._rest + text).split("\n")
-        self._rest = rest[-_LONGEST_LINE:]
+        self._rest = rest if len(rest) <= _LONGEST_LINE else without_first_word(rest, _LONGEST_LINE)
         first = self._lines
         if first is not None:
             self._lines = first + len(lines)
@@ -116,7 +122,8 @@ class OutputMatching:
 
     def _cause(self, line: LogLine, number: int) -> Cause | None:
         for match in self._matcher.matches(line.text):
-            evidence = _evidence(self._output, line, number)
+            sign = next(text for text in match.rule.literals if text in line.text)
+            evidence = _evidence(self._output, line, number, sign)
             cause = cause_of(match, [evidence], evidence.repeats)
             if not match.rule.follows:
                 return cause
@@ -174,11 +181,11 @@ def unknown_cause(evidence: LogEvidence) -> Cause:
     )
 
 
-def _evidence(output: Path, line: LogLine, number: int) -> LogEvidence:
+def _evidence(output: Path, line: LogLine, number: int, sign: str = "") -> LogEvidence:
     return LogEvidence(
         str(output),
         number,
-        shown(line),
+        shown(line, sign),
         time_of(line.text, time.time()),
         line.node,
         line.worker,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -36,8 +36,10 @@ class ScannedFile:
     node: str = ""
 
 
-def list_logs(paths: Sequence[Path]) -> tuple[list[ScannedFile], list[UncheckedFile]]:
-    """The log files at `paths`, files and folders, each once, and those that can't be read.
+def list_logs(
+    paths: Sequence[Path], is_cancelled: Callable[[], bool] = lambda: False
+) -> tuple[list[ScannedFile], list[UncheckedFile]]:
+    """The log files at `paths`, files and folders, each once, and those that can't be read; a cancelled list is cut.
 
     Raises EaglerayError if a path doesn't exist, or no file is there.
     """
@@ -47,6 +49,8 @@ def list_logs(paths: Sequence[Path]) -> tuple[list[ScannedFile], list[UncheckedF
         if not path.exists():
             raise no_such_path(path)
         for candidate in _candidates(path, unchecked):
+            if is_cancelled():
+                break
             _add(candidate, files, unchecked)
     if not files and not unchecked:
         raise no_logs(paths)

@@ -32,7 +32,8 @@ _TIME_WITHIN = 120
 _LONGEST_TEXT = 500
 _BEFORE_SIGN = 200
 _LONGEST_NAME = 200
-# What a line ends with that was cut: half of a token has no form by which it is recognised.
+# What a line begins or ends with that was cut: half of a token has no form by which it is recognised.
+_FIRST_WORD = re.compile(r"[^\s\"'&?;,]+")
 _CUT_WORD = re.compile(r"[^\s\"'&?;,]+\Z")
 
 
@@ -77,6 +78,11 @@ def shown(line: LogLine, sign: str = "") -> str:
     if len(text) > 2 * _LONGEST_TEXT:
         text = _CUT_WORD.sub("", text[: 2 * _LONGEST_TEXT]) or HIDDEN
     return printable(redact_text(text), _LONGEST_TEXT)
+
+
+def without_first_word(text: str, size: int) -> str:
+    """The end of a text, at most `size` characters, without the word that is cut where it begins."""
+    return _FIRST_WORD.sub("", text[-size:], count=1)
 
 
 def time_of(text: str, written_at: float) -> float | None:

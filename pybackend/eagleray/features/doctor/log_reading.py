@@ -43,7 +43,7 @@ class LogReading:
             loop.call_soon_threadsafe(self.report, sentence, percent)
 
         def read() -> Diagnosis:
-            files, unchecked = list_logs(paths)
+            files, unchecked = list_logs(paths, is_cancelled.is_set)
             if self.copies is not None:
                 files = with_nodes(files, self.copies)
             progress = _ReadShare(sum(file.size for file in files), on_percent)
