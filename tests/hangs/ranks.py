@@ -58,7 +58,7 @@ SCENARIOS: Mapping[str, Expected] = {
         "initialization", "2", "has not joined the process group, and is in Trainer.load_shard"
     ),
     "finished_early": Expected(
-        "initialization", "3", "finished with exit code 0, and never joined the process group"
+        "initialization", "3", "finished with exit code 0. It never joined the process group"
     ),
     "extra_broadcast": Expected("collective-mismatch", "0", "Rank 0 waits in broadcast"),
     "raised_beside_thread": Expected(

@@ -69,11 +69,11 @@ def test_rank_that_finished_well_is_not_told_as_one_that_failed() -> None:
         (Ending(1, 3, None), "There is no process of rank 3."),
         (
             Ending(1, 3, 0),
-            "Rank 3 has finished with exit code 0, and never joined the process group.",
+            "Rank 3 has finished with exit code 0. It never joined the process group.",
         ),
         (
             Ending(1, 3, -9, 1),
-            "Rank 3 has ended, and the others wait for it in a process group. Rank 3 ended by SIGKILL. "
+            "Rank 3 has ended. The others wait for it in a process group. Rank 3 ended by SIGKILL. "
             "The kernel killed 1 process beside it for lack of memory.",
         ),
     ],
@@ -96,7 +96,7 @@ def test_rank_that_ends_while_the_others_form_a_process_group_is_the_culprit() -
     ended = evolve(last, activity=activity(gone, None), samples=(gone,), stacks=(None,))
     reading = diagnosis(evolve(early, processes=(*others, ended), endings=())).reading
     assert (reading.kind.value, str(reading.culprits)) == ("initialization", "2-3")
-    assert reading.sentence.startswith("Ranks 2-3 have ended, and the others wait for them")
+    assert reading.sentence.startswith("Ranks 2-3 have ended. The others wait for them")
 
 
 def test_picture_keeps_what_is_on_record_without_secrets() -> None:

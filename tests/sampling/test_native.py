@@ -118,7 +118,7 @@ async def test_verdict_stays_as_it_was_without_native_frames_and_the_process_is_
     assert f"Sent SIGCONT to rank {pid}" in markdown(unread)
 
 
-def test_no_further_process_is_begun_with_once_some_took_too_long(
+def test_no_further_process_is_read_once_some_took_too_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     began: list[int] = []

@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--native",
         action="store_true",
-        help=t("Read native frames of one process of each class, which stops it for a moment."),
+        help=t("Read native frames of one process of each class."),
     )
     parser.add_argument("--markdown", action="store_true", help=t("Print Markdown."))
     parser.add_argument(

@@ -106,16 +106,16 @@ def _wait_for(path: Path, process: proc.ProcessStat) -> None:
             if now is None or now.started != process.started or now.state in "ZX":
                 raise NotStarted("ended", f"Process {process.pid} has ended")
             if time.monotonic() > end:
-                raise _silent(has_begun=began.exists())
+                raise _silent(has_gil=began.exists())
             time.sleep(0.005)
     finally:
         with contextlib.suppress(OSError):
             began.unlink()
 
 
-def _silent(*, has_begun: bool) -> NotStarted:
+def _silent(*, has_gil: bool) -> NotStarted:
     """Why a thread that was started doesn't answer."""
-    if has_begun:
+    if has_gil:
         return NotStarted(
             "importing", "The process gave no answer, since an import in it is not done"
         )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_FRAMES = 60
-# After this no further process of a node is begun with: each takes up to `dumps.TIME_LIMIT_S` more.
+# After this no further process of a node is read: each takes up to `dumps.TIME_LIMIT_S` more.
 BEGIN_WITHIN_S = 5.0
 LONGEST_NAME = 300
 _LONGEST_TIME_S = 3600.0

@@ -116,16 +116,16 @@ def not_joined(evidence: HangEvidence, world: World, gone: RankSet) -> tuple[str
     if have_finished(evidence, world, gone):
         text = counted(
             len(gone),
-            "{Ranks} has finished with exit code 0, and never joined the process group.",
-            "{Ranks} have finished with exit code 0, and never joined the process group.",
+            "{Ranks} has finished with exit code 0. It never joined the process group.",
+            "{Ranks} have finished with exit code 0. They never joined the process group.",
             Ranks=ranks,
         )
         return text, t("Check that all ranks have data, and join the process group.")
     if has_ended or any(each.exit_code is not None or each.printed for each in endings_here):
         text = counted(
             len(gone),
-            "{Ranks} has ended, and the others wait for it in a process group.",
-            "{Ranks} have ended, and the others wait for them in a process group.",
+            "{Ranks} has ended. The others wait for it in a process group.",
+            "{Ranks} have ended. The others wait for them in a process group.",
             Ranks=ranks,
         )
         return text + endings(evidence, world, gone), t("Read the end of their logs.")
