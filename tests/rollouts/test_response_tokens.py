@@ -46,6 +46,17 @@ def test_turn_with_another_beginning_is_alone() -> None:
     assert token_columns([first, second])["mask"] == [0, 0, 0, 0, 0, 1]
 
 
+def test_ids_of_sglang_are_in_its_meta_info() -> None:
+    response = answer("ab")
+    [choice] = response["choices"]
+    choice["prompt_token_ids"] = [1, 2]
+    choice["meta_info"] = {"output_token_logprobs": [[-1.0, 7, None], [-2.0, 8, None]]}
+    columns = token_columns([response])
+    assert (columns["token_ids"], columns["mask"]) == ([1, 2, 7, 8], [0, 0, 1, 1])
+    choice["meta_info"] = {"output_token_logprobs": [[-1.0, 7, None], [-2.0]]}
+    assert token_columns([response]) == {}
+
+
 def test_ids_beside_logprobs_are_those_of_the_completion() -> None:
     columns = token_columns([answer("ab", id=5)])
     assert (columns["completion_ids"], columns["mask"]) == ([5, 5], [1, 1])

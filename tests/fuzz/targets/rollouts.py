@@ -60,6 +60,7 @@ ANSWER = {
             "message": {"role": "assistant", "content": "4"},
             "logprobs": {"content": [{"id": 5, "token": "4", "logprob": -1.0}]},
             "token_ids": [5],
+            "meta_info": {"output_token_logprobs": [[-1.0, 5, "4"]]},
         }
     ],
     "prompt_token_ids": [1, 2],

@@ -108,7 +108,8 @@ async def test_wave_without_logprobs_says_what_to_request(
     )
     assert refused.err.splitlines() == [
         f"eagleray: No run of {trace} has a reward, token ids and logprobs.",
-        'Request logprobs=True in the agent, with vLLM also extra_body={"return_token_ids": True}.',
+        'Let the agent request logprobs=True. In extra_body, vLLM needs {"return_token_ids": True}, '
+        'and SGLang {"return_prompt_token_ids": True, "return_meta_info": True}.',
     ]
 
 

@@ -1,7 +1,8 @@
 """The tokens that the responses of a run contain, as columns of its trajectory; nothing where the agent didn't ask for them.
 
 OpenAI's `logprobs=True` gives texts and logprobs. llama.cpp (b10.2026) puts an `id` beside each, vLLM (0.32) answers
-`return_token_ids` with `token_ids` of the choice and `prompt_token_ids`.
+`return_token_ids` with `token_ids` of the choice and `prompt_token_ids`.  SGLang (0.5.13) answers `return_prompt_token_ids`
+with `prompt_token_ids` of the choice, and `return_meta_info` with [logprob, id, text] for each token.
 """
 
 from __future__ import annotations
@@ -70,8 +71,9 @@ def response_tokens(answer: Any) -> ResponseTokens:
         texts = tuple(str(entry["token"]) for entry in entries)
         logprobs = tuple(float(entry["logprob"]) for entry in entries)
         ids = _whole(choice.get("token_ids") or [entry.get("id") for entry in entries])
+        ids = ids or _whole(_ids_of_sglang(choice))
         prompt = answer.get("prompt_token_ids") or choice.get("prompt_token_ids")
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
         return ResponseTokens()
     # llama.cpp leaves tokens out that are only a part of a character.
     if not len(ids) == len(logprobs) == generated(answer, len(ids)):
@@ -93,6 +95,12 @@ def _usage(answer: Any, name: str, otherwise: int) -> int:
     usage = answer.get("usage") if isinstance(answer, Mapping) else None
     number = usage.get(name) if isinstance(usage, Mapping) else None
     return number if isinstance(number, int) else otherwise
+
+
+def _ids_of_sglang(choice: Mapping[str, Any]) -> list[Any]:
+    information = choice.get("meta_info")
+    listed = information.get("output_token_logprobs") if isinstance(information, Mapping) else None
+    return [entry[1] for entry in listed] if isinstance(listed, list) else []
 
 
 def _extended(sequence: _Sequence, tokens: ResponseTokens) -> _Sequence:

@@ -77,9 +77,11 @@ def no_tokens_of_wave(path: str) -> EaglerayError:
         "no-tokens-of-wave",
         t("No run of {path} has a reward, token ids and logprobs.", path=printable(path)),
         t(
-            "Request {logprobs} in the agent, with vLLM also {ids}.",
+            "Let the agent request {logprobs}. In {body}, vLLM needs {vllm}, and SGLang {sglang}.",
             logprobs="logprobs=True",
-            ids='extra_body={"return_token_ids": True}',
+            body="extra_body",
+            vllm='{"return_token_ids": True}',
+            sglang='{"return_prompt_token_ids": True, "return_meta_info": True}',
         ),
     )
 
