@@ -62,6 +62,17 @@ def test_earlier_of_two_causes_comes_first_whatever_their_files(tmp_path: Path) 
     assert [cause.id for cause in _diagnose(tmp_path).causes] == ["cuda-oom", "ulimit-nofile"]
 
 
+def test_sentence_is_that_of_the_earliest_line_whatever_its_file(tmp_path: Path) -> None:
+    _write(tmp_path, "a.err", f"2026-11-21 01:25:09 x\n{OOM.replace('2.00', '7.00')}")
+    _write(tmp_path, "b.err", f"2026-11-21 01:25:07 x\n{OOM}")
+
+    diagnosis = _diagnose(tmp_path)
+
+    (cause,) = diagnosis.causes
+    assert Path(cause.evidence[0].path).name == "b.err"
+    assert cause.sentence == diagnosis.sentence == "A GPU has no 2.00 GiB of memory left."
+
+
 def test_consequence_without_a_cause_is_the_cause(tmp_path: Path) -> None:
     _write(tmp_path, "a.err", GLOO)
 

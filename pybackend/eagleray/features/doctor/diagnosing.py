@@ -80,11 +80,10 @@ def _by_file(hits: Iterator[Hit]) -> Iterator[tuple[int, Iterator[Hit]]]:
 
 @define
 class _MatchedRule:
-    """What one rule has matched: its first lines in each file."""
+    """What one rule has matched: its first lines in each file, each with its match."""
 
-    match: Match
     count: int = 0
-    evidence: list[LogEvidence] = field(factory=list)
+    evidence: list[tuple[LogEvidence, Match]] = field(factory=list)
 
 
 @define
@@ -149,10 +148,10 @@ class _FileReading:
     def _matched(self, match: Match, hit: Hit, start: int, line: LogLine) -> None:
         rule = match.rule.id
         count = self.counts[rule] = self.counts.get(rule, 0) + 1
-        group = self.findings.groups.setdefault(rule, _MatchedRule(match))
+        group = self.findings.groups.setdefault(rule, _MatchedRule())
         group.count += line.repeats
         if count == 1:
-            group.evidence.append(self._evidence(hit, start, line))
+            group.evidence.append((self._evidence(hit, start, line), match))
 
     def _unknown(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
         if TRACEBACK in line.text:
@@ -225,7 +224,10 @@ def _diagnosis(findings: _Findings, checked: Checked) -> Diagnosis:
 
 
 def _cause(group: _MatchedRule) -> Cause:
-    return cause_of(group.match, sorted(group.evidence, key=_place), group.count)
+    """The words are those of the earliest line, which a user reads below them."""
+    earliest = sorted(group.evidence, key=lambda item: _place(item[0]))
+    _, match = earliest[0]
+    return cause_of(match, [evidence for evidence, _ in earliest], group.count)
 
 
 def _order(cause: Cause) -> tuple[int, float, str, int]:
