@@ -20,9 +20,10 @@ def test_at_most_the_first_culprit_is_read_and_only_where_it_says_more(scenario:
     ranks = [each.rank for each in sampled.processes if (each.host, each.process.pid) in places]
     kind = SCENARIOS[scenario].kind
     culprits = RankSet.parse(SCENARIOS[scenario].culprits)
-    assert ranks == (
-        list(culprits)[:1] if kind in ("gil-held", "straggler", "cleanup-deadlock") else []
-    )
+    says_more = kind in ("gil-held", "straggler", "cleanup-deadlock")
+    # Their main threads wait for another thread, as their frames of Python say.
+    waits_for_thread = scenario.endswith("_beside_thread")
+    assert ranks == (list(culprits)[:1] if says_more and not waits_for_thread else [])
 
 
 def test_one_rank_stands_for_all_that_wait_for_the_transport() -> None:

@@ -61,8 +61,19 @@ class NativeReading(NamedTuple):
         named = [frame for frame in self.frames if frame.function]
         system = [frame for frame in named if _OF_SYSTEM.match(frame.library)]
         python = [frame for frame in named if _OF_PYTHON.match(frame.library)]
-        own = [frame for frame in named if frame not in system and frame not in python]
-        return next(iter([*own[-1:], *system[:1], *python[-1:]]), None)
+        return next(filter(None, [self.of_library, *system[:1], *python[-1:]]), None)
+
+    @property
+    def of_library(self) -> NativeFrame | None:
+        """The innermost frame of a library that is neither Python nor the C library."""
+        own = (
+            frame
+            for frame in reversed(self.frames)
+            if frame.function
+            and not _OF_SYSTEM.match(frame.library)
+            and not _OF_PYTHON.match(frame.library)
+        )
+        return next(own, None)
 
 
 def raw_natives(

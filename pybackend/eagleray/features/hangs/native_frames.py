@@ -78,7 +78,8 @@ def _members(evidence: HangEvidence, reading: Reading) -> Sequence[SampledProces
     if reading.kind is Kind.TRANSPORT:
         return [each for each in of_world if each.activity.doing is Doing.IN_COLLECTIVE]
     if reading.kind in _OF_CULPRITS:
-        return [each for each in of_world if _is_culprit(each, reading)]
+        # At its exit a main thread waits for other threads, as its Python says.
+        return [each for each in of_world if _is_culprit(each, reading) and not each.is_at_exit]
     return ()
 
 

@@ -287,11 +287,11 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
             "{Ranks} clean up{place}, and the others wait in {calls}.",
             **values,
         )
-    if native := next((each for each in raised if wording.native(each)), None):
+    if native := next((each for each in raised if wording.native_of_library(each)), None):
         native_text = t(
             "{Rank} is in {function}.",
             Rank=wording.Ranks([native]),
-            function=wording.native(native),
+            function=wording.native_of_library(native),
         )
         text = f"{text} {native_text}"
     confidence = _confidence(raised, 0.95, 0.9, 0.8)

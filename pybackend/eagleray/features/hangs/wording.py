@@ -14,6 +14,7 @@ from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.evidence import SampledProcess
 from eagleray.inspecting.readings import WAITS, AwaitChain, HeldException
 from eagleray.sampling.frames import PythonFrame, is_users
+from eagleray.sampling.native import NativeFrame
 from eagleray.sampling.printed import PrintedException
 from eagleray.sampling.processes import ACTOR, DRIVER, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
@@ -86,7 +87,15 @@ def place(processes: Sequence[SampledProcess]) -> str:
 
 def native(process: SampledProcess) -> str:
     """`wait_for_reply of libreply.so`; "" if the native frames of the process don't say it."""
-    frame = process.native.leading if process.native else None
+    return _native_frame(process.native.leading if process.native else None)
+
+
+def native_of_library(process: SampledProcess) -> str:
+    """As `native`, of a library that is neither Python nor the C library."""
+    return _native_frame(process.native.of_library if process.native else None)
+
+
+def _native_frame(frame: NativeFrame | None) -> str:
     if frame is None:
         return ""
     return t(
