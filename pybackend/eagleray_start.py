@@ -35,6 +35,10 @@ def packaged_libs(folder: Path) -> "list[str]":
 
 def run(what: str, arguments: "list[str]") -> int:
     """Imports only what is asked for, since a person waits for its start."""
+    if what in ("sidecar", "cli"):
+        from eagleray.common.garbage import collect_seldom
+
+        collect_seldom()
     if what == "sidecar":
         from eagleray.sidecar.main import main as sidecar
 

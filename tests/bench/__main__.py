@@ -8,6 +8,8 @@ import json
 import os
 from pathlib import Path
 
+from eagleray.common.garbage import collect_seldom
+
 from tests.bench import (
     burst,
     comparing,
@@ -31,6 +33,8 @@ from tests.ray_cluster import start_cluster, temporary_home
 
 def main() -> None:
     options = arguments()
+    # As the processes that are measured.
+    collect_seldom()
     rows = editor(options.editor)
     samples = 3 if options.quick else 20
     if options.runs:
