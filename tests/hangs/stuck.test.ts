@@ -300,6 +300,14 @@ test("processes of this machine are read from inside once, on request", async ()
   assert.deepEqual(fake.sidecar.sentTo(PICTURE).at(-1), { pids: [4711] });
 });
 
+test("native frames are read on request", async () => {
+  const panel = await opened({ row: "cluster", cluster: CLUSTER }, undefined);
+  await says(panel, { kind: "readNative" });
+  assert.deepEqual(fake.sidecar.sentTo(PICTURE).at(-1), { cluster: CLUSTER.id, native: true });
+  await says(panel, { kind: "again" });
+  assert.deepEqual(fake.sidecar.sentTo(PICTURE).at(-1), { cluster: CLUSTER.id });
+});
+
 test("a run and a cluster can be read from inside", async () => {
   const run = await opened({ row: "run", run: aRun() }, undefined);
   assert.equal(shown(run, "picture")?.canReadInside, true);

@@ -36,6 +36,7 @@ export type ToPicturePage =
   | { readonly kind: "announcement"; readonly sentence: string };
 
 export type FromPicturePage =
-  | { readonly kind: "ready" | "again" | "readInside" | "save" | "compare" | "copyMarkdown" }
+  | { readonly kind: "ready" | "again" | "readInside" | "readNative" }
+  | { readonly kind: "save" | "compare" | "copyMarkdown" }
   | { readonly kind: "open"; readonly path: string; readonly line: number }
   | { readonly kind: "inspect"; readonly group: string; readonly rank: number };

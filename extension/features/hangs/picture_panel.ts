@@ -142,6 +142,9 @@ class PicturePanel implements vscode.Disposable {
       case "readInside":
         await this.again({ inside: true });
         break;
+      case "readNative":
+        await this.again({ native: true });
+        break;
       case "save":
         await this.save();
         break;
@@ -182,8 +185,13 @@ class PicturePanel implements vscode.Disposable {
     this.post({ kind: "sampling", isOn: this.isSampling });
   }
 
-  /** With `inside` a thread in some of the processes, for two minutes, reads what stacks don't show. */
-  private async again(more: { readonly inside?: boolean } = {}): Promise<void> {
+  /**
+   * With `inside` a thread in some of the processes, for two minutes, reads what stacks don't show; with `native` one
+   * process of each class is stopped for a moment.
+   */
+  private async again(
+    more: { readonly inside?: boolean; readonly native?: boolean } = {},
+  ): Promise<void> {
     const { target, name } = this.named;
     if (target === undefined || this.isSampling) {
       return;

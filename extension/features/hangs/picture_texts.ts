@@ -14,6 +14,8 @@ export function pictureTexts() {
     readTasks: vscode.l10n.t("Read Awaited Tasks"),
     readCounters: vscode.l10n.t("Read Collectives"),
     readInsideHint: vscode.l10n.t("Starts a thread in some processes for two minutes."),
+    readNative: vscode.l10n.t("Read Native Frames"),
+    readNativeHint: vscode.l10n.t("Stops one process of each class for a moment."),
     sampling: vscode.l10n.t("Sampling…"),
     save: vscode.l10n.t("Save…"),
     compare: vscode.l10n.t("Compare With…"),

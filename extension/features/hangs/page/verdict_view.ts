@@ -29,7 +29,8 @@ export class VerdictView {
   ) {
     const { verdict } = picture;
     const act =
-      (kind: "again" | "readInside" | "save" | "compare" | "copyMarkdown") => (): void => {
+      (kind: "again" | "readInside" | "readNative" | "save" | "compare" | "copyMarkdown") =>
+      (): void => {
         post({ kind });
       };
     this.again = button(texts.sampleAgain, act("again"), true);
@@ -45,6 +46,7 @@ export class VerdictView {
         { class: "buttons" },
         ...(canSampleAgain ? [this.again] : []),
         ...(canReadInside ? readInside(texts, picture, act("readInside")) : []),
+        ...(canSampleAgain ? readNative(texts, picture, act("readNative")) : []),
         button(texts.save, act("save")),
         button(texts.compare, act("compare")),
         button(texts.copyMarkdown, act("copyMarkdown")),
@@ -87,6 +89,16 @@ function readInside(texts: PictureTexts, picture: Picture, pressed: () => void):
   }
   const made = button(texts[name], pressed);
   made.title = texts.readInsideHint;
+  return [made];
+}
+
+/** Nothing for a picture that has native frames of several classes already, or no process. */
+function readNative(texts: PictureTexts, picture: Picture, pressed: () => void): HTMLElement[] {
+  if (picture.native.length > 1 || picture.classes.length === 0) {
+    return [];
+  }
+  const made = button(texts.readNative, pressed);
+  made.title = texts.readNativeHint;
   return [made];
 }
 
