@@ -13,6 +13,7 @@ from eagleray.common.errors import EaglerayError, command_missing
 from eagleray.common.paths import host_name
 from eagleray.features.doctor import log_copies
 from eagleray.features.doctor.doctor import Doctor
+from eagleray.features.doctor.driver_checks import DRIVER_CHECKS
 from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.features.doctor.node_rules import DIFFERENCES, RULES
@@ -87,7 +88,7 @@ async def test_program_python_reads_the_facts_of_this_machine_before_a_run(tmp_p
     found = await Doctor(nothing, nothing, checks, nothing, tmp_path).diagnose(target)
 
     assert checks.pythons == ["/venv/bin/python"]
-    assert found.checked.rules == len(RULES) + len(DIFFERENCES)
+    assert found.checked.rules == len(RULES) + len(DIFFERENCES) + DRIVER_CHECKS
     assert found.causes[0].id == "node-shm"
 
 

@@ -90,7 +90,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("node-ephemeral", {"ephemeral_ports": [10_000, 60_999]}, "10000-60999: 10001, 29500"),
     (
         "node-leftover",
-        {"processes": [{"pid": 77, "name": "ray::W.f", "parent": 1, "nofile": None}]},
+        {"processes": [{"pid": 77, "name": "ray::W.f", "parent": 1, "is_left": True}]},
         "77",
     ),
     ("node-legacy-debugger", {"variables": {"ray_debug": "legacy"}}, "RAY_DEBUG=legacy"),

@@ -798,12 +798,12 @@ test("the result of the checks opens as a diagnosis, which is not made again", a
   assert.deepEqual(named?.diagnosis, made);
 });
 
-test("the nodes of the chosen cluster are checked instead of this machine", async () => {
+test("the nodes of the chosen cluster are checked and compared with the program’s Python", async () => {
   fake.sidecar.on(DIAGNOSE, () => diagnosis());
   const page = await opened("eagleray.debugWithOptions");
   await pressed(page, "runChecks", { cluster: "ssh://login" });
   await until(() => checksOf(page).state === "checked");
-  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ cluster: "ssh://login", before: true }]);
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ ...MACHINE, cluster: "ssh://login" }]);
 });
 
 test("checks of another Python count no longer, and are cancelled", async () => {

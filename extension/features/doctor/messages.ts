@@ -51,9 +51,10 @@ export interface SettingChange {
  * nodes of a cluster
  * (its ID or address) or of a job of SLURM, with logs as far as they can be read.
  *
- * `before`: only nodes are checked, for a program that isn't started yet: those of the cluster, or
- * this machine, whose
- * facts `python` reads, the program's interpreter; "" is the one on the path.
+ * `before`: only nodes are checked, for a program that isn't started yet: those of the cluster,
+ * and this machine, whose
+ * facts `python` reads, the program's interpreter; "" is the one on the path.  `command` is what
+ * starts the program.
  */
 export interface DiagnosisTarget {
   readonly paths?: readonly string[];
@@ -62,6 +63,7 @@ export interface DiagnosisTarget {
   readonly slurm_job?: string;
   readonly before?: boolean;
   readonly python?: string;
+  readonly command?: readonly string[];
 }
 
 /**

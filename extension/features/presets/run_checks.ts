@@ -58,7 +58,7 @@ export class RunChecks implements vscode.Disposable {
     }
   }
 
-  /** Checks this machine with the program's Python, or the nodes of its cluster. */
+  /** Checks this machine with the program's Python, or compares that with the nodes of its cluster. */
   async make(draft: Draft): Promise<void> {
     this.update(draft);
     this.reset();
@@ -98,13 +98,13 @@ export class RunChecks implements vscode.Disposable {
 
   private async target(draft: Draft): Promise<Pick<MadeChecks, "name" | "target">> {
     const { cluster, cwd, env } = draft;
+    const named = draft.python || (await programPython(this.app, draft)).path;
+    const { path } = await this.app.sidecar.request(INTERPRETER, { python: named, cwd, env });
     if (cluster !== "") {
       const { clusters } = this.app.clusters.value;
       const name = plain(clusters.find(({ id }) => id === cluster)?.name ?? cluster);
-      return { name, target: { cluster, before: true } };
+      return { name, target: { cluster, before: true, python: path } };
     }
-    const named = draft.python || (await programPython(this.app, draft)).path;
-    const { path } = await this.app.sidecar.request(INTERPRETER, { python: named, cwd, env });
     return { name: vscode.l10n.t("This machine"), target: { before: true, python: path } };
   }
 

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--before",
         action="store_true",
-        help=t("Check this node for the program after `--` instead."),
+        help=t("Check this node, and those of --cluster, for the program after `--`."),
     )
     parser.add_argument(
         "--report",
@@ -88,7 +88,8 @@ def check(arguments: argparse.Namespace) -> str:
         return _check_report(arguments)
     named = (arguments.run, arguments.cluster, arguments.slurm)
     sources = (arguments.paths, *named, arguments.test, arguments.before)
-    if sum(map(bool, sources)) != 1:
+    is_before_on_cluster = arguments.before and arguments.cluster
+    if sum(map(bool, sources)) != (2 if is_before_on_cluster else 1):
         return t("Specify one of PATH, --run, --cluster, --slurm, --before and --test.")
     if arguments.program and not arguments.before:
         return t("A program after `--` needs --before.")
@@ -126,7 +127,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 
 async def _diagnosis(app: App, arguments: argparse.Namespace) -> Diagnosis:
     if arguments.before:
-        return await _before(app, arguments.program, [Path(file) for file in arguments.rules])
+        return await _before(app, arguments)
     target = DiagnosisTarget(
         tuple(arguments.paths), arguments.run, arguments.cluster or "", arguments.slurm
     )
@@ -136,14 +137,17 @@ async def _diagnosis(app: App, arguments: argparse.Namespace) -> Diagnosis:
         )
 
 
-async def _before(app: App, program: list[str], rules: list[Path]) -> Diagnosis:
-    """Checks this node with the Python of the program, or else with the one on the path."""
+async def _before(app: App, arguments: argparse.Namespace) -> Diagnosis:
+    """Checks this node with the Python of the program, or else with the one on the path, and the nodes of a cluster."""
+    program: list[str] = arguments.program
     python = ""
     if program:
         plan = RunPlan("command", tuple(program), str(Path.cwd()), "")
         python = await off_loop(partial(python_of, plan))
-    target = DiagnosisTarget(before=True, python=python)
-    return await app.doctor.diagnose(target, rule_files=rules)
+    target = DiagnosisTarget(
+        cluster=arguments.cluster or "", before=True, python=python, command=tuple(program)
+    )
+    return await app.doctor.diagnose(target, rule_files=[Path(file) for file in arguments.rules])
 
 
 # What takes no longer prints no progress.

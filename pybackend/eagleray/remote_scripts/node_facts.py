@@ -1,7 +1,7 @@
 """Prints facts about this node as one JSON object: what decides whether a distributed program can run here.
 
 Run by the interpreter of the program, whose versions it reports.  Needs no root, imports nothing of the program, starts
-nothing, and reads only what belongs to the user or to all.  A fact that can't be read is None or missing.
+only nvidia-smi where an ended Ray has left workers, and reads only what belongs to the user or to all.  A fact that can't be read is None or missing.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import json
 import os
 import pwd
 import resource
+import shutil
 import socket
 import struct
+import subprocess
 import sys
 import time
 from importlib import metadata
@@ -43,6 +45,11 @@ _GRAPHICS = (
     "/etc/vulkan/icd.d/nvidia_icd.json",
 )
 _LISTEN = "0A"
+# Reading the open files of all processes of a user takes no longer.
+_OWNERS_S = 0.2
+# A lost GPU lets nvidia-smi wait for ever.
+_GPU_LIMIT_S = 3.0
+_GPU_QUERY = ("--query-compute-apps=pid,used_gpu_memory", "--format=csv,noheader,nounits")
 # linux/capability.h
 _CAP_SYS_PTRACE = 19
 _NO_LIMIT = 2**60
@@ -87,7 +94,7 @@ def facts() -> dict[str, Any]:
         "addresses": _addresses(),
         "resolved": _resolved(),
         "variables": _variables(),
-        "processes": _ray_processes(),
+        **_ray_processes(),
         "gpus": sorted(map(str, Path("/dev").glob("nvidia[0-9]*"))),
         "gpu_models": _gpu_models(),
         "driver": _driver(),
@@ -186,21 +193,46 @@ def _kills(folder: str) -> int:
 
 
 def _listeners() -> list[dict[str, Any]]:
-    """Listening TCP ports below the ephemeral ones: {port, address, user}."""
+    """Listening TCP ports: {port, address, user}, of the user's own processes also {pid, program}."""
     result = []
+    owners = _socket_owners()
     for path, size in (("/proc/net/tcp", 4), ("/proc/net/tcp6", 16)):
         for line in _text(path).splitlines()[1:]:
             columns = line.split()
-            if len(columns) > 7 and columns[3] == _LISTEN:
+            if len(columns) > 9 and columns[3] == _LISTEN:
                 address, port = columns[1].split(":")
                 result.append(
                     {
                         "port": int(port, 16),
                         "address": _address(address, size),
                         "user": _user(int(columns[7])),
+                        **owners.get(columns[9], {}),
                     }
                 )
     return result
+
+
+def _socket_owners() -> dict[str, dict[str, Any]]:
+    """The user's own processes by the inodes of their sockets, as far as they can be read in a short time."""
+    result: dict[str, dict[str, Any]] = {}
+    until = time.monotonic() + _OWNERS_S
+    for path in _processes():
+        if time.monotonic() > until:
+            break
+        try:
+            links = [str(file.readlink()) for file in (path / "fd").iterdir()]
+        except OSError:
+            continue
+        sockets = [link[8:-1] for link in links if link.startswith("socket:[")]
+        if sockets:
+            program = Path(_text(f"{path}/cmdline").split("\0")[0]).name.split(" ")[0]
+            for inode in sockets:
+                result.setdefault(inode, {"pid": int(path.name), "program": program})
+    return result
+
+
+def _processes() -> list[Path]:
+    return list(Path("/proc").glob("[0-9]*"))
 
 
 def _address(text: str, size: int) -> str:
@@ -260,33 +292,92 @@ def _variables() -> dict[str, Any]:
     }
 
 
-def _ray_processes() -> list[dict[str, Any]]:
-    """The user's processes of Ray: {pid, name, parent, nofile, lacks}; workers get a raylet's limit of open files.
+def _ray_processes() -> dict[str, Any]:
+    """The user's `processes` of Ray, and how many workers of each other user an ended Ray has left (`others_left`).
 
-    `lacks` are names of this process's variables that a raylet, and so its workers, doesn't have.
+    A process is {pid, name, parent, nofile, lacks, is_left, gpu_mib}: workers get a raylet's limit of open files, `lacks` are
+    names of this process's variables that a raylet, and so its workers, doesn't have.
     """
-    result = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            if path.stat().st_uid != os.getuid():
-                continue
-        except OSError:
-            continue
-        folder = str(path)
-        command = _text(folder + "/cmdline").split("\0")
-        name = Path(command[0]).name.split(" ")[0]
-        if name in ("raylet", "gcs_server") or name.startswith("ray::"):
-            stat = _text(folder + "/stat").rpartition(")")[2].split()
-            result.append(
+    rows = [entry for path in _processes() if (entry := _ray_process(path))]
+    found = {entry["pid"]: entry for entry in rows}
+    left = {entry["pid"] for entry in rows if _is_left(entry, found)}
+    memory = _gpu_memory() if left else {}
+    others: dict[str, int] = {}
+    own = []
+    for entry in rows:
+        user, is_left = entry.pop("user"), entry["pid"] in left
+        if user == os.getuid():
+            folder = f"/proc/{entry['pid']}"
+            lacks = _lacking_variables(folder) if entry["name"] == "raylet" else []
+            own.append(
                 {
-                    "pid": int(path.name),
-                    "name": name,
-                    "parent": int(stat[1]) if len(stat) > 1 else 0,
+                    **entry,
                     "nofile": _soft_nofile(folder),
-                    "lacks": _lacking_variables(folder) if name == "raylet" else [],
+                    "lacks": lacks,
+                    "is_left": is_left,
+                    "gpu_mib": memory.get(entry["pid"], 0),
                 }
             )
-    return result
+        elif is_left:
+            others[_user(user)] = others.get(_user(user), 0) + 1
+    return {"processes": own, "others_left": others}
+
+
+def _ray_process(path: Path) -> dict[str, Any] | None:
+    """A process of Ray of any user: {pid, name, parent, user}; None for others, and for those that can't be read."""
+    name = Path(_text(f"{path}/cmdline").split("\0")[0]).name.split(" ")[0]
+    if name not in ("raylet", "gcs_server") and not name.startswith("ray::"):
+        return None
+    stat = _text(f"{path}/stat").rpartition(")")[2].split()
+    try:
+        return {
+            "pid": int(path.name),
+            "name": name,
+            "parent": int(stat[1]),
+            "user": path.stat().st_uid,
+        }
+    except (OSError, IndexError):
+        return None
+
+
+def _is_left(entry: dict[str, Any], found: dict[int, dict[str, Any]]) -> bool:
+    """Whether no raylet is above a worker; processes that a worker has forked have its name."""
+    if not entry["name"].startswith("ray::"):
+        return False
+    seen: set[int] = set()
+    while entry["parent"] in found and entry["pid"] not in seen:
+        seen.add(entry["pid"])
+        entry = found[entry["parent"]]
+    return bool(entry["name"] != "raylet")
+
+
+def _gpu_memory() -> dict[int, int]:
+    """The memory of GPUs in MiB that each process holds, as nvidia-smi lists it; {} where it doesn't answer."""
+    program = shutil.which("nvidia-smi")
+    if not program:
+        return {}
+    try:
+        asked = subprocess.Popen(
+            [program, *_GPU_QUERY],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+    except OSError:
+        return {}
+    try:
+        output, _ = asked.communicate(timeout=_GPU_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        # It isn't waited for: the kernel may never end it.
+        asked.kill()
+        return {}
+    memory: dict[int, int] = {}
+    for line in output.splitlines():
+        pid, _, mib = line.partition(",")
+        if pid.strip().isdigit() and mib.strip().isdigit():
+            memory[int(pid)] = memory.get(int(pid), 0) + int(mib)
+    return memory
 
 
 def _lacking_variables(folder: str) -> list[str]:

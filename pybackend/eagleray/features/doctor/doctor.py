@@ -13,6 +13,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.doctor.clocks import clocks_of
+from eagleray.features.doctor.command_ports import ports_of
 from eagleray.features.doctor.diagnosing import TimeScope
 from eagleray.features.doctor.errors import no_diagnosis_target
 from eagleray.features.doctor.joined_diagnosis import joined, not_checked, with_unchecked
@@ -68,7 +69,8 @@ class Doctor:
         rules = await off_loop(lambda: all_rules(list(rule_files)))
         if target.before:
             report(t("Checking the nodes"), 0)
-            return node_diagnosis(await self.facts(target), not target.cluster, rules)
+            facts = await self._facts_before(target)
+            return node_diagnosis(facts, not target.cluster, rules, ports_of(target.command))
         reading = LogReading(rules, report)
         if target.cluster:
             dashboard = await self._dashboard(target.cluster, lambda text: report(text, 0))
@@ -90,6 +92,21 @@ class Doctor:
         if target.slurm_job:
             return await self._facts.of_slurm_job(target.slurm_job)
         return NodeFacts((await self._facts.of_this_machine(target.python),))
+
+    async def _facts_before(self, target: DiagnosisTarget) -> NodeFacts:
+        """With those of this machine, where the driver will run; a Python that doesn't answer is listed as not checked."""
+        if not target.cluster:
+            facts = await self.facts(target)
+            return evolve(facts, driver=facts.facts[0])
+        reading = tasks.shared(self._facts.of_this_machine(target.python), "driver checks")
+        try:
+            facts = await self.facts(target)
+            try:
+                return evolve(facts, driver=await reading)
+            except EaglerayError as error:
+                return evolve(facts, silent=(*facts.silent, (t("of the driver"), str(error))))
+        finally:
+            reading.cancel()
 
     async def first_problem(self, run_id: str, reported: Sequence[str] = ()) -> Cause | None:
         """The first cause of trouble, not yet `reported`, in the output of a run, which is followed until then, or until it ends."""

@@ -13,7 +13,8 @@ from eagleray import __version__
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
-from eagleray.features.doctor.node_checks import NodeFacts, name_of, node_diagnosis
+from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
+from eagleray.features.doctor.node_rules import name_of
 
 DIFFERS = "≠"
 _GIB = 2**30

@@ -67,8 +67,8 @@ class DiagnosisTarget:
     """What is diagnosed: log files and folders of this machine, the output of a run by its ID, or all nodes of a cluster
     (its ID or address) or of a job of SLURM, with logs as far as they can be read.
 
-    `before`: only nodes are checked, for a program that isn't started yet: those of the cluster, or this machine, whose
-    facts `python` reads, the program's interpreter; "" is the one on the path.
+    `before`: only nodes are checked, for a program that isn't started yet: those of the cluster, and this machine, whose
+    facts `python` reads, the program's interpreter; "" is the one on the path.  `command` is what starts the program.
     """
 
     paths: tuple[str, ...] = ()
@@ -77,6 +77,7 @@ class DiagnosisTarget:
     slurm_job: str = ""
     before: bool = False
     python: str = ""
+    command: tuple[str, ...] = ()
 
 
 @frozen

@@ -12,6 +12,8 @@ from attrs import frozen
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t, translated
 from eagleray.common.redact import redact_text
+from eagleray.features.doctor.command_ports import CommandPort
+from eagleray.features.doctor.driver_checks import DRIVER_CHECKS, driver_causes
 from eagleray.features.doctor.errors import node_silent
 from eagleray.features.doctor.fact_checks import FactCheck
 from eagleray.features.doctor.model import (
@@ -23,7 +25,7 @@ from eagleray.features.doctor.model import (
     Rule,
     UncheckedFile,
 )
-from eagleray.features.doctor.node_rules import DIFFERENCES, RULES, NodeRule
+from eagleray.features.doctor.node_rules import DIFFERENCES, RULES, NodeRule, name_of
 from eagleray.tools.commands import Commands
 
 SCRIPT = Path(__file__).parents[2] / "remote_scripts" / "node_facts.py"
@@ -32,10 +34,14 @@ _LIMIT_S = 20.0
 
 @frozen
 class NodeFacts:
-    """The facts of the nodes that have answered, and the names of those that haven't, each with a reason or ""."""
+    """The facts of the nodes that have answered, and the names of those that haven't, each with a reason or "".
+
+    `driver` has those of the machine that starts a program, read by the program's Python; it may be one of the nodes.
+    """
 
     facts: tuple[Mapping[str, Any], ...]
     silent: tuple[tuple[str, str], ...] = ()
+    driver: Mapping[str, Any] | None = None
 
 
 async def local_facts(commands: Commands, python: str) -> dict[str, Any]:
@@ -50,10 +56,15 @@ async def local_facts(commands: Commands, python: str) -> dict[str, Any]:
     return facts
 
 
-def node_diagnosis(answers: NodeFacts, before: bool = False, own: Sequence[Rule] = ()) -> Diagnosis:
+def node_diagnosis(
+    answers: NodeFacts,
+    before: bool = False,
+    own: Sequence[Rule] = (),
+    ports: Sequence[CommandPort] = (),
+) -> Diagnosis:
     """What the facts of all nodes say, errors first; each cause names its nodes as evidence.
 
-    `before`: no program runs there yet.  Checks among the `own` rules are done, too, and replace ours with the same ID.
+    `before`: no program runs there yet.  `ports` are those of the command, on the machine of its driver.  Checks among the `own` rules are done, too, and replace ours with the same ID.
     """
     checks = [_check(rule, rule.check) for rule in own if rule.check is not None]
     replaced = {rule.id for rule in checks}
@@ -64,15 +75,17 @@ def node_diagnosis(answers: NodeFacts, before: bool = False, own: Sequence[Rule]
         for rule in (*rules, *DIFFERENCES)
         if (cause := _cause(rule, answers.facts, if_different=rule in DIFFERENCES))
     ]
+    driver = answers.driver
+    if driver is not None:
+        causes += driver_causes(driver, answers.facts, ports)
     causes.sort(key=lambda cause: SEVERITIES.index(cause.severity))
     sentence = causes[0].sentence if causes else t("No check has found a problem.")
     silent = tuple(
         UncheckedFile(t("node {node}", node=node), redact_text(reason) or t("no answer"))
         for node, reason in answers.silent
     )
-    return Diagnosis(
-        sentence, tuple(causes), (), Checked(0, 0, len(rules) + len(DIFFERENCES), silent)
-    )
+    count = len(rules) + len(DIFFERENCES) + (DRIVER_CHECKS if driver is not None else 0)
+    return Diagnosis(sentence, tuple(causes), (), Checked(0, 0, count, silent))
 
 
 def _check(rule: Rule, check: FactCheck) -> NodeRule:
@@ -108,8 +121,3 @@ def _read(rule: NodeRule, facts: Mapping[str, Any]) -> str:
         return rule.read(facts)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         return ""
-
-
-def name_of(facts: Mapping[str, Any]) -> str:
-    """How a node is called: its address in the cluster, or else its host name."""
-    return printable(str(facts.get("node") or facts.get("host") or "?"), 200)

@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import frozen
 
+from eagleray.common.errors import printable
 from eagleray.common.l10n import later
 from eagleray.features.doctor.model import Severity
 
@@ -150,10 +151,16 @@ def _ptrace_of_children(facts: Facts) -> str:
 def _ports(facts: Facts) -> str:
     names = {**_PORTS, **_ENGINE_PORTS}
     return ", ".join(
-        f"{entry['port']} ({names[entry['port']]}): {entry['user']}"
+        f"{entry['port']} ({names[entry['port']]}): {listener_text(entry)}"
         for entry in facts.get("listeners", ())
         if entry["port"] in names
     )
+
+
+def listener_text(entry: Mapping[str, Any]) -> str:
+    """The program that listens, where that could be read, and else its user."""
+    program = entry.get("program")
+    return f"{program} (PID {entry['pid']})" if program else str(entry.get("user", "?"))
 
 
 def _ephemeral(facts: Facts) -> str:
@@ -171,14 +178,20 @@ def _nccl_timeout(facts: Facts) -> str:
 
 
 def _leftovers(facts: Facts) -> str:
-    processes = facts.get("processes", ())
-    raylets = {process["pid"] for process in processes if process["name"] == "raylet"}
-    lost = [
-        str(process["pid"])
-        for process in processes
-        if process["name"].startswith("ray::") and process["parent"] not in raylets
-    ]
-    return ", ".join(lost[:20])
+    """Those that hold GPU memory come first."""
+    left = [process for process in facts.get("processes", ()) if process.get("is_left")]
+    left.sort(key=lambda process: -process.get("gpu_mib", 0))
+    parts = [", ".join(_leftover(process) for process in left[:20])] if left else []
+    others = facts.get("others_left") or {}
+    if others:
+        counts = ", ".join(f"{user} {count}" for user, count in sorted(others.items()))
+        parts.append(f"other users: {counts}")
+    return "; ".join(parts)
+
+
+def _leftover(process: Mapping[str, Any]) -> str:
+    pid, memory = process["pid"], process.get("gpu_mib", 0)
+    return f"{process['name']} (PID {pid}): {_gib(memory * 2**20)} of a GPU" if memory else str(pid)
 
 
 def _time_left(facts: Facts) -> str:
@@ -231,6 +244,11 @@ def _node_address(facts: Facts) -> str:
 def _clock(facts: Facts) -> str:
     difference = facts.get("clock_offset", 0.0)
     return f"{difference:+.1f} s" if abs(difference) > 5 else ""
+
+
+def name_of(facts: Facts) -> str:
+    """How a node is called: its address in the cluster, or else its host name."""
+    return printable(str(facts.get("node") or facts.get("host") or "?"), 200)
 
 
 def _variables(facts: Facts) -> Mapping[str, Any]:
