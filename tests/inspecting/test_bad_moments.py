@@ -12,8 +12,18 @@ import pytest
 from eagleray.inspecting import injection
 from eagleray.inspecting.questions import INSIDE, OUTSIDE
 from eagleray.inspecting.readings import raw_reading
+from eagleray.sampling.dumps import dump
 
-from tests.inspecting.test_processes import ends, look, python
+from tests.inspecting.test_processes import (
+    TOOLS,
+    WAYS,
+    ends,
+    look,
+    python,
+    state_of,
+    wait_until,
+)
+from tests.inspecting.test_processes import program as waiting_program
 
 # The main thread imports a module that waits; the GIL is free.
 SLOW_IMPORT = """
@@ -122,6 +132,29 @@ def test_process_that_forks_is_looked_into_and_its_children_end_well() -> None:
             Path(injection.socket_of(process.pid)).unlink()
         assert look(process.pid).how == INSIDE
         assert ends(process) == (0, "went on True\n", "")
+
+
+@pytest.mark.parametrize("way", ["lock with a limit", "sleep", "select", "poll", "epoll"])
+def test_process_whose_wait_was_interrupted_by_a_sample_is_looked_into(way: str) -> None:
+    with python(waiting_program(WAYS[way])) as process:
+        wait_until(lambda: state_of(process.pid) == "S")
+        # Some waits continue by another system call from then on.
+        assert dump(process.pid, TOOLS).reason == ""
+        wait_until(lambda: state_of(process.pid) == "S")
+        assert look(process.pid).how == INSIDE
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+def test_process_whose_only_thread_opens_a_file_that_does_not_come_is_looked_into(
+    tmp_path: Path,
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with python(waiting_program(f"open({str(pipe)!r}).close()")) as process:
+        wait_until(lambda: state_of(process.pid) == "S")
+        assert look(process.pid).how == INSIDE
+        pipe.open("w").close()
+        assert ends(process) == (0, "went on 7\n", "")
 
 
 @needs_namespaces
