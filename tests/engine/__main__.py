@@ -13,7 +13,7 @@ from pathlib import Path
 
 import xllamacpp
 
-from tests.engine.model import make_model
+from tests.engine.model import GGUF_TYPES, make_model
 
 _SLOTS = 64
 _CONTEXT_OF_A_SLOT = 1024
@@ -22,7 +22,7 @@ _CONTEXT_OF_A_SLOT = 1024
 def main() -> None:
     arguments = _arguments()
     if arguments.make:
-        make_model(arguments.make, arguments.noise, corpus=arguments.corpus)
+        _made(arguments.make, arguments)
         return
     with tempfile.TemporaryDirectory(prefix="eagleray-engine-") as folder:
         serve(arguments, arguments.model or _made(Path(folder), arguments))
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _made(folder: Path, arguments: argparse.Namespace) -> Path:
-    make_model(folder, arguments.noise, corpus=arguments.corpus)
+    make_model(folder, arguments.noise, corpus=arguments.corpus, gguf_dtype=arguments.gguf_dtype)
     return folder / "model.gguf"
 
 
@@ -51,8 +51,8 @@ def _parameters(arguments: argparse.Namespace, model: Path) -> xllamacpp.CommonP
     parameters.model_alias = {"eagleray-tests"}
     parameters.port = arguments.port
     parameters.hostnames = [arguments.host]
-    parameters.n_parallel = _SLOTS
-    parameters.n_ctx = _SLOTS * arguments.slot_context
+    parameters.n_parallel = arguments.slots
+    parameters.n_ctx = arguments.slots * arguments.slot_context
     parameters.warmup = False
     # Threads that spin for work make it twenty times as slow on two cores.
     for cpu in (parameters.cpuparams, parameters.cpuparams_batch):
@@ -83,6 +83,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--model", type=Path, help="a GGUF file in place of the tests' model")
     parser.add_argument("--flash-attention", choices=["auto", "off"], default="auto")
     parser.add_argument("--noise", type=float, default=0.0, help="0.01: weights off by 1 %%")
+    parser.add_argument(
+        "--gguf-dtype", choices=list(GGUF_TYPES), default="float32", help="of its matrices"
+    )
+    parser.add_argument(
+        "--slots", type=int, default=_SLOTS, help="requests that it computes at once"
+    )
     parser.add_argument("--temperature", type=float, help="of requests that have none")
     parser.add_argument("--chat-template", default="", help="in place of the model's own")
     parser.add_argument(

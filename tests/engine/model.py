@@ -11,7 +11,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from gguf import GGUFWriter, TokenType
+from gguf import GGMLQuantizationType, GGUFWriter, LlamaFileType, TokenType
+from gguf.quants import quantize
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, decoders, pre_tokenizers
@@ -38,12 +39,24 @@ _SCALE = 0.08
 _HEAD_SCALE = 0.12
 
 Weights = dict[str, NDArray[np.float32]]
+# How a GGUF file stores matrices of each dtype, and what it says of itself.
+GGUF_TYPES = {
+    "float32": (GGMLQuantizationType.F32, LlamaFileType.ALL_F32),
+    "float16": (GGMLQuantizationType.F16, LlamaFileType.MOSTLY_F16),
+    "bfloat16": (GGMLQuantizationType.BF16, LlamaFileType.MOSTLY_BF16),
+}
 
 
-def make_model(folder: Path, noise: float = 0.0, seed: int = 7, corpus: Path | None = None) -> None:
+def make_model(
+    folder: Path,
+    noise: float = 0.0,
+    seed: int = 7,
+    corpus: Path | None = None,
+    gguf_dtype: str = "float32",
+) -> None:
     """Writes the model into `folder` (config.json, model.safetensors, tokenizer.json, model.gguf).
 
-    `noise` is what a training step has changed since: a random part of each weight's size, 0.01 for one per cent.
+    The GGUF file has the weights in `gguf_dtype`, the other one always in float32.  `noise` is what a training step has changed since: a random part of each weight's size, 0.01 for one per cent.
     The tokenizer learns from `corpus`, or from a module of Python.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -52,7 +65,7 @@ def make_model(folder: Path, noise: float = 0.0, seed: int = 7, corpus: Path | N
         weights = _changed(weights, noise, seed + 1)
     tokenizer = _tokenizer(corpus or Path(argparse.__file__))
     _write_hugging_face(folder, weights, tokenizer)
-    _write_gguf(folder / "model.gguf", weights, tokenizer)
+    _write_gguf(folder / "model.gguf", weights, tokenizer, gguf_dtype)
 
 
 def _weights(seed: int) -> Weights:
@@ -150,9 +163,12 @@ def _write_json(path: Path, value: object) -> None:
     path.write_text(json.dumps(value, indent=1))
 
 
-def _write_gguf(path: Path, weights: Weights, tokenizer: Tokenizer) -> None:
+def _write_gguf(path: Path, weights: Weights, tokenizer: Tokenizer, dtype: str) -> None:
+    """Weights of norms stay in float32, as llama.cpp's converter has them."""
+    stored, file_type = GGUF_TYPES[dtype]
     writer = GGUFWriter(path, "llama")
     writer.add_name("eagleray-tests")
+    writer.add_file_type(file_type)
     writer.add_context_length(CONTEXT)
     writer.add_embedding_length(HIDDEN)
     writer.add_block_count(LAYERS)
@@ -165,7 +181,9 @@ def _write_gguf(path: Path, weights: Weights, tokenizer: Tokenizer) -> None:
     writer.add_vocab_size(VOCABULARY)
     _add_tokenizer(writer, tokenizer)
     for name, value in weights.items():
-        writer.add_tensor(_gguf_name(name), np.ascontiguousarray(_gguf_order(name, value)))
+        kind = stored if value.ndim > 1 else GGMLQuantizationType.F32
+        data = quantize(np.ascontiguousarray(_gguf_order(name, value)), kind)
+        writer.add_tensor(_gguf_name(name), data, raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -69,6 +69,17 @@ async def test_server_agrees_with_itself(without_flash_attention: Engine) -> Non
     assert (found.a.kind, found.a.dtype) == ("llama.cpp", "float32")
 
 
+async def test_servers_in_the_same_16_bits_are_consistent() -> None:
+    stored = ("--gguf-dtype", "float16")
+    with serving(*stored) as first, serving(*stored) as second:
+        found = await compared(first, second)
+        with serving(*stored, "--flash-attention", "off") as other:
+            by_kernels = await compared(first, other)
+    assert found.verdict.reading.kind is ComparisonKind.CONSISTENT
+    assert (found.a.dtype, found.b.dtype) == ("float16", "float16")
+    assert by_kernels.verdict.reading.kind is ComparisonKind.KERNEL_MISMATCH
+
+
 async def test_flash_attention_is_a_kernel_mismatch(
     engine: Engine, without_flash_attention: Engine
 ) -> None:

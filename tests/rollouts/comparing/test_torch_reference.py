@@ -114,6 +114,32 @@ async def test_trainer_in_bfloat16_is_a_precision_mismatch(
     assert exchanged.verdict.reading.kind is Kind.PRECISION_MISMATCH
 
 
+@pytest.mark.parametrize(("dtype", "most"), [("float16", 4e-3), ("bfloat16", 3e-2)])
+async def test_server_in_16_bits_is_a_precision_mismatch(
+    float32: TorchReference, dtype: str, most: float
+) -> None:
+    with serving("--gguf-dtype", dtype) as server:
+        found = await compared(server, float32)
+    reading, metrics = found.verdict.reading, found.metrics
+    assert (found.a.dtype, found.b.dtype) == (dtype, "float32")
+    assert reading.kind is Kind.PRECISION_MISMATCH
+    assert reading.confidence >= 0.75
+    # Its kernels round at other places than torch's in 16 bits, which are therefore no nearer.
+    assert f"The precision differs: {dtype} and float32." in reading.sentence
+    assert metrics is not None
+    assert most / 10 < metrics.mean_abs_dlogp < most
+    assert metrics.k3_kl < most**2
+    assert all(each.is_near_tie for each in found.greedy.divergences)
+
+
+async def test_stale_weights_in_16_bits_are_not_taken_for_the_precision(
+    float32: TorchReference,
+) -> None:
+    with serving("--gguf-dtype", "bfloat16", "--noise", "0.01") as stale:
+        found = await compared(stale, float32)
+    assert found.verdict.reading.kind is Kind.STALE_WEIGHTS
+
+
 async def test_weights_of_another_step_are_stale(
     float32: TorchReference, bfloat16: TorchReference
 ) -> None:

@@ -7,6 +7,9 @@ from eagleray.features.rollouts.comparing.evidence import ComparisonEvidence
 from eagleray.features.rollouts.comparing.model import ComparisonKind, LogprobMetrics, PromptLayer
 from eagleray.features.rollouts.comparing.sampling import SamplingEvidence
 
+# How much lower a figure must be for "only".
+_LOWER_FACTOR = 2.0
+
 
 def reading(kind: ComparisonKind, evidence: ComparisonEvidence) -> tuple[str, str]:
     """The sentence with its figures, and what the user can do."""
@@ -53,8 +56,13 @@ def _texts(kind: ComparisonKind, evidence: ComparisonEvidence) -> tuple[str, str
 
 
 def _precision(evidence: ComparisonEvidence) -> str:
-    other = evidence.other
-    if other is not None and other.to_a.mean_abs_dlogp < other.to_b.mean_abs_dlogp:
+    other, metrics = evidence.other, evidence.metrics
+    if (
+        other is not None
+        and metrics is not None
+        # Kernels in 16 bits round at different places: then their own precision is no nearer.
+        and _LOWER_FACTOR * other.to_a.mean_abs_dlogp <= metrics.mean_abs_dlogp
+    ):
         return t(
             "The precision differs: with {dtype}, mean |Δlogp| is only {mean}.",
             dtype=other.dtype,
