@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from eagleray.features.rollouts.agents.statistics import wave_statistics
 from eagleray.features.rollouts.agents.verdicts import verdicts
 from eagleray.features.rollouts.trajectories.formats import read_line
 
-from tests.engine.fixtures import ENGINE_PYTHON, Engine
+from tests.engine.fixtures import ENGINE_PYTHON, Engine, serving
 from tests.rollouts.observed import PROGRAMS, broken, observe, plan_of
 
 LINES = (PROGRAMS / "model_agents.py").read_text().splitlines()
@@ -117,3 +118,23 @@ async def test_blocking_call_between_requests_is_named(own_home: Path, engine: E
 async def test_small_pool_is_named(own_home: Path, engine: Engine) -> None:
     observed = await observe(plan_for(engine, "SmallPool", groups=8, group_size=8))
     assert "pool-exhausted" in kinds(observed)
+
+
+async def test_server_with_one_slot_is_saturated(own_home: Path) -> None:
+    with serving("--slots", "1") as small:
+        observed = await observe(plan_for(small, "Talks", groups=8, group_size=8))
+    assert wave_statistics(observed).done == 64
+    [verdict] = verdicts(observed)
+    assert verdict.kind == "server-saturated"
+    # The client's own time for a request counts as the server's.
+    assert re.search(r"about [123] requests? at once", verdict.sentence)
+
+
+async def test_run_that_takes_far_longer_than_its_group_is_named(
+    own_home: Path, engine: Engine
+) -> None:
+    observed = await observe(plan_for(engine, "OneIsLate", groups=4, group_size=4))
+    assert wave_statistics(observed).done == 16
+    [verdict] = verdicts(observed)
+    assert verdict.kind == "straggler"
+    assert verdict.sentence.startswith("1 group waits for one run; item 3 takes ")

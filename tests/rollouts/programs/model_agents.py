@@ -1,5 +1,6 @@
 """Agents that ask the tests' model, by the official client."""
 
+import asyncio
 import time
 
 from openai import AsyncOpenAI, OpenAI
@@ -61,7 +62,7 @@ class Synchronous:
     async def run(self, data, **extra_kwargs):
         if self.client is None:
             self.client = OpenAI(**arguments(extra_kwargs))
-        self.client.chat.completions.create(model=MODEL, messages=data["messages"], max_tokens=64)
+        self.client.chat.completions.create(model=MODEL, messages=data["messages"], max_tokens=256)
         return 1.0
 
 
@@ -102,6 +103,33 @@ class Turns:
         while turns:
             await ask(client, data)
             turns -= turns < 5
+        return 1.0
+
+
+class Talks:
+    """An answer of 512 tokens."""
+
+    async def run(self, data, **extra_kwargs):
+        client = AsyncOpenAI(**arguments(extra_kwargs), http_client=extra_kwargs["http_client"])
+        await client.chat.completions.create(
+            model=MODEL,
+            messages=data["messages"],
+            max_tokens=512,
+            extra_body={"ignore_eos": True},
+        )
+        return 1.0
+
+
+class OneIsLate(Shared):
+    """The first run of item 3 calls a tool for long."""
+
+    late = True
+
+    async def run(self, data, **extra_kwargs):
+        await super().run(data, **extra_kwargs)
+        if self.late and data["messages"][0]["content"] == "Count to 3":
+            self.late = False
+            await asyncio.sleep(4)
         return 1.0
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from eagleray.common.l10n import counted, t
 from eagleray.features.rollouts.agents.model import (
+    AgentRequest,
     AgentRun,
     CodeLine,
     HeldLoop,
@@ -171,13 +172,24 @@ def _server_saturated(observed: Observed) -> Iterable[WaveVerdict]:
         return
     quickest, middle = at_share(seconds, 0.05), at_share(seconds, 0.5)
     if middle >= QUEUE_LEAST_S and middle >= QUEUE_FACTOR * quickest:
-        at_once = max(1, round(len(seconds) * quickest / max(observed.totals.seconds, 0.001)))
+        at_once = _computed_at_once(requests, observed.totals.seconds)
         sentence = counted(
             at_once,
             "The server works on about {n} request at once; others wait.",
             "The server works on about {n} requests at once; others wait.",
         )
         yield WaveVerdict("server-saturated", sentence)
+
+
+def _computed_at_once(requests: Sequence[AgentRequest], seconds: float) -> int:
+    """How many requests the server computes at once, by Little's law, if the quickest of its longer answers didn't wait.
+
+    A share of all requests would be too many of a large wave: those of a queue's beginning have waited, too.
+    """
+    middle = at_share(sorted(request.tokens for request in requests), 0.5)
+    longer = [request for request in requests if 2 * request.tokens >= middle]
+    quickest = min((request.seconds or 0.0) - request.pool_s for request in longer)
+    return max(1, round(len(requests) * quickest / max(seconds, 0.001)))
 
 
 def _timeouts(observed: Observed) -> Iterable[WaveVerdict]:
