@@ -10,6 +10,7 @@ export function evidence(more: Partial<LogEvidence> = {}): LogEvidence {
     node: "10.0.0.4",
     worker: "WorkerDict pid=29197",
     repeats: 1,
+    rank: null,
     ...more,
   };
 }

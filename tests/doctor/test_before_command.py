@@ -137,7 +137,11 @@ def test_driver_without_ray_is_named_with_the_version_of_a_node() -> None:
 
 
 def test_same_versions_and_odd_facts_are_no_finding() -> None:
-    nodes: tuple[dict[str, Any], ...] = (facts(python="3.11.9"), {"packages": 3, "python": None}, {})
+    nodes: tuple[dict[str, Any], ...] = (
+        facts(python="3.11.9"),
+        {"packages": 3, "python": None},
+        {},
+    )
     assert (
         node_diagnosis(NodeFacts(nodes, driver=DRIVER), ports=ports_of(["--port=8000"])).causes
         == ()

@@ -26,6 +26,8 @@ GLOO = "unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to 
 PID = 4711
 SESSION = "session_2026-11-21_01-20-00_1_2"
 
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has"
+
 
 class OneRun:
     """The runs of a home: one."""
@@ -69,6 +71,25 @@ def session(folder: Path, name: str, **logs: str) -> Path:
     for log, text in logs.items():
         (made / log.replace("__", ".").replace("_", "-")).write_text(text)
     return made
+
+
+@pytest.mark.parametrize(
+    ("argv", "preset", "names"),
+    [
+        (("python", "-m", "verl.trainer.main_ppo"), "", ["verl"]),
+        (("bash", "train.sh"), "areal", ["AReaL"]),
+        (("bash", "train.sh"), "my_own", ["verl", "AReaL", "NeMo RL"]),
+    ],
+)
+async def test_run_tells_whose_settings_are_shown(
+    tmp_path: Path, argv: tuple[str, ...], preset: str, names: list[str]
+) -> None:
+    run = run_of(tmp_path)
+    run.record.output.write_text(f"{OOM}\n")
+
+    found = await diagnosed(evolve(run, plan=evolve(run.plan, argv=argv, preset=preset)), tmp_path)
+
+    assert list(found.causes[0].settings) == names
 
 
 async def test_run_without_ray_is_diagnosed_by_its_output(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ export function diagnosisTexts() {
     copySetting: vscode.l10n.t("Copy the setting of {0}"),
     source: vscode.l10n.t("Source of the rule: {0}"),
     counts: vscode.l10n.t("Lines: {0}, files: {1}"),
+    rank: vscode.l10n.t("rank {0}"),
     secondary: vscode.l10n.t("These follow from it ({0})"),
     unknown: vscode.l10n.t("Errors that no rule explains ({0})"),
     checked: vscode.l10n.t("Checked {0} files ({1} MB) with {2} rules"),

@@ -72,6 +72,7 @@ export interface DiagnosisTarget {
  *
  * `worker` is as Ray prefixes it ("WorkerDict pid=29197"), `node` its address; `repeats` counts
  * what Ray has folded.
+ * `rank` is None where no line says it.
  */
 export interface LogEvidence {
   readonly path: string;
@@ -81,6 +82,7 @@ export interface LogEvidence {
   readonly node: string;
   readonly worker: string;
   readonly repeats: number;
+  readonly rank: number | null;
 }
 
 /**

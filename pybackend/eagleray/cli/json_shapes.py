@@ -367,7 +367,7 @@ INSPECTION: Shape = {
         ("expression", "value", "error"),
     ),
 }
-_EVIDENCE = ("path", "line", "text", "time", "node", "worker", "repeats")
+_EVIDENCE = ("path", "line", "text", "time", "node", "worker", "repeats", "rank")
 _CAUSE = (
     "id",
     "sentence",

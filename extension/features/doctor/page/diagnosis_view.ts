@@ -135,7 +135,7 @@ export class DiagnosisView {
     return element("ul", { class: "lines" }, ...evidence.map((item) => this.line(item)));
   }
 
-  private line({ path, line, text, time, node, worker }: LogEvidence): HTMLElement {
+  private line({ path, line, text, time, node, worker, rank }: LogEvidence): HTMLElement {
     const name = path.split("/").at(-1) ?? path;
     const place = element("button", { type: "button", class: "place" }, `${name}:${line}`);
     place.title = path;
@@ -143,7 +143,8 @@ export class DiagnosisView {
       post({ kind: "open", path, line });
     });
     const clock = time === null ? "" : new Date(time * 1000).toLocaleString();
-    const facts = [clock, worker, node].filter((fact) => fact !== "").join(" · ");
+    const process = rank === null ? worker : `${worker} ${filled(this.texts.rank, String(rank))}`;
+    const facts = [clock, process.trim(), node].filter((fact) => fact !== "").join(" · ");
     // A check of a node has no line.
     const at = line > 0 ? place : element("span", { class: "note" }, path);
     return element(

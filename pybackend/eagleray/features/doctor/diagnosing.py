@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
 
 from attrs import define, field, frozen
 
 from eagleray.features.doctor import texts
 from eagleray.features.doctor.clocks import Clocks
 from eagleray.features.doctor.consequences import with_consequences
+from eagleray.features.doctor.frameworks import frameworks_of_logs, with_settings_of
 from eagleray.features.doctor.line_reading import ReadableLog
 from eagleray.features.doctor.literal_scan import Hit, LiteralScan, OnBytes
 from eagleray.features.doctor.log_files import ScannedFile
@@ -24,9 +26,12 @@ from eagleray.features.doctor.model import (
     Rule,
     UncheckedFile,
 )
+from eagleray.features.doctor.ranks import rank_near, rank_of
 from eagleray.features.doctor.unknown_errors import MARKERS, TRACEBACK, exception_in, is_error
 
 _MOST_UNKNOWN = 20
+# Around so many lines of causes a framework is looked for.
+_MOST_PLACES = 50
 _NO_TIME = float("inf")
 # Of a line that begins so far before its sign, the part around the sign is shown.
 _LONGEST_BEFORE = 400
@@ -49,10 +54,11 @@ def diagnose(
     on_bytes: OnBytes = lambda _count: None,
     is_cancelled: Callable[[], bool] = lambda: False,
     scope: TimeScope | None = None,
+    frameworks: Collection[str] = (),
 ) -> Diagnosis:
     """The diagnosis of what is in `files` now; blocks while it reads.
 
-    A cancelled one has what was read until then.
+    A cancelled one has what was read until then.  Without `frameworks`, those of the program, its logs may name one.
     """
     matcher = Matcher(rules)
     literals = [text.encode() for text in (*matcher.literals(), *MARKERS)]
@@ -69,7 +75,9 @@ def diagnose(
             *(UncheckedFile(str(files[item.file].path), item.reason) for item in scan.unread),
         ),
     )
-    return _diagnosis(findings, checked)
+    if not frameworks and findings.has_settings():
+        frameworks = frameworks_of_logs(files, findings.places)
+    return _diagnosis(findings, checked, frameworks)
 
 
 def _by_file(hits: Iterator[Hit]) -> Iterator[tuple[int, Iterator[Hit]]]:
@@ -92,6 +100,12 @@ class _Findings:
     scope: TimeScope
     groups: dict[str, _MatchedRule] = field(factory=dict)
     unknown: list[LogEvidence] = field(factory=list)
+    places: list[tuple[Path, int]] = field(factory=list)
+
+    def has_settings(self) -> bool:
+        return any(
+            match.rule.settings for group in self.groups.values() for _, match in group.evidence
+        )
 
 
 def _read_file(
@@ -152,6 +166,8 @@ class _FileReading:
         group.count += line.repeats
         if count == 1:
             group.evidence.append((self._evidence(hit, start, line), match))
+            if match.rule.settings and len(self.findings.places) < _MOST_PLACES:
+                self.findings.places.append((self.file.path, start))
 
     def _unknown(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
         if TRACEBACK in line.text:
@@ -163,7 +179,7 @@ class _FileReading:
         after = self.log.lines_from(start + len(raw) + 1)
         lines = [parse_line(text) for _, text in after]
         # Lines of other workers come between those of this one.
-        own = [index for index, other in enumerate(lines) if other.worker == line.worker]
+        own = [index for index, other in enumerate(lines) if other.process == line.process]
         index = exception_in([lines[place].text for place in own])
         if index < 0:
             return
@@ -185,7 +201,22 @@ class _FileReading:
             line.node or self.file.node,
             line.worker,
             line.repeats,
+            self._rank(start, line),
         )
+
+    def _rank(self, start: int, line: LogLine) -> int | None:
+        own = rank_of(line)
+        if own is not None:
+            return own
+
+        def head() -> list[bytes]:
+            return [raw for _, raw in self.log.lines_from(0)]
+
+        def near() -> list[bytes]:
+            after = [raw for _, raw in self.log.lines_from(start)]
+            return [*after, *self.log.lines_backwards(start)]
+
+        return rank_near(str(self.file.path), line, head, near)
 
     def _sign(self, hit: Hit, start: int) -> str:
         """The text of the hit, "" if it is near enough to the start of its line."""
@@ -214,9 +245,9 @@ class _FileReading:
         return self.findings.scope.clocks.corrected(at, line.node or self.file.node)
 
 
-def _diagnosis(findings: _Findings, checked: Checked) -> Diagnosis:
+def _diagnosis(findings: _Findings, checked: Checked, frameworks: Collection[str]) -> Diagnosis:
     causes = sorted((_cause(group) for group in findings.groups.values()), key=_order)
-    causes = with_consequences(causes)
+    causes = with_settings_of(with_consequences(causes), frameworks)
     unknown = sorted(findings.unknown, key=_place)[:_MOST_UNKNOWN]
     return Diagnosis(
         texts.sentence(causes, unknown, checked), tuple(causes), tuple(unknown), checked

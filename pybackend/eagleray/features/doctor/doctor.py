@@ -16,6 +16,7 @@ from eagleray.features.doctor.clocks import clocks_of
 from eagleray.features.doctor.command_ports import ports_of
 from eagleray.features.doctor.diagnosing import TimeScope
 from eagleray.features.doctor.errors import no_diagnosis_target
+from eagleray.features.doctor.frameworks import frameworks_of_run
 from eagleray.features.doctor.joined_diagnosis import joined, not_checked, with_unchecked
 from eagleray.features.doctor.live_output import first_problem
 from eagleray.features.doctor.log_copies import copy_logs
@@ -129,7 +130,9 @@ class Doctor:
         2. Else those in the folder of its session on this machine.
         """
         run = await off_loop(lambda: self._runs.load(written))
-        reading = evolve(reading, scope=TimeScope(started=run.state.started))
+        scope = TimeScope(started=run.state.started)
+        known = frameworks_of_run(run.plan)
+        reading = evolve(reading, scope=scope, frameworks=known)
         missing = None
         try:
             dashboard = await self._dashboard_of_run(run.state)

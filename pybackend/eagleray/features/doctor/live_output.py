@@ -18,6 +18,7 @@ from eagleray.features.doctor.log_lines import (
 )
 from eagleray.features.doctor.matching import Matcher, cause_of
 from eagleray.features.doctor.model import Cause, Checked, LogEvidence, Rule
+from eagleray.features.doctor.ranks import rank_of
 from eagleray.features.doctor.unknown_errors import TRACEBACK
 from eagleray.features.runs.terminal_output import WAIT_S, next_piece
 
@@ -190,4 +191,5 @@ def _evidence(output: Path, line: LogLine, number: int, sign: str = "") -> LogEv
         line.node,
         line.worker,
         line.repeats,
+        rank_of(line),
     )

@@ -31,7 +31,7 @@ class NumberedLine:
 class Tracebacks:
     """Lines are taken in their order; a traceback is complete with the line that names its exception."""
 
-    _open: dict[str, list[NumberedLine]] = field(factory=dict)
+    _open: dict[tuple[str, int | None], list[NumberedLine]] = field(factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -40,23 +40,23 @@ class Tracebacks:
 
     def take(self, line: NumberedLine) -> NumberedLine | None:
         """The line with the exception of a traceback that this line completes; None for a stopped program."""
-        worker = line.line.worker
+        process = line.line.process
         if TRACEBACK in line.line.text:
-            wrapped = self._ended(worker)
+            wrapped = self._ended(process)
             if len(self._open) < _MOST_OPEN:
-                self._open[worker] = []
+                self._open[process] = []
             return wrapped
-        lines = self._open.get(worker)
+        lines = self._open.get(process)
         if lines is None:
             return None
         lines.append(line)
         if not self._is_complete(lines):
             return None
-        return self._ended(worker)
+        return self._ended(process)
 
     def ended(self) -> NumberedLine | None:
         """The exception of a traceback that is not complete at the end of the output."""
-        exceptions = [self._ended(worker) for worker in list(self._open)]
+        exceptions = [self._ended(process) for process in list(self._open)]
         return next((line for line in exceptions if line), None)
 
     def _is_complete(self, lines: list[NumberedLine]) -> bool:
@@ -69,8 +69,8 @@ class Tracebacks:
         index = exception_in([line.line.text for line in lines])
         return index < 0 or not is_of_task(lines[index].line.text)
 
-    def _ended(self, worker: str) -> NumberedLine | None:
-        lines = self._open.pop(worker, [])
+    def _ended(self, process: tuple[str, int | None]) -> NumberedLine | None:
+        lines = self._open.pop(process, [])
         index = exception_in([line.line.text for line in lines])
         if index < 0 or lines[index].line.text.startswith(_STOPS):
             return None

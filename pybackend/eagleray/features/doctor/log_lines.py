@@ -11,12 +11,14 @@ from eagleray.common.errors import printable
 from eagleray.common.redact import HIDDEN, redact_text
 
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
-# "(WorkerDict pid=29197, ip=33.138.51.184) ", "(raylet) ", "(TaskRunner pid=12) ", "(pid=12) ", also twice.
+# "(WorkerDict pid=29197, ip=33.138.51.184) ", "(PolicyWorker[rank=3] pid=12) ", "(raylet) ", "(TaskRunner pid=12) ", "(pid=12) ", also twice.
 _PREFIX = re.compile(
-    r"\((?:(?P<name>[^()=]{1,200}?) )?(?:pid=(?P<pid>\d{1,9})(?:, ip=(?P<ip>[0-9a-fA-F.:]{1,45}))?|(?P<daemon>raylet|gcs_server|autoscaler[^()]{0,20})(?:, ip=(?P<daemon_ip>[0-9a-fA-F.:]{1,45}))?)\) "
+    r"\((?:(?P<name>[^()=]{1,200}?(?:[\[(]rank=\d{1,6}[\])])?) )?(?:pid=(?P<pid>\d{1,9})(?:, ip=(?P<ip>[0-9a-fA-F.:]{1,45}))?|(?P<daemon>raylet|gcs_server|autoscaler[^()]{0,20})(?:, ip=(?P<daemon_ip>[0-9a-fA-F.:]{1,45}))?)\) "
 )
 # "[repeated 14x across cluster]", at the end.
 _REPEATED = re.compile(r" ?\[repeated (?P<count>\d{1,9})x across cluster\](?: \(Ray dedup.*)?$")
+# torch's prefix of tracebacks, "[rank3]: Traceback …", and of C++ logs, "[rank3]:[E1121 …", also behind that of torchrun --tee.
+_RANK = re.compile(r"(?:\[[a-z_]{1,40}\d{1,6}\]:\s?)?\[rank(?P<rank>\d{1,6})\]:(?P<space> |$)?")
 _MONTHS = r"(?P<month>\d\d)-(?P<day>\d\d)"
 _CLOCK = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?"
 # From the start of a line, after at most some brackets and the level.
@@ -39,12 +41,21 @@ _CUT_WORD = re.compile(r"[^\s\"'&?;,]+\Z")
 
 @frozen
 class LogLine:
-    """`text` is without colours and prefix; `worker` is such as "WorkerDict pid=29197"; `repeats` counts folded lines."""
+    """`text` is without colours and prefix; `worker` is such as "WorkerDict pid=29197"; `repeats` counts folded lines.
+
+    `rank` is that of torch's prefix; None without it.
+    """
 
     text: str
     worker: str = ""
     node: str = ""
     repeats: int = 1
+    rank: int | None = None
+
+    @property
+    def process(self) -> tuple[str, int | None]:
+        """Lines of several processes come between each other in one log."""
+        return self.worker, self.rank
 
 
 def parse_line(raw: bytes) -> LogLine:
@@ -63,7 +74,11 @@ def parse_line(raw: bytes) -> LogLine:
         # The line itself was printed before the others were folded.
         repeats = int(repeated["count"])
         text = text[: repeated.start()]
-    return LogLine(text, worker, node, repeats)
+    rank = _RANK.match(text)
+    if rank and rank["space"]:
+        # Of a traceback, whose lines are indented behind it.
+        text = text[rank.end() :]
+    return LogLine(text, worker, node, repeats, int(rank["rank"]) if rank else None)
 
 
 def shown(line: LogLine, sign: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from attrs import define, field
@@ -24,7 +24,8 @@ ReportStep = Callable[[str, int], None]
 class LogReading:
     """How logs are read: by which rules, and within which time.
 
-    `copies` has logs in a folder for each node; `missing` is what couldn't be read before.
+    `copies` has logs in a folder for each node; `missing` is what couldn't be read before.  `frameworks` are those of the
+    program, as far as its command names one.
     """
 
     rules: Sequence[Rule]
@@ -32,6 +33,7 @@ class LogReading:
     scope: TimeScope = field(factory=TimeScope)
     copies: Path | None = None
     missing: Sequence[UncheckedFile] = ()
+    frameworks: Collection[str] = ()
 
     async def diagnose(self, paths: Sequence[Path]) -> Diagnosis:
         """The diagnosis of files and folders of this machine."""
@@ -49,7 +51,15 @@ class LogReading:
             progress = _ReadShare(sum(file.size for file in files), on_percent)
             not_read = [*self.missing, *unchecked]
             cancelled = is_cancelled.is_set
-            return diagnose(files, self.rules, not_read, progress.add, cancelled, self.scope)
+            return diagnose(
+                files,
+                self.rules,
+                not_read,
+                progress.add,
+                cancelled,
+                self.scope,
+                self.frameworks,
+            )
 
         try:
             return await off_loop(read)

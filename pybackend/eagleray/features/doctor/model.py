@@ -85,6 +85,7 @@ class LogEvidence:
     """A line of a log, without secrets and control characters: `line` is its number from 1, `time` in seconds since 1970.
 
     `worker` is as Ray prefixes it ("WorkerDict pid=29197"), `node` its address; `repeats` counts what Ray has folded.
+    `rank` is None where no line says it.
     """
 
     path: str
@@ -94,6 +95,7 @@ class LogEvidence:
     node: str = ""
     worker: str = ""
     repeats: int = 1
+    rank: int | None = None
 
 
 @frozen

@@ -84,7 +84,8 @@ def _unknown(diagnosis: Diagnosis) -> list[str]:
 
 
 def _place(evidence: LogEvidence) -> str:
-    source = " ".join(part for part in (evidence.worker, evidence.node) if part)
+    rank = "" if evidence.rank is None else t("rank {rank}", rank=evidence.rank)
+    source = " ".join(part for part in (evidence.worker, rank, evidence.node) if part)
     # A check of a node has no line.
     at = f"{evidence.path}:{evidence.line}" if evidence.line else evidence.path
     parts = [at, _clock(evidence.time), source]
