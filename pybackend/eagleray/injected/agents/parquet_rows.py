@@ -14,8 +14,7 @@ def read_rows(path: str, first: int, count: int) -> dict[str, Any]:
     """An event with the rows, counted from 0, and the number of all; or with the reason why there are none."""
     try:
         rows, total = _read(path, first, count)
-        # Dates, bytes and arrays as text.
-        plain = json.loads(json.dumps(rows, default=str))
+        plain = json.loads(json.dumps(rows, default=_plain))
     except ImportError:
         return {"event": "rows", "error": "missing"}
     except Exception as error:
@@ -45,3 +44,9 @@ def _with_pandas(path: str, first: int, count: int) -> tuple[list[dict[str, Any]
     pandas = importlib.import_module("pandas")
     table = pandas.read_parquet(path)
     return table.iloc[first : first + count].to_dict("records"), len(table)
+
+
+def _plain(value: Any) -> Any:
+    """Nested columns are arrays of numpy in pandas; dates and bytes become text."""
+    to_list = getattr(value, "tolist", None)
+    return str(value) if to_list is None else to_list()
