@@ -1,0 +1,40 @@
+"""The script that looks for false alarms counts what is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from eagleray.features.doctor.diagnosing import diagnose
+from eagleray.features.doctor.log_files import list_logs
+from eagleray.features.doctor.rule_files import own_rules
+
+from tests.doctor.clean_logs import PROGRAMS, false_alarms
+from tests.ray_cluster import PROGRAMS as FOLDER
+
+
+def test_causes_and_unknown_errors_are_false_alarms(tmp_path: Path) -> None:
+    log = tmp_path / "a.err"
+    log.write_text(
+        "OSError: [Errno 24] Too many open files: 'x'\nERROR 11-27 01:02:03 [a.py:1] b\nfine\n"
+    )
+    files, unchecked = list_logs([log])
+    assert [
+        alarm.partition(":")[0] for alarm in false_alarms(diagnose(files, own_rules(), unchecked))
+    ] == [
+        "ulimit-nofile",
+        "unknown",
+    ]
+
+
+def test_note_and_clean_log_are_no_false_alarms(tmp_path: Path) -> None:
+    rules = [rule for rule in own_rules() if rule.severity == "info" and rule.examples]
+    log = tmp_path / "a.err"
+    log.write_text(f"{rules[0].examples[0]}\nstep 3\n")
+    files, unchecked = list_logs([log])
+    found = diagnose(files, rules[:1], unchecked)
+    assert len(found.causes) == 1
+    assert false_alarms(found) == []
+
+
+def test_programs_exist() -> None:
+    assert all((FOLDER / program.path).is_file() for program in PROGRAMS)
