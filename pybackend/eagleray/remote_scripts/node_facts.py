@@ -299,8 +299,8 @@ def _ray_processes() -> dict[str, Any]:
     names of this process's variables that a raylet, and so its workers, doesn't have.
     """
     rows = [entry for path in _processes() if (entry := _ray_process(path))]
-    found = {entry["pid"]: entry for entry in rows}
-    left = {entry["pid"] for entry in rows if _is_left(entry, found)}
+    by_pid = {entry["pid"]: entry for entry in rows}
+    left = {entry["pid"] for entry in rows if _is_left(entry, by_pid)}
     memory = _gpu_memory() if left else {}
     others: dict[str, int] = {}
     own = []
@@ -340,14 +340,14 @@ def _ray_process(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def _is_left(entry: dict[str, Any], found: dict[int, dict[str, Any]]) -> bool:
+def _is_left(entry: dict[str, Any], by_pid: dict[int, dict[str, Any]]) -> bool:
     """Whether no raylet is above a worker; processes that a worker has forked have its name."""
     if not entry["name"].startswith("ray::"):
         return False
-    seen: set[int] = set()
-    while entry["parent"] in found and entry["pid"] not in seen:
-        seen.add(entry["pid"])
-        entry = found[entry["parent"]]
+    visited: set[int] = set()
+    while entry["parent"] in by_pid and entry["pid"] not in visited:
+        visited.add(entry["pid"])
+        entry = by_pid[entry["parent"]]
     return bool(entry["name"] != "raylet")
 
 
@@ -357,7 +357,7 @@ def _gpu_memory() -> dict[int, int]:
     if not program:
         return {}
     try:
-        asked = subprocess.Popen(
+        process = subprocess.Popen(
             [program, *_GPU_QUERY],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -367,10 +367,10 @@ def _gpu_memory() -> dict[int, int]:
     except OSError:
         return {}
     try:
-        output, _ = asked.communicate(timeout=_GPU_LIMIT_S)
+        output, _ = process.communicate(timeout=_GPU_LIMIT_S)
     except subprocess.TimeoutExpired:
         # It isn't waited for: the kernel may never end it.
-        asked.kill()
+        process.kill()
         return {}
     memory: dict[int, int] = {}
     for line in output.splitlines():

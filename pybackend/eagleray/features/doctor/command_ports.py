@@ -27,12 +27,12 @@ class CommandPort:
 
 def ports_of(command: Sequence[str]) -> tuple[CommandPort, ...]:
     """The ports of options, overrides and variables of a command, each once; 0 is any free one."""
-    found: dict[tuple[int, str], CommandPort] = {}
+    ports: dict[tuple[int, str], CommandPort] = {}
     for name, value, text in _settings(command):
         port = _port(name, value, text)
         if port is not None and 0 < port.port <= _LAST_PORT:
-            found.setdefault((port.port, port.host), port)
-    return tuple(found.values())
+            ports.setdefault((port.port, port.host), port)
+    return tuple(ports.values())
 
 
 def _settings(command: Sequence[str]) -> Iterator[tuple[str, str, str]]:

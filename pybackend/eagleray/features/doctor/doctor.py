@@ -131,8 +131,7 @@ class Doctor:
         """
         run = await off_loop(lambda: self._runs.load(written))
         scope = TimeScope(started=run.state.started)
-        known = frameworks_of_run(run.plan)
-        reading = evolve(reading, scope=scope, frameworks=known)
+        reading = evolve(reading, scope=scope, frameworks=frameworks_of_run(run.plan))
         missing = None
         try:
             dashboard = await self._dashboard_of_run(run.state)

@@ -79,7 +79,7 @@ def _is_own(port: CommandPort, driver: Facts) -> bool:
 
 def _taken(driver: Facts, name: str, ports: Sequence[CommandPort]) -> Cause | None:
     listeners = _rows(driver, "listeners")
-    found = dict.fromkeys(
+    texts = dict.fromkeys(
         f"{port.text}: {listener_text(entry)}"
         for port in ports
         for entry in listeners
@@ -90,7 +90,7 @@ def _taken(driver: Facts, name: str, ports: Sequence[CommandPort]) -> Cause | No
         "warning",
         t("A port of the command is already taken."),
         t("Configure another port, or end the program that listens there."),
-        [_evidence("/proc/net/tcp", text, name) for text in found],
+        [_evidence("/proc/net/tcp", text, name) for text in texts],
         "OpenRLHF#674; verl#6448",
     )
 
@@ -114,8 +114,8 @@ def _ephemeral(driver: Facts, name: str, ports: Sequence[CommandPort]) -> Cause 
 def _difference(version: _Version, driver: Facts, nodes: Sequence[Facts]) -> Cause | None:
     """Names the nodes that have another version, each with its own."""
     own = _version(version, driver) or version.missing
-    found = [(name_of(facts), read) for facts in nodes if (read := _version(version, facts))]
-    differing = [(node, read) for node, read in found if own and read != own]
+    versions = [(name_of(facts), read) for facts in nodes if (read := _version(version, facts))]
+    differing = [(node, read) for node, read in versions if own and read != own]
     if not differing:
         return None
     node, read = differing[0]

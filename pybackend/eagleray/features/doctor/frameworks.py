@@ -33,7 +33,7 @@ _MOST_FILES = 200
 
 def frameworks_in(text: bytes) -> set[str]:
     """The frameworks whose modules are in the text."""
-    return {_MODULES[found["module"].decode()] for found in _SIGN.finditer(text)}
+    return {_MODULES[match["module"].decode()] for match in _SIGN.finditer(text)}
 
 
 def frameworks_of_run(plan: RunPlan) -> set[str]:
@@ -70,7 +70,7 @@ def with_settings_of(causes: Sequence[Cause], frameworks: Collection[str]) -> li
 
 
 def _first(parts: Iterable[tuple[Path, int, int]]) -> set[str]:
-    return next((found for text in _texts(parts) if (found := frameworks_in(text))), set())
+    return next((names for text in _texts(parts) if (names := frameworks_in(text))), set())
 
 
 def _texts(parts: Iterable[tuple[Path, int, int]]) -> Iterator[bytes]:

@@ -18,8 +18,8 @@ def rank_of(line: LogLine) -> int | None:
     """1. torch's prefix of the line; 2. the name of its worker; None where neither says it."""
     if line.rank is not None:
         return line.rank
-    found = _NAME.search(line.worker)
-    return int(found["rank"]) if found else None
+    match = _NAME.search(line.worker)
+    return int(match["rank"]) if match else None
 
 
 def rank_near(
@@ -40,8 +40,8 @@ def rank_near(
     if is_own_log:
         for raw in head():
             text = parse_line(raw).text
-            if text.startswith(_ACTOR_NAME) and (found := _NAME.search(text)):
-                return int(found["rank"])
+            if text.startswith(_ACTOR_NAME) and (match := _NAME.search(text)):
+                return int(match["rank"])
     others = (parse_line(raw) for raw in near() if b"[rank" in raw)
     same = (other for other in others if (other.worker, other.node) == (line.worker, line.node))
     ranks = {rank for other in same if (rank := rank_of(other)) is not None}
