@@ -133,6 +133,7 @@ class _FileReading:
     findings: _Findings
     counts: dict[str, int] = field(factory=dict)
     unknown: int = 0
+    ranks: dict[tuple[str, str], int | None] = field(factory=dict)
 
     def read(self, hits: Iterator[Hit]) -> None:
         last_start = -1
@@ -205,10 +206,16 @@ class _FileReading:
         )
 
     def _rank(self, start: int, line: LogLine) -> int | None:
+        """Other lines of a process are read once: a log may have many errors."""
         own = rank_of(line)
         if own is not None:
             return own
+        process = (line.worker, line.node)
+        if process not in self.ranks:
+            self.ranks[process] = self._rank_near(start, line)
+        return self.ranks[process]
 
+    def _rank_near(self, start: int, line: LogLine) -> int | None:
         def head() -> list[bytes]:
             return [raw for _, raw in self.log.lines_from(0)]
 
