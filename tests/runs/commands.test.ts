@@ -12,6 +12,7 @@ import {
   RESTART,
   START,
   STOP,
+  type Restart,
   type Run,
   type Start,
   type RunServer,
@@ -199,8 +200,8 @@ test("“Rerun Last” needs no form: what this window ran last, with the breakp
   await editor.run("eagleray.rerunLast");
   const lines = [{ line: 3, condition: "", hit: "", log: "" }];
   const breakpoints = [{ path: `${FOLDER}/policy.py`, lines }];
-  const asked = { id: "last", breakpoints, confirmed: false, python: "", anyway: false };
-  assert.deepEqual(fake.sidecar.sentTo(RESTART), [asked]);
+  const asked = { id: "last", breakpoints, confirmed: false, server_env: null };
+  assert.deepEqual(fake.sidecar.sentTo(RESTART), [{ ...asked, python: "", anyway: false }]);
   assert.equal(editor.asked.length, 0);
 });
 
@@ -218,8 +219,17 @@ const OF_SERVER = { OPENAI_BASE_URL: "http://127.0.0.1:8000/v1", OPENAI_API_KEY:
 test("a run gets the variables of the chosen server, and the editor stores none of them", async () => {
   fake.app.serverVariables.set(OF_SERVER);
   await editor.run("eagleray.debug");
-  assert.deepEqual(prepared().options?.env, OF_SERVER);
+  assert.deepEqual(prepared().options?.server_env, OF_SERVER);
+  assert.deepEqual(prepared().options?.env, {});
   assert.deepEqual(optionsOfRun(fake.app, "new")?.draft.env, {});
+});
+
+test("“Rerun Last” sends the variables of the server that is chosen now", async () => {
+  fake.app.serverVariables.set(OF_SERVER);
+  list(aRun({ id: "program", state: "failed" }));
+  await editor.run("eagleray.rerunLast");
+  const [sent] = fake.sidecar.sentTo(RESTART) as Restart[];
+  assert.deepEqual(sent?.server_env, OF_SERVER);
 });
 
 test("“Rerun Last” leaves a server that was started last as it is", async () => {

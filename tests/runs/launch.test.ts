@@ -97,7 +97,12 @@ for (const [config, message] of WRONG) {
 test("without debugging nobody stops, and no window tells the run its breakpoints", () => {
   const draft = draftOfLaunch({ program: "a.py", breakOnFailure: true, noDebug: true }, FOLDER);
   const line = { line: 1, condition: "", hit: "", log: "" };
-  const { workspace, options } = prepareOf(draft, FOLDER, [{ path: "/w/a.py", lines: [line] }]);
+  const { workspace, options } = prepareOf(
+    draft,
+    FOLDER,
+    [{ path: "/w/a.py", lines: [line] }],
+    null,
+  );
   assert.equal(workspace, "");
   assert.deepEqual([options?.breakpoints, options?.post_mortem], [[], false]);
 });
@@ -105,7 +110,7 @@ test("without debugging nobody stops, and no window tells the run its breakpoint
 test("a draft becomes a request with the breakpoints of the gutter", () => {
   const breakpoints = [{ path: "/w/a.py", lines: [{ line: 1, condition: "", hit: "", log: "" }] }];
   const draft = { ...PLAIN, path: "/w/a.py", cwd: "/w", breakOnFailure: true, answers: { a: "b" } };
-  const asked = prepareOf(draft, FOLDER, breakpoints);
+  const asked = prepareOf(draft, FOLDER, breakpoints, null);
   assert.equal(asked.preset, "none");
   assert.equal(asked.workspace, FOLDER);
   assert.equal(asked.options?.post_mortem, true);

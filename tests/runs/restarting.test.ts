@@ -29,7 +29,14 @@ test("a run of a terminal is restarted with the breakpoints that it had", async 
   debug.breakpoints = [new SourceBreakpoint({ uri: Uri.file(`${FOLDER}/a.py`), range }, true)];
   await editor.run("eagleray.restartRun", { row: "run", run });
   assert.deepEqual(fake.sidecar.sentTo(RESTART), [
-    { id: run.id, breakpoints: null, confirmed: false, python: "", anyway: false },
+    {
+      id: run.id,
+      breakpoints: null,
+      confirmed: false,
+      server_env: null,
+      python: "",
+      anyway: false,
+    },
   ]);
 });
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.model import Kind, RunPlan
+from eagleray.features.runs.model import Kind, RunPlan, with_server_env
 from eagleray.features.runs.preparing import MAX_PLANS, PreparedPlans, RunPreparation, RunRequest
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 
@@ -40,6 +40,24 @@ async def test_local_program_runs_in_the_interpreter_of_the_workspace(
     plan = await PREPARING.plan(evolve(run_request, workers=(" *Policy*, ,Ref[0-3] ",)))
     assert (plan.kind, plan.command) == ("program", ("/opt/python", "train.py", "a b"))
     assert (plan.cluster, plan.name, plan.workers) == ("", "train.py", ("*Policy*", "Ref[0-3]"))
+
+
+async def test_variables_of_another_server_replace_only_those_of_the_first(
+    run_request: RunRequest,
+) -> None:
+    first = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_API_KEY": "sk-1"}
+    plan = await PREPARING.plan(
+        evolve(run_request, env={"OPENAI_API_KEY": "mine", "STEPS": "3"}, server_env=first)
+    )
+    own = {"OPENAI_API_KEY": "mine", "STEPS": "3"}
+    assert (plan.env, plan.from_server) == (
+        {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", **own},
+        ("OPENAI_BASE_URL",),
+    )
+    other = {"OPENAI_API_KEY": "sk-2", "ANTHROPIC_BASE_URL": "http://127.0.0.1:2"}
+    again = with_server_env(plan, other)
+    assert again.env == {"ANTHROPIC_BASE_URL": "http://127.0.0.1:2", **own}
+    assert with_server_env(again, first) == plan
 
 
 async def test_program_with_a_cluster_becomes_its_job(run_request: RunRequest) -> None:

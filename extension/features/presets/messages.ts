@@ -9,7 +9,12 @@ export const LIST_PRESETS = request<PresetsOf, Presets>("eagleray/presets/list")
 export const SAVE_PRESET = request<SavePreset, Presets>("eagleray/presets/save");
 export const DELETE_PRESET = request<PresetRef, Presets>("eagleray/presets/delete");
 
-/** What the user chose besides the program; `answers` are those to `Proposal.questions`, by id. */
+/**
+ * What the user chose besides the program; `answers` are those to `Proposal.questions`, by id.
+ *
+ * `server_env`: the variables of the chosen server, which `env` overrides; null for a run that
+ * gets none.
+ */
 export interface Options {
   readonly breakpoints?: readonly Breakpoint[];
   readonly workers?: readonly string[];
@@ -17,6 +22,7 @@ export interface Options {
   readonly post_mortem?: boolean;
   readonly children?: boolean;
   readonly env?: Readonly<Record<string, string>>;
+  readonly server_env?: Readonly<Record<string, string>> | null;
   readonly overrides?: readonly string[];
   readonly answers?: Readonly<Record<string, string>>;
   readonly profile?: ProfilePlan | null;

@@ -62,11 +62,12 @@ export const PLAIN: Draft = {
   watchMinutes: 0,
 };
 
-/** The request for a draft with the breakpoints of the gutter; one that is profiled stops nowhere, which would be measured. */
+/** The request for a draft with the breakpoints of the gutter and the variables of the chosen server; one that is profiled stops nowhere, which would be measured. */
 export function prepareOf(
   draft: Draft,
   workspace: string,
   breakpoints: readonly Breakpoint[],
+  serverEnv: Readonly<Record<string, string>> | null,
 ): Prepare {
   const { path, args, cwd, kind, cluster, preset, python } = draft;
   const { workers, ranks, children, env, answers, breakOnFailure, profile } = draft;
@@ -80,6 +81,7 @@ export function prepareOf(
     options: {
       ...stopping,
       ...{ workers, ranks, env, answers, profile },
+      server_env: serverEnv,
       watch_minutes: draft.watchMinutes,
     },
   };

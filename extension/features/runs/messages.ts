@@ -85,13 +85,19 @@ export interface Stop {
   readonly confirmed?: boolean;
 }
 
-/** `breakpoints` null keeps those of the run, `python` "" its interpreter; see `Start`. */
+/**
+ * `breakpoints` null keeps those of the run, `python` "" its interpreter; see `Start`.
+ *
+ * `server_env`: the variables of the chosen server, in place of those that the run got from one;
+ * null keeps them.
+ */
 export interface Restart {
   readonly id: string;
   readonly breakpoints?: readonly Breakpoint[] | null;
   readonly confirmed?: boolean;
   readonly anyway?: boolean;
   readonly python?: string;
+  readonly server_env?: Readonly<Record<string, string>> | null;
 }
 
 /** All breakpoints of a workspace, for its live runs. */

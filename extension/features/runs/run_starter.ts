@@ -129,7 +129,10 @@ export class RunStarter {
     await vscode.workspace.saveAll(false);
     const breakpoints = isOfThisWindow(run) ? gutterBreakpoints() : null;
     const confirmed = submits || run.confirm_stop !== "";
-    const request = { id: run.id, breakpoints, confirmed };
+    const chosen = this.app.serverVariables.value;
+    // Without a chosen server the run keeps the address that it had: a server that restarts has it again.
+    const server_env = Object.keys(chosen).length === 0 ? null : chosen;
+    const request = { id: run.id, breakpoints, confirmed, server_env };
     const place = { path: "", cwd: run.cwd };
     const started = await withRay(this.app, place, (choice) =>
       longWork(vscode.l10n.t("Starting {0}", plain(run.name)), (options) =>
@@ -182,13 +185,9 @@ export class RunStarter {
 
   private async requestFor(draft: Draft): Promise<Prepare> {
     const python = draft.python || (await programPython(this.app, draft)).path;
-    const env = { ...this.serverVariables(draft), ...draft.env };
-    return prepareOf({ ...draft, python, env }, windowName(), gutterBreakpoints());
-  }
-
-  /** Those of the chosen server, which no draft contains: the editor writes drafts to its disk, and one is a key. */
-  private serverVariables(draft: Draft): Readonly<Record<string, string>> {
-    return runsHere(draft) ? this.app.serverVariables.value : {};
+    // No draft contains them: the editor writes drafts to its disk, and one is a key.
+    const serverEnv = runsHere(draft) ? this.app.serverVariables.value : null;
+    return prepareOf({ ...draft, python }, windowName(), gutterBreakpoints(), serverEnv);
   }
 
   /** Problems with breakpoints don't prevent a start. */

@@ -150,6 +150,7 @@ def _run_request(request: messages.Prepare) -> RunRequest:
         post_mortem=options.post_mortem,
         children=options.children,
         env=options.env,
+        server_env=options.server_env,
         overrides=options.overrides,
         profile=None if options.profile is None else validate_profile(options.profile),
         watch_minutes=options.watch_minutes,

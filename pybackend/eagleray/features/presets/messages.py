@@ -14,7 +14,10 @@ from eagleray.wire.requests import Request
 
 @frozen
 class Options:
-    """What the user chose besides the program; `answers` are those to `Proposal.questions`, by id."""
+    """What the user chose besides the program; `answers` are those to `Proposal.questions`, by id.
+
+    `server_env`: the variables of the chosen server, which `env` overrides; null for a run that gets none.
+    """
 
     breakpoints: tuple[Breakpoint, ...] = ()
     workers: tuple[str, ...] = ()
@@ -22,6 +25,7 @@ class Options:
     post_mortem: bool = False
     children: bool = False
     env: dict[str, str] = field(factory=dict)
+    server_env: dict[str, str] | None = None
     overrides: tuple[str, ...] = ()
     answers: dict[str, str] = field(factory=dict)
     profile: ProfilePlan | None = None

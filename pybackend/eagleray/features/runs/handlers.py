@@ -103,7 +103,11 @@ class RunHandlers:
                 with_python(plan, request.python) if request.python else plan
             )
         again = await self._runs.restart(
-            request.id, request.breakpoints, confirmed=request.confirmed, python=request.python
+            request.id,
+            request.breakpoints,
+            confirmed=request.confirmed,
+            python=request.python,
+            server_env=request.server_env,
         )
         return messages.RunRef(again)
 

@@ -96,13 +96,17 @@ class Stop:
 
 @frozen
 class Restart:
-    """`breakpoints` null keeps those of the run, `python` "" its interpreter; see `Start`."""
+    """`breakpoints` null keeps those of the run, `python` "" its interpreter; see `Start`.
+
+    `server_env`: the variables of the chosen server, in place of those that the run got from one; null keeps them.
+    """
 
     id: str
     breakpoints: tuple[Breakpoint, ...] | None = None
     confirmed: bool = False
     anyway: bool = False
     python: str = ""
+    server_env: dict[str, str] | None = None
 
 
 @frozen

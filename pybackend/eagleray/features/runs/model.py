@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import cattrs
-from attrs import astuple, field, frozen
+from attrs import astuple, evolve, field, frozen
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from eagleray.common.l10n import t
@@ -123,6 +123,7 @@ class RunPlan:
     that text, runs in its place; it starts the `inner_copies` by their numbers.  `profile`: workers that nsys records.
     `python` is the interpreter whose environment a program of this machine finds active, "" for the current one.
     After `watch_minutes` without output, a picture of all stacks is taken; 0: never.  `server`: it is an inference server.
+    `from_server`: the names in `env` whose values a chosen server gave, None for a run that gets none.
     """
 
     kind: Kind
@@ -147,11 +148,20 @@ class RunPlan:
     python: str = ""
     watch_minutes: float = 0.0
     server: ServerPlan | None = None
+    from_server: tuple[str, ...] | None = None
 
     @property
     def command(self) -> tuple[str, ...]:
         """The whole command."""
         return (*self.argv, *self.overrides)
+
+
+def with_server_env(plan: RunPlan, variables: Mapping[str, str]) -> RunPlan:
+    """The plan with the variables of a server in place of those of another; the user's own stay."""
+    earlier = plan.from_server or ()
+    own = {name: value for name, value in plan.env.items() if name not in earlier}
+    names = tuple(name for name in variables if name not in own)
+    return evolve(plan, env={**variables, **own}, from_server=names)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,13 @@ from eagleray.features.runs.errors import (
     other_python,
     plan_expired,
 )
-from eagleray.features.runs.model import MOST_WATCH_MINUTES, Kind, ProfilePlan, RunPlan
+from eagleray.features.runs.model import (
+    MOST_WATCH_MINUTES,
+    Kind,
+    ProfilePlan,
+    RunPlan,
+    with_server_env,
+)
 from eagleray.features.runs.program_python import (
     RayCheck,
     environment_of,
@@ -44,7 +50,10 @@ _SCRIPT = 2**20
 
 @frozen
 class RunRequest:
-    """The user's request: `path` with `args`, or a whole command in `args`; `kind` None is detected."""
+    """The user's request: `path` with `args`, or a whole command in `args`; `kind` None is detected.
+
+    `server_env`: the variables of the chosen inference server, None for a run that gets none.
+    """
 
     path: str
     args: Sequence[str]
@@ -59,6 +68,7 @@ class RunRequest:
     post_mortem: bool = False
     children: bool = False
     env: dict[str, str] | None = None
+    server_env: dict[str, str] | None = None
     overrides: tuple[str, ...] = ()
     profile: ProfilePlan | None = None
     watch_minutes: float = 0.0
@@ -139,6 +149,8 @@ class RunPreparation:
             python=request.python,
             watch_minutes=valid_watch(request.watch_minutes),
         )
+        if request.server_env is not None:
+            plan = with_server_env(plan, request.server_env)
         script = kinds.script_at(start.command_kind, start.argv)
         return await off_loop(partial(_with_plain_line_ends, plan, script))
 

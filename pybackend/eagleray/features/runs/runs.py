@@ -27,7 +27,7 @@ from eagleray.features.runs.errors import (
     still_runs,
     stop_needs_consent,
 )
-from eagleray.features.runs.model import RunPlan, RunState, confirm_text
+from eagleray.features.runs.model import RunPlan, RunState, confirm_text, with_server_env
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.program_python import with_python
 from eagleray.features.runs.records import RunRecord, RunRecords, StoredRun, load
@@ -157,12 +157,18 @@ class Runs:
         *,
         confirmed: bool,
         python: str = "",
+        server_env: Mapping[str, str] | None = None,
     ) -> str:
-        """Starts the same command again, with another `python` if one is given; a live run continues beside it."""
+        """Starts the same command again, with another `python` if one is given; a live run continues beside it.
+
+        `server_env` has the variables of the server that is chosen now, None to keep those of the run.
+        """
         run = await off_loop(partial(self.load, written))
         plan, key = run.plan, await off_loop(run.record.server_key)
         if python:
             plan = with_python(plan, python)
+        if server_env is not None and plan.from_server is not None:
+            plan = with_server_env(plan, server_env)
         if breakpoints is not None and _stops_at_breakpoints(plan):
             plan = evolve(plan, breakpoints=tuple(breakpoints))
         return await self.start(plan, confirmed=confirmed, server_key=key)
