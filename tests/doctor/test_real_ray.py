@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from eagleray.ray.dashboard import Dashboard
 
 from tests.ray_cluster import RayCluster, temporary_home
 from tests.real_ray.command import Command
+from tests.shared_clusters import OLD_PYTHON
 
 pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(120)]
 
@@ -91,3 +94,25 @@ async def test_end_of_a_large_log_is_copied(
     assert 2**18 < end.stat().st_size <= 3 * 2**18
     (missing,) = [item.reason for item in copies.unchecked if item.path.endswith(name)]
     assert missing.startswith("what is between its first 0.2 MB and its last 0.")
+
+
+async def test_python_of_the_driver_is_compared_with_that_of_the_nodes(
+    cluster: RayCluster,
+) -> None:
+    with temporary_home() as home:
+        command = Command(cluster.eagleray_env(home))
+        checks = ("doctor", "--before", "--json", "--cluster", cluster.address, "--")
+        port = cluster.address.rpartition(":")[2]
+        old, same = (
+            json.loads(command.run(*checks, python, "train.py", f"--dashboard-port={port}").stdout)
+            for python in (OLD_PYTHON, sys.executable)
+        )
+
+    causes = {cause["id"]: cause for cause in old["causes"]}
+    assert causes["driver-ray"]["sentence"].startswith("The driver has Ray 2.9.1, node ")
+    assert old["checked"]["unchecked"] == []
+    # Its dashboard is a process of this user.
+    (taken,) = {item["text"] for item in causes["command-port"]["evidence"]}
+    assert taken.startswith(f"--dashboard-port={port}: ")
+    assert "(PID " in taken
+    assert not [cause["id"] for cause in same["causes"] if cause["id"].startswith("driver-")]
