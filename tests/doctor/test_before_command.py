@@ -18,6 +18,7 @@ from eagleray.features.doctor.command_ports import CommandPort, ports_of
 from eagleray.features.doctor.doctor import Doctor
 from eagleray.features.doctor.model import Cause, DiagnosisTarget
 from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
+from eagleray.features.doctor.worker_python import worker_python_of
 from eagleray.ray.dashboard import Dashboard
 from eagleray.remote_scripts import node_facts
 
@@ -48,6 +49,26 @@ DRIVER = facts(host="laptop", packages={"ray": "2.60.0", "debugpy": "1.8.22"}, p
 )
 def test_ports_are_found_in_a_command(command: str, ports: list[Any]) -> None:
     assert ports_of(command.split()) == tuple(CommandPort(*port) for port in ports)
+
+
+@pytest.mark.parametrize(
+    ("words", "python"),
+    [
+        (
+            ["--runtime-env-json", '{"py_executable": "/opt/venv/bin/python"}'],
+            "/opt/venv/bin/python",
+        ),
+        (['--runtime-env-json={"py_executable": "/opt/p"}'], "/opt/p"),
+        (["--runtime-env-json", '{"py_executable": "uv run"}'], ""),
+        (["--runtime-env-json", '{"py_executable": 3}'], ""),
+        (["--runtime-env-json", "[]"], ""),
+        (["--runtime-env-json", "{"], ""),
+        (["--runtime-env-json"], ""),
+        ([], ""),
+    ],
+)
+def test_python_of_workers_is_read_from_the_runtime_env(words: list[str], python: str) -> None:
+    assert worker_python_of(["ray", "job", "submit", *words]) == python
 
 
 def causes_of(command: str, **changes: Any) -> dict[str, Cause]:
@@ -156,6 +177,7 @@ class FakeFacts:
     def __init__(self, driver: dict[str, Any] | EaglerayError) -> None:
         self._driver = driver
         self.pythons: list[str] = []
+        self.worker_pythons: list[str] = []
 
     async def of_this_machine(self, python: str = "") -> dict[str, Any]:
         self.pythons.append(python)
@@ -163,7 +185,8 @@ class FakeFacts:
             raise self._driver
         return self._driver
 
-    async def of_cluster(self, dashboard: Dashboard) -> NodeFacts:
+    async def of_cluster(self, dashboard: Dashboard, worker_python: str = "") -> NodeFacts:
+        self.worker_pythons.append(worker_python)
         return NodeFacts((facts(host="node-7", packages={"ray": "2.9.1"}),))
 
 
@@ -175,7 +198,8 @@ async def before_on_cluster(fake: FakeDashboard, checks: FakeFacts, folder: Path
     async def find(cluster: str, say: Any) -> Dashboard:
         return dashboard
 
-    command = ("/venv/bin/python", "a.py", "--port", "40000")
+    runtime_env = '--runtime-env-json={"py_executable": "/opt/p"}'
+    command = ("/venv/bin/python", "a.py", "--port", "40000", runtime_env)
     target = DiagnosisTarget(
         cluster=fake.address, before=True, python="/venv/bin/python", command=command
     )
@@ -195,7 +219,7 @@ async def test_driver_is_compared_with_the_nodes_of_the_cluster(
     assert found.sentence == "The driver has Ray 2.60.0, node node-7 has 2.9.1."
     causes = {cause.id: cause for cause in found.causes}
     assert causes["command-port-ephemeral"].evidence[0].node == "laptop"
-    assert checks.pythons == ["/venv/bin/python"]
+    assert (checks.pythons, checks.worker_pythons) == (["/venv/bin/python"], ["/opt/p"])
 
 
 async def test_driver_whose_python_does_not_answer_is_listed_as_not_checked(

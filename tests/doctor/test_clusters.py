@@ -40,7 +40,7 @@ class FakeFacts:
         self.pythons.append(python)
         return self._facts.facts[0]
 
-    async def of_cluster(self, dashboard: Dashboard) -> NodeFacts:
+    async def of_cluster(self, dashboard: Dashboard, worker_python: str = "") -> NodeFacts:
         return self._facts
 
 

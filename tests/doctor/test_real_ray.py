@@ -6,17 +6,19 @@ import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eagleray.features.doctor import log_copies
 from eagleray.features.doctor.log_copies import copy_logs
 from eagleray.features.doctor.log_watch import first_cluster_problem
+from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.features.doctor.rule_files import own_rules
 from eagleray.ray.dashboard import Dashboard
 
 from tests.ray_cluster import RayCluster, temporary_home
 from tests.real_ray.command import Command
-from tests.shared_clusters import OLD_PYTHON
+from tests.shared_clusters import OLD_PYTHON, TORCH_PYTHON
 
 pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(120)]
 
@@ -116,3 +118,19 @@ async def test_python_of_the_driver_is_compared_with_that_of_the_nodes(
     assert taken.startswith(f"--dashboard-port={port}: ")
     assert "(PID " in taken
     assert not [cause["id"] for cause in same["causes"] if cause["id"].startswith("driver-")]
+
+
+async def test_facts_are_read_by_the_python_of_the_workers(cluster: RayCluster) -> None:
+    nothing: Any = None
+    dashboard = Dashboard(cluster.address)
+    facts = RemoteFacts(nothing, nothing, nothing)
+    try:
+        answers = await facts.of_cluster(dashboard, TORCH_PYTHON)
+    finally:
+        await facts.close()
+        await dashboard.close()
+
+    assert answers.silent == ()
+    (node,) = answers.facts
+    assert node["executable"] == TORCH_PYTHON
+    assert "torch" in node["packages"]

@@ -1,7 +1,7 @@
 """Has every node of a Ray cluster print its facts: the driver of a job, with one task a node.
 
-Sent as text to the cluster's Python, as a job.  `EAGLERAY_ASKED` contains a mark, the text of node_facts.py, and how many
-seconds the nodes have.  The tasks need no CPU, so they run where all are taken; their environment is that of workers.  It
+Sent as text to the cluster's Python, as a job.  `EAGLERAY_ASKED` contains a mark, the text of node_facts.py, how many
+seconds the nodes have, and `options` of the tasks.  The tasks need no CPU, so they run where all are taken; their environment is that of workers.  It
 prints one line: the mark and a JSON object of facts and silent nodes.
 """
 
@@ -32,7 +32,8 @@ def main() -> None:
     for node in nodes():
         if node["Alive"]:
             strategy = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-            call = facts_of_node.options(scheduling_strategy=strategy).remote(request["text"])
+            options = {"scheduling_strategy": strategy, **request["options"]}
+            call = facts_of_node.options(**options).remote(request["text"])
             hosts[call] = node["NodeManagerAddress"]
     answer = collected(ray, hosts, request["seconds"])
     sys.stdout.write("\n" + request["mark"] + json.dumps(answer) + "\n")

@@ -28,6 +28,7 @@ from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.features.doctor.rule_files import all_rules
 from eagleray.features.doctor.session_logs import session_logs
 from eagleray.features.doctor.slurm_logs import SlurmLogs, SlurmOutput
+from eagleray.features.doctor.worker_python import worker_python_of
 from eagleray.features.hangs.collecting.ray_jobs import jobs_of_run
 from eagleray.features.hangs.pictures import FindDashboard
 from eagleray.features.runs.model import RunState
@@ -87,9 +88,8 @@ class Doctor:
     async def facts(self, target: DiagnosisTarget) -> NodeFacts:
         """The facts of all nodes of a cluster or a job of SLURM; without either, those of this machine."""
         if target.cluster:
-            return await self._facts.of_cluster(
-                await self._dashboard(target.cluster, lambda _text: None)
-            )
+            dashboard = await self._dashboard(target.cluster, lambda _text: None)
+            return await self._facts.of_cluster(dashboard, worker_python_of(target.command))
         if target.slurm_job:
             return await self._facts.of_slurm_job(target.slurm_job)
         return NodeFacts((await self._facts.of_this_machine(target.python),))

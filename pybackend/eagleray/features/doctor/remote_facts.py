@@ -66,10 +66,14 @@ class RemoteFacts:
             return None
         return status.time_left_s if status else None
 
-    async def of_cluster(self, dashboard: Dashboard) -> NodeFacts:
-        """The facts of all nodes; a cluster that runs no job of ours is silent as a whole."""
+    async def of_cluster(self, dashboard: Dashboard, worker_python: str = "") -> NodeFacts:
+        """The facts of all nodes; a cluster that runs no job of ours is silent as a whole.
+
+        They are read by the Python of each node, or by the `worker_python` there.
+        """
         driver, text = await off_loop(lambda: (_text(_DRIVER), _text(SCRIPT)))
-        params = {"text": text, "seconds": NODE_LIMIT_S}
+        options = {"runtime_env": {"py_executable": worker_python}} if worker_python else {}
+        params = {"text": text, "seconds": NODE_LIMIT_S, "options": options}
         try:
             answer = await self._jobs.ask(dashboard, t("node checks"), driver, params, _JOB_LIMIT_S)
         except EaglerayError as error:
