@@ -21,6 +21,11 @@ from tests.rollouts.trajectories.dumps import areal
 GIGABYTE = 10**9
 # Nothing has it, so that all of the file is searched.
 NEEDLE = "Needle in no line"
+# One line in so many has this text; all of them are on one page of results.
+FOUND_EVERY = 1_000
+FOUND = "Needle in some lines"
+# Each line has this one: all of them are parsed where a filter needs all matches.
+COMMON = "word"
 
 
 def rows(samples: int) -> list[Row]:
@@ -37,6 +42,8 @@ def rows(samples: int) -> list[Row]:
         # 300 MB a second.
         at_most("search through 1 GB, the first (s)", values["search"], 3.3, grep),
         at_most("search through 1 GB, a later one (s)", values["again"], 3.3, grep),
+        at_most("the same, every 1,000th line has the text (s)", values["found"], 3.3, grep),
+        at_most("the same, every line has it, with a filter (s)", values["common"], 3.3, loads),
         printed("statistics of 1 GB, as json.loads of each line (s)", values["statistics"], loads),
         at_most("memory after all of that (MB)", values["memory"], 200),
         at_most_times(
@@ -53,7 +60,9 @@ def write(file: Path, size: int) -> Path:
     written = item = 0
     with file.open("w") as lines:
         while written < size:
-            prompt, completion = texts[item // 8 % 64][:500], f"{item} {texts[item % 61]}<|im_end|>"
+            found = FOUND if item % FOUND_EVERY == 0 else ""
+            prompt = texts[item // 8 % 64][:500]
+            completion = f"{item} {texts[item % 61]}{found}<|im_end|>"
             record = areal(item // 8, item % 8, prompt=prompt, completion=completion)
             written += lines.write(json.dumps(record) + "\n")
             item += 1
@@ -67,6 +76,7 @@ async def measure(file: str) -> dict[str, float]:
         "first": TrajectoryQuery(file),
         "search": TrajectoryQuery(file, search=NEEDLE),
         "again": TrajectoryQuery(file, search=NEEDLE),
+        "found": TrajectoryQuery(file, search=FOUND, limit=FOUND_EVERY),
         "middle": TrajectoryQuery(file, start=40_000),
     }
     for name, query in steps.items():
@@ -76,6 +86,11 @@ async def measure(file: str) -> dict[str, float]:
     begin = time.perf_counter()
     await trajectories.statistics(file)
     result["statistics"] = time.perf_counter() - begin
+    # After the statistics, which have read what the filter needs.
+    begin = time.perf_counter()
+    page = await trajectories.page(TrajectoryQuery(file, search=COMMON, least_reward=0.0))
+    assert page.matches
+    result["common"] = time.perf_counter() - begin
     return {**result, "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 

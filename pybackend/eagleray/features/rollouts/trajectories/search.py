@@ -19,6 +19,8 @@ from eagleray.features.rollouts.trajectories.reading import DumpReading
 
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _DEEPEST = 100
+# What JSON writes numbers, constants and what is not finite with, in small letters.
+_SCALAR = frozenset("0123456789+-.e" + "truefalsenull" + "naninfinity")
 
 
 def matching_items(
@@ -31,9 +33,8 @@ def matching_items(
         if item + last - line < first:
             continue
         skipped = max(first - item, 0)
-        for match in _lines_with(file, needles, line + skipped, last, reading, chunk):
-            start, end = file.span(match)
-            if holds(file.read(start, end), needles, lower):
+        for match, content in _lines_with(file, needles, line + skipped, last, reading, chunk):
+            if holds(content, needles, lower):
                 yield item + match - line
 
 
@@ -43,20 +44,20 @@ def holds(line: bytes, needles: list[bytes], lower: str) -> bool:
         record = json.loads(line)
     except UNREADABLE_JSON:
         return any(needle in line.lower() for needle in needles)
-    return _in_value(record, lower)
+    return _in_value(record, lower, _SCALAR.issuperset(lower))
 
 
-def _in_value(value: Any, lower: str, depth: int = 0) -> bool:
+def _in_value(value: Any, lower: str, in_scalars: bool, depth: int = 0) -> bool:
     if isinstance(value, str):
         return lower in value.translate(_LOWER)
     if depth > _DEEPEST:
         return False
     if isinstance(value, dict):
-        return any(_in_value(part, lower, depth + 1) for part in value.values())
+        return any(_in_value(part, lower, in_scalars, depth + 1) for part in value.values())
     if isinstance(value, list):
         parts = (part for part in value if isinstance(part, (str, list, dict)))
-        return any(_in_value(part, lower, depth + 1) for part in parts)
-    return lower in json.dumps(value).translate(_LOWER)
+        return any(_in_value(part, lower, in_scalars, depth + 1) for part in parts)
+    return in_scalars and lower in json.dumps(value).translate(_LOWER)
 
 
 def _needles(text: str) -> list[bytes]:
@@ -67,20 +68,26 @@ def _needles(text: str) -> list[bytes]:
 
 def _lines_with(
     file: LineIndex, needles: list[bytes], line: int, last: int, reading: DumpReading, chunk: int
-) -> Iterator[int]:
-    """The lines whose bytes have a needle, each once."""
+) -> Iterator[tuple[int, bytes]]:
+    """The lines whose bytes have a needle, each once, with their bytes."""
     position, stop = file.span(line)[0], file.span(last)[1]
     overlap = max(map(len, needles)) - 1
     while position < stop:
         reading.check()
-        data = file.read(position, min(position + chunk + overlap, stop)).lower()
-        if not data:
+        read = file.read(position, min(position + chunk + overlap, stop))
+        if not read:
             return
+        data = read.lower()
         at = 0
         while (offset := _first(data, needles, at)) >= 0:
             match = file.item_at(position + offset)
-            yield match
-            at = file.span(match)[1] - position
+            start, end = file.span(match)
+            is_whole = position <= start and end - position <= len(read)
+            yield (
+                match,
+                read[start - position : end - position] if is_whole else file.read(start, end),
+            )
+            at = end - position
             if at >= len(data):
                 break
         reading.progress(t("Searching"), file.item_at(position), file.count)
