@@ -10,7 +10,7 @@ export function evidence(more: Partial<LogEvidence> = {}): LogEvidence {
     node: "10.0.0.4",
     worker: "WorkerDict pid=29197",
     repeats: 1,
-    rank: null,
+    rank: 3,
     ...more,
   };
 }
@@ -46,7 +46,9 @@ export function consequence(): Cause {
     id: "gloo-timeout",
     sentence: "A gloo recv waited 1800000 ms for a peer.",
     fix: "Fix the first error.",
-    evidence: [evidence({ path: "/logs/worker-7b.err", line: 90, text, time: null, worker: "" })],
+    evidence: [
+      evidence({ path: "/logs/worker-7b.err", line: 90, text, time: null, worker: "", rank: null }),
+    ],
     secondary: true,
     count: 37,
     files: 37,

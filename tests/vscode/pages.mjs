@@ -120,6 +120,8 @@ try {
     const causes = await opened({ page: "diagnosis_page", ...diagnosis });
     await causes.page.getByRole("button", { name: "Fix…" }).click();
     assert.equal((await causes.waitForSent("fix")).id, "cuda-oom");
+    const [first] = await causes.page.locator(".lines .note").allTextContents();
+    assert.match(first, / · WorkerDict pid=29197 rank 3 · 10\.0\.0\.4$/);
     await causes.close();
     const options = await opened({ page: "options_page", ...optionsStates()[0] });
     const undo = options.page.getByRole("button", { name: "Undo Fix" });
