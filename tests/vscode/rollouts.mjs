@@ -157,7 +157,7 @@ await browserRun(
       await window.waitFor(window.row(/replay\.py.*exited/), "the run without a failure");
     });
 
-    await agents({ stage, window, test });
+    await agents({ stage, window, test, choose });
   },
   { driver: false, stage: stageWithTorch },
 );

@@ -1,4 +1,7 @@
-/** An agent in the editor, against the tests' engine: from the line above its class to a stop in it, and to a wave. */
+/**
+ * An agent in the editor, against the tests' engine: from the line above its class to a stop in it, to a wave with a
+ * failed item that is debugged, and to the command of an integration test.
+ */
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -16,7 +19,8 @@ const PROGRAM = path.join(ROOT, "tests", "vscode", "agents", "counting.py");
 const ENGINE_PYTHON = interpreter("engine");
 const KEY = "sk-engine-of-the-story";
 
-export async function agents({ stage, window, test }) {
+/** `choose` selects a file in the editor's own dialog. */
+export async function agents({ stage, window, test, choose }) {
   const { page } = window;
   const folder = path.join(stage.workspace, "agents");
   const file = path.join(folder, "counting.py");
@@ -66,7 +70,7 @@ export async function agents({ stage, window, test }) {
     const shown = page
       .frameLocator("iframe.webview.ready >> visible=true")
       .frameLocator("#active-frame");
-    const verdict = shown.locator(".verdict", { hasText: "time.sleep(0.05)" });
+    const verdict = shown.locator(".verdict", { hasText: "time.sleep(0.03)" });
     const data = [1, 2, 3, 4].map((n) => `{"n": ${n}}`).join(" , ");
     await openFile(window, folder, "counting.py", () => tab("counting.py").first().isVisible());
     const hint = page.locator(".quick-input-message", { hasText: "JSON, as" });
@@ -116,6 +120,56 @@ export async function agents({ stage, window, test }) {
         .evaluate((title) => Math.abs(title.getBoundingClientRect().top) < window.innerHeight / 2);
     await until(inSight, "the trajectory is in sight");
     await window.shot("wave-trace");
+  });
+
+  await test("“Debug This Item” stops in the item that failed, alone", async () => {
+    const shown = page
+      .frameLocator("iframe.webview.ready >> visible=true")
+      .frameLocator("#active-frame");
+    const line = lineOf(file, "fails");
+    const debugItem = shown.locator("button", { hasText: "Debug This Item" });
+    // The trace covers the wave, or the file beside it.
+    await window.click(
+      tab("Trace of").locator(".tab-actions .action-label"),
+      async () => (await tab("Trace of").count()) === 0,
+      "the trace is closed",
+    );
+    await window.waitFor(debugItem, "the wave beside the file");
+    await window.toggleBreakpoint(line, true);
+    await window.click(debugItem.first(), () => window.toolbar().isVisible(), "a session is open");
+    await window.waitForStopAt(line);
+    const variables = page.locator(".debug-variables .monaco-list-row");
+    await window.waitFor(variables.filter({ hasText: /^n\s*=?\s*2/u }), "the variable of the item");
+    await window.shot("wave-debugged");
+    await window.click(
+      window.button("Continue"),
+      async () => !(await window.toolbar().isVisible()),
+      "no other run of the wave stops",
+    );
+    await window.toggleBreakpoint(line, false);
+  });
+
+  await test("“Run Integration Test…” writes its command into a terminal", async () => {
+    const titled = (text) => page.locator(".quick-input-widget:visible", { hasText: text });
+    const [config, data] = ["counting_grpo.yaml", "numbers.jsonl"].map((name) =>
+      path.join(stage.workspace, name),
+    );
+    fs.writeFileSync(config, "experiment_name: counting\n");
+    fs.writeFileSync(data, '{"n": 1}\n');
+    const printed = async () => (await terminal.allInnerTexts()).join("").replace(/\s/gu, "");
+    const command = "eagleray agent integrate";
+    await window.command("Eagleray: Run Integration Test", () =>
+      titled("Select an agent").isVisible(),
+    );
+    const configuration = titled("Select the Configuration");
+    await pick("Counting", () => configuration.isVisible(), "the class");
+    await choose(config, () => titled("Select Data for counting_grpo.yaml").isVisible());
+    await choose(data, async () => (await printed()).includes(command.replace(/ /gu, "")));
+    const text = await printed();
+    for (const part of ["counting.py:Counting", "counting_grpo.yaml", "numbers.jsonl"]) {
+      assert.ok(text.includes(part), part);
+    }
+    await window.shot("integration-test");
   });
 }
 

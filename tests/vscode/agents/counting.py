@@ -14,14 +14,14 @@ class Counting:
 
     def reward(self, n):
         if n == 2:
-            raise ValueError("two is not rewarded")
+            raise ValueError("two is not rewarded")  # [fails]
         return float(n % 2)
 
 
 class Blocking(Counting):
     async def run(self, data, **extra_kwargs):
         rewards = await super().run(data, **extra_kwargs)
-        time.sleep(0.05)  # [blocks]
+        time.sleep(0.03)  # [blocks]
         return rewards
 
 
