@@ -81,6 +81,11 @@ TABLE: list[tuple[str, Observed, list[tuple[str, int]]]] = [
     ),
     ("short computations", evolve(HEALTHY, totals=held(computing_s=2.0, longest_s=0.02)), []),
     ("share of a library", evolve(HEALTHY, totals=held(awaited_s=2.0, longest_s=0.3)), []),
+    (
+        "library that is sampled while it sends",
+        evolve(HEALTHY, totals=held(SLEEP, awaited_s=3.0, waiting_s=2.0, samples=50)),
+        [("blocking-call", 3)],
+    ),
     ("short wait", evolve(HEALTHY, totals=held(waiting_s=0.3, longest_s=0.3)), []),
     ("late samples", evolve(HEALTHY, totals=held(waiting_s=0.9, longest_s=0.6, samples=2)), []),
     (

@@ -31,6 +31,8 @@ COMPUTES_S = 0.1
 BLOCKED_SAMPLES = 3
 # Beside a line that holds the loop for long, others are late with it.
 BLOCKED_SHARE = 0.1
+# A coroutine of a library is at times sampled while it sends or waits for a lock; a line that blocks does little else.
+BLOCKED_MOSTLY = 0.5
 CLIENT_SHARE = 0.8
 # A healthy pool assigns a connection within a millisecond.
 POOL_WAIT_S = 0.1
@@ -90,7 +92,7 @@ def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
 
 
 def _blocks(line: HeldLoop, least_s: float) -> bool:
-    if line.samples < BLOCKED_SAMPLES:
+    if line.samples < BLOCKED_SAMPLES or _blocked_s(line) < BLOCKED_MOSTLY * line.total_s:
         return False
     if line.waiting_s >= least_s:
         return True
