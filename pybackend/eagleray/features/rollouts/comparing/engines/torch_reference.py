@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,6 +33,8 @@ PROGRAM = Path(__file__).parents[4] / "remote_scripts" / "torch_reference.py"
 # The logprobs of all sequences come as one line.
 _LONGEST_LINE = 2**30
 _SHOWN_OUTPUT = 20_000
+# How long a process that no longer reads may take to end.
+_END_S = 5.0
 
 
 @frozen
@@ -193,7 +196,13 @@ class TorchReference:
                 if "done" not in answer:
                     return answer
                 on_done(int(answer["done"]))
-        except (ConnectionError, ValueError) as error:
+        except ConnectionError as error:
+            # It reads no more, usually because it is about to end.
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(process.wait(), _END_S)
+            if process.returncode is None:
+                raise errors.reference_failed(str(error), self._printed()) from error
+        except ValueError as error:
             raise errors.reference_failed(str(error), self._printed()) from error
         code = await process.wait()
         raise errors.reference_failed(t("it ended with {code}", code=code), self._printed())
