@@ -107,7 +107,8 @@ async def test_an_ignored_breakpoint_stops_no_worker_in_any_step(
     await panel.result(debugging.ATTACH, {**attach, "workDoneToken": "t"})
     await panel.heard(workers.CHANGED, lambda value: value["held"] == 1)
     # Held in the line after the call, it is listed at the call.
-    assert (await rows(panel))["policy-2"]["location"]["line"] == 23
+    row = (await rows(panel))["policy-2"]
+    assert row["location"]["line"] == 23, row
     named = {"cluster": cluster.address, "worker_ids": [worker]}
     outcome = await panel.result(debugging.IGNORE, named)
     assert (outcome["done"], outcome["failures"]) == (1, [])
