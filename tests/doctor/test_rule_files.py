@@ -235,7 +235,7 @@ def test_check_compares_one_fact(
         ({"check": {"fact": "cpus", "below": 10**400}}, "below must be a number for cpus"),
         ({"check": {"fact": "python", "below": 3.11}}, "below must be a text for python"),
         ({"check": {"fact": "python", "below": "new"}}, 'must be a version such as "2.13.0"'),
-        ({"examples": ["small"]}, "small is no number"),
+        ({"examples": ["small"]}, "small isn't a number"),
         ({"examples": [True]}, "examples has no valid value"),
         ({"examples": "1"}, "examples has no valid value"),
         ({"meaning": "Too small: {size}."}, "the check has no group size"),

@@ -21,7 +21,7 @@ from tests.sidecar.stdio_client import sidecar
 
 SECRET = "x9nevershown"
 TOKEN = "hf_" + "Qz" * 17
-# A part of it is no better.
+# A part of it is unusable, too.
 PART = TOKEN[:12]
 
 KNOWN = f"OSError: [Errno 24] Too many open files: '/x' api_key={SECRET} {TOKEN}"

@@ -192,7 +192,7 @@ def test_histogram_has_every_reward_once(rewards: list[float]) -> None:
 
 
 def test_requests_that_a_server_computes_at_once_are_counted_in_a_large_wave() -> None:
-    """Eight of 512 at a time; a refusal of one token is no measure of how long it computes."""
+    """Eight of 512 at a time; a refusal of one token doesn't show how long it computes."""
     queued = [run_of(n, requests=(request_of(seconds=0.5 * (n // 8 + 1)),)) for n in range(1, 512)]
     short = run_of(0, requests=(request_of(seconds=0.01, tokens=1),))
     [verdict] = verdicts(wave([short, *queued], seconds=32.0))

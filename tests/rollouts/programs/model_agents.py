@@ -93,7 +93,7 @@ class FromEnvironment:
 
 
 class Turns:
-    """Item n takes n turns; from 5 on there is no end."""
+    """Item n takes n turns; from 5 on it never ends."""
 
     async def run(self, data, **extra_kwargs):
         # In `subproc` there are none, and the environment has the server.

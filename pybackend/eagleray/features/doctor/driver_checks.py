@@ -23,7 +23,7 @@ DRIVER_CHECKS = 5
 class _Version:
     """What driver and nodes must have alike; `read` returns "" where it isn't known.
 
-    A driver without it has `missing`; "" is no finding.
+    A driver without it has `missing`; for "" nothing is reported.
     """
 
     id: str

@@ -111,7 +111,7 @@ class FactCheck:
         if self.fact not in _NUMBERS:
             return written
         if not _NUMBER.fullmatch(written):
-            raise CheckError(f"{written} is no number, as examples of {self.fact} are")
+            raise CheckError(f"{written} isn't a number, as examples of {self.fact} are")
         return float(written)
 
 

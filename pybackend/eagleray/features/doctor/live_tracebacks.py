@@ -65,7 +65,7 @@ class Tracebacks:
             return True
         if not text or is_frame(text):
             return False
-        # Ray's error of a task goes on with the exception of the worker.
+        # Ray's error of a task is followed by the exception of the worker.
         index = exception_in([line.line.text for line in lines])
         return index < 0 or not is_of_task(lines[index].line.text)
 

@@ -516,7 +516,7 @@ def outliers(scene: Scene) -> Iterator[Reading]:
         return
     by_kind: dict[str, list[SampledProcess]] = {}
     for each in scene.world.ranks:
-        # What a process does that could not be read is no place of its own.
+        # A process that could not be read doesn't count as a place.
         if each.activity.doing not in (Doing.IN_RAY_GET, Doing.UNREADABLE, Doing.ENDED):
             by_kind.setdefault(each.process.group, []).append(each)
     most = max(by_kind.values(), key=len, default=[])

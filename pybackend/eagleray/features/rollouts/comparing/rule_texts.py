@@ -60,7 +60,7 @@ def _precision(evidence: ComparisonEvidence) -> str:
     if (
         other is not None
         and metrics is not None
-        # Kernels in 16 bits round at different places: then their own precision is no nearer.
+        # Kernels in 16 bits round at different places: then their own precision doesn't match better.
         and _LOWER_FACTOR * other.to_a.mean_abs_dlogp <= metrics.mean_abs_dlogp
     ):
         return t(
