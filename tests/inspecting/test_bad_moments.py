@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from eagleray.inspecting.questions import INSIDE, OUTSIDE
 from eagleray.inspecting.readings import raw_reading
 from eagleray.sampling.dumps import dump
 
+from tests.inspecting.test_borrowed_threads import thread_count
 from tests.inspecting.test_processes import (
     TOOLS,
     WAYS,
@@ -92,6 +94,17 @@ def fit():
 fit()
 """
 
+# What Python deletes last has a way to run for long.
+ENDING = """
+import os
+class Last:
+    def __del__(self, print=print, read=os.read):
+        print("ready", flush=True)
+        read(0, 1)
+        print("went on", flush=True)
+last = Last()
+"""
+
 WAITING = 'import sys\ndef fit():\n  print("ready", flush=True)\n  sys.stdin.readline()\nfit()\nprint("went on")'
 
 needs_namespaces = pytest.mark.skipif(
@@ -120,9 +133,58 @@ def test_import_for_which_our_thread_waits_is_named_and_goes_on(
         assert found.how == OUTSIDE and "import" in found.why_outside
         assert "build_graph" in [frame.function for frame in found.stack]
         assert raw_reading(process.pid) == {"reason": "importing"}
-        folder = Path(f"/tmp/eagleray-inspect-{os.geteuid()}")
-        assert not list(folder.glob(f"{process.pid}-*.began"))
+        assert thread_count(process.pid) <= 2
         assert ends(process) == (0, "went on 7\n", "")
+
+
+def test_thread_that_waits_for_an_import_serves_the_next_look_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(injection, "OPENING_S", 1.5)
+    with python(SLOW_FINDER + "sys.stdin.readline()") as process:
+        assert look(process.pid).how == OUTSIDE
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "went on 7\n"
+        assert look(process.pid).how == INSIDE
+        socket = Path(injection.socket_of(process.pid))
+        wait_until(lambda: files_beside(socket) == [socket.name])
+        assert ends(process) == (0, "", "")
+
+
+def test_process_whose_own_modules_hide_those_of_python_says_so_and_prints_nothing(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "json.py").write_text("raise ImportError('not that one')")
+    with python(waiting_program("sys.stdin.readline()"), cwd=tmp_path) as process:
+        found = look(process.pid)
+        assert found.how == OUTSIDE
+        assert "ImportError: not that one" in found.why_outside
+        assert raw_reading(process.pid) == {"reason": "not-loaded"}
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+def test_python_that_ends_is_read_from_outside_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(injection, "OPENING_S", 0.5)
+    with python(ENDING) as process:
+        wait_until(lambda: state_of(process.pid) == "S")
+        assert look(process.pid).how == OUTSIDE
+        wait_until(lambda: thread_count(process.pid) == 1)
+        assert ends(process) == (0, "went on\n", "")
+
+
+def test_files_of_processes_that_have_ended_are_removed_a_day_later() -> None:
+    with python(WAITING) as process, python(WAITING) as other:
+        socket = Path(injection.socket_of(process.pid))
+        left = Path(f"/tmp/eagleray-inspect-{os.geteuid()}", socket.name)
+        assert ends(process) == (0, "went on\n", "")
+        assert left.exists()
+        yesterday = time.time() - 86_401
+        os.utime(left, (yesterday, yesterday))
+        assert look(other.pid).how == INSIDE
+        assert not left.exists()
+        assert ends(other) == (0, "went on\n", "")
 
 
 def test_process_that_forks_is_looked_into_and_its_children_end_well() -> None:
@@ -182,6 +244,10 @@ def test_process_whose_tmp_is_of_no_use_is_read_from_outside(mounts: str) -> Non
         assert "/tmp" in found.why_outside and "Errno" not in found.why_outside
         assert raw_reading(process.pid) == {"reason": "folder"}
         assert ends(process) == (0, "went on\n", "")
+
+
+def files_beside(socket: Path) -> list[str]:
+    return [file.name for file in socket.parent.glob(f"{socket.name}*")]
 
 
 @contextmanager

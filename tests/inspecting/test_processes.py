@@ -212,7 +212,7 @@ def test_process_that_has_ended_or_is_not_python_is_told_apart() -> None:
             look(process.pid)
     with subprocess.Popen(["sleep", "60"]) as other:
         try:
-            with pytest.raises(NotStarted, match="PyGILState_Ensure"):
+            with pytest.raises(NotStarted, match="isn't Python"):
                 look(other.pid)
         finally:
             other.kill()

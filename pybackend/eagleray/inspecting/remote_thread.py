@@ -78,6 +78,7 @@ _HARMLESS = frozenset(
 )
 _FUTEX, _FUTEX_COMMAND, _FUTEX_WAIT, _CONTENDED_LOCK = 202, 127, 0, 2
 _LIBRARY_CALLS = (
+    "Py_IsInitialized",
     "PyGILState_Ensure",
     "PyGILState_Release",
     "PyRun_SimpleString",
@@ -177,7 +178,7 @@ def start(pid: int, text: str) -> None:
     calls = elf.addresses(pid, _LIBRARY_CALLS)
     missing = [name for name in _LIBRARY_CALLS if name not in calls]
     if missing:
-        raise NotStarted("not-python", f"The process has no {missing[0]}")
+        raise NotStarted("not-python", f"The process isn't Python: it has no {missing[0]}")
     restorer = elf.code(pid, calls["syscall"], RESTORER)
     until = time.monotonic() + _LIMIT_S
     for _attempt in range(_ATTEMPTS):
@@ -305,18 +306,24 @@ def _machine_code(pages: int, size: int, frame: SignalFrame, calls: dict[str, in
         + struct.pack("<I", RT_SIGRETURN)
         + b"\x0f\x05"  # mov eax, rt_sigreturn; syscall
     )
-    routine = (
-        b"\x53"  # push rbx, which aligns the stack
-        + call("pthread_self")
-        + b"\x48\x89\xc7"  # mov rdi, rax
-        + call("pthread_detach")
-        + call("PyGILState_Ensure")
-        + b"\x89\xc3"  # mov ebx, eax
+    # Python that ends frees what its functions need, after it has let no thread take the GIL any more.
+    running = (
+        call("PyGILState_Ensure") + b"\x89\xc3"  # mov ebx, eax
         b"\x48\xbf"
         + struct.pack("<Q", pages + _CODE_SIZE)  # mov rdi, text
         + call("PyRun_SimpleString")
         + b"\x89\xdf"  # mov edi, ebx
         + call("PyGILState_Release")
+    )
+    routine = (
+        b"\x53"  # push rbx, which aligns the stack
+        + call("pthread_self")
+        + b"\x48\x89\xc7"  # mov rdi, rax
+        + call("pthread_detach")
+        + call("Py_IsInitialized")
+        + b"\x85\xc0\x74"
+        + bytes([len(running)])  # test eax, eax; jz behind `running`
+        + running
         + b"\xbb"
         + struct.pack("<I", _FREEING_ATTEMPTS)  # mov ebx
     )

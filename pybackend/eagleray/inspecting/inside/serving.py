@@ -16,8 +16,8 @@ IDLE_S = 120.0
 LONGEST_LINE = 1_000_000
 
 
-def serve(path: str) -> None:
-    """Answers on the Unix socket `path`, whose folder only its user may enter, until nobody has asked for long."""
+def listen(path: str) -> socket.socket:
+    """Listens on the Unix socket `path`, whose folder only its user may enter."""
     # Signals are for the threads of the program.
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     listener = socket.socket(socket.AF_UNIX)
@@ -26,6 +26,15 @@ def serve(path: str) -> None:
         listener.bind(path + ".new")
         listener.listen(4)
         os.rename(path + ".new", path)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def serve(listener: socket.socket, path: str) -> None:
+    """Answers on the Unix socket at `path` until nobody has asked for long."""
+    try:
         listener.settimeout(IDLE_S)
         while True:
             connection, _ = listener.accept()
