@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from eagleray.common.l10n import t
 from eagleray.features.hangs import exit_texts
 from eagleray.features.hangs.evidence import HangEvidence, World
-from eagleray.features.hangs.rules import RULES, Scene
+from eagleray.features.hangs.rules.scene import Scene
+from eagleray.features.hangs.rules.table import RULES
 from eagleray.features.hangs.verdict import LEAST_CONFIDENCE, HangVerdict, Kind, Reading
 from eagleray.sampling.rank_sets import RankSet
 

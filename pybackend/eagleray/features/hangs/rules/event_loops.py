@@ -1,0 +1,31 @@
+"""Event loops all of whose tasks wait (`asyncio`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from eagleray.common.l10n import t
+from eagleray.features.hangs import wording
+from eagleray.features.hangs.activity import Doing
+from eagleray.features.hangs.evidence import SampledProcess
+from eagleray.features.hangs.rules.scene import Scene, about, reading
+from eagleray.features.hangs.verdict import Kind, Reading
+
+
+def event_loops(scene: Scene) -> Iterator[Reading]:
+    """Nobody waits in a collective, and event loops have nothing to do."""
+    loops = scene.world.doing(Doing.IN_EVENT_LOOP)
+    if loops and not scene.waiting:
+        text = t("The event loop of {ranks} waits.", **about(scene, loops))
+        yield event_loop_reading(scene, loops, 0.45 if scene.unread else 0.7, text)
+
+
+def event_loop_reading(
+    scene: Scene, loops: Sequence[SampledProcess], confidence: float, text: str
+) -> Reading:
+    """The reading `text`, with what the tasks of the loops await if they have told that."""
+    awaited = wording.awaited(loops)
+    if awaited:
+        text, confidence = f"{text} {awaited}.", 0.9
+    step = t("Look at what the tasks of the event loop await.")
+    return reading(scene, Kind.ASYNCIO, loops, confidence, text, step)

@@ -1,0 +1,35 @@
+"""A program that makes progress (`slow`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eagleray.common.l10n import counted, t
+from eagleray.features.hangs.rules.scene import Scene, about, reading
+from eagleray.features.hangs.verdict import Kind, Reading
+
+
+def going_on(scene: Scene) -> Iterator[Reading]:
+    """Slow, not hung: a wait has ended between samples, or all that the others wait for are working."""
+    moving = [each for each in scene.world.ranks if each.goes_on]
+    busy = scene.elsewhere
+    # One of many may be woken by something else; most are only when what they wait for has ended.
+    woken = [each for each in scene.waiting if each.wakes]
+    have_gone_on = 2 * len(woken) > len(scene.waiting) or any(
+        each.goes_on for each in scene.waiting
+    )
+    if have_gone_on or (2 * len(moving) > len(scene.world.ranks) and not scene.waiting):
+        moving = moving or woken
+        few = moving if len(moving) <= len(scene.world.ranks) // 2 else ()
+        text = t("Nothing hangs: {ranks} moved between the samples.", **about(scene, moving))
+        step = t("Profile the run to see what takes the time.")
+        yield reading(scene, Kind.SLOW, few, 0.85, text, step)
+    elif busy and all(each.goes_on for each in busy):
+        text = counted(
+            len(busy),
+            "Nothing hangs: {ranks} still works{place}, and the others wait.",
+            "Nothing hangs: {ranks} still work{place}, and the others wait.",
+            **about(scene, busy),
+        )
+        step = t("Wait, or profile these ranks to see what takes the time.")
+        yield reading(scene, Kind.SLOW, busy, 0.8, text, step)
