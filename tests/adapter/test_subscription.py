@@ -18,6 +18,7 @@ from eagleray.adapter.sessions import backpressure
 from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.common import private_socket
+from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket, run_folder
 from eagleray.protocol.control import WorkerKey
 from eagleray.routes.routes import Routes
@@ -194,6 +195,39 @@ async def test_client_applies_changes_to_its_list(served: Served) -> None:
     await served.registry.release(WorkerKey("session_2026-01-01", params(1).worker_id))
     while await lists.get() != ids - {params(1).worker_id}:
         pass
+    await adapters.close()
+
+
+async def test_worker_is_listed_from_the_request_to_attach_until_it_is_released(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The adapter's events come much later than its responses.
+    monkeypatch.setattr(subscription, "TICK_S", 0.5)
+    adapters = AdapterClient(start=False)
+    lists: list[list[str]] = []
+    adapters.sessions.listen(lambda states: lists.append([each.state for each in states]))
+    while not lists:
+        await asyncio.sleep(0.01)
+    async with FakeDebugger() as debugger:
+        await adapters.sessions.attach(debugger.params())
+        assert [each.state for each in adapters.sessions.last_workers()] == ["stopped"]
+        await served.registry.release(WorkerKey("session_1", "w1"))
+        while adapters.sessions.last_workers():
+            await asyncio.sleep(0.01)
+    states = [states for states in lists if states]
+    assert states[0] == ["attaching"] and lists[lists.index(states[0]) :][-1] == []
+    assert states == lists[lists.index(states[0]) : -1]
+    await adapters.close()
+
+
+async def test_worker_that_can_not_be_attached_to_is_not_listed(served: Served) -> None:
+    adapters = AdapterClient(start=False)
+    adapters.sessions.listen(lambda states: None)
+    async with FakeDebugger() as debugger:
+        debugger.is_busy = True
+        with pytest.raises(EaglerayError):
+            await adapters.sessions.attach(debugger.params())
+    assert adapters.sessions.last_workers() == [] == await adapters.sessions.workers()
     await adapters.close()
 
 

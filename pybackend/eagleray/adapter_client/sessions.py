@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from pathlib import Path
 
 from eagleray.adapter_client.connection import AdapterConnection
@@ -39,6 +39,8 @@ class AdapterSessions:
     def __init__(self, connections: AdapterConnections) -> None:
         self._connections = connections
         self._states: dict[Path, dict[WorkerKey, WorkerState]] = {}
+        # Workers that this client attaches to, until the adapter's first event about each: Ray's list may be faster.
+        self._attaching: dict[WorkerKey, WorkerState] = {}
         self._listeners = Listeners[[list[WorkerState]]]()
         connections.on_event(control.WORKERS_EVENT, self._on_workers)
         connections.on_event(control.CHANGES_EVENT, self._on_changes)
@@ -46,7 +48,8 @@ class AdapterSessions:
 
     async def workers(self) -> list[WorkerState]:
         """Requests every attached or held worker of all adapters; starts none."""
-        return [state for _, state in await self._workers()]
+        states = [state for _, state in await self._workers()]
+        return [*states, *self._attaching_beside({_key(state) for state in states})]
 
     def listen(self, listener: WorkersListener) -> Callable[[], None]:
         """Calls `listener` with all workers whenever one changes, on the loop; the returned function ends that.
@@ -71,16 +74,33 @@ class AdapterSessions:
 
     def last_workers(self) -> list[WorkerState]:
         """Returns the last event without a request; [] while there is no listener."""
-        return [state for states in self._states.values() for state in states.values()]
+        from_events = {
+            key: state for states in self._states.values() for key, state in states.items()
+        }
+        return [*from_events.values(), *self._attaching_beside(from_events.keys())]
 
     async def attach(self, params: AttachParams) -> AttachResult:
         """Attaches through the adapter that has the worker, else through this version's, starting it."""
-        owner = await self._owner(WorkerKey(params.session, params.worker_id))
-        connection = owner or await self._connections.current()
+        key = WorkerKey(params.session, params.worker_id)
+        connection = await self._owner(key) or await self._connections.current()
         limit_s = params.timeout_s + _ATTACH_MORE_S * len(params.routes)
         if any(route.ssh for route in params.routes):
             limit_s += USER_S
-        return await connection.request(control.ATTACH, params, limit_s)
+        self._attaching[key] = _attaching(params)
+        self._notify()
+        try:
+            result = await connection.request(control.ATTACH, params, limit_s)
+            if key in self._attaching:
+                self._attaching[key] = result.worker
+            return result
+        except BaseException:
+            self._attaching.pop(key, None)
+            raise
+        finally:
+            if not self._states:
+                # Nothing is subscribed.
+                self._attaching.pop(key, None)
+            self._notify()
 
     async def continue_(self, session: str, worker_id: str) -> None:
         """Resumes an attached or held worker; raises `unknown-worker` if no adapter has it."""
@@ -126,10 +146,7 @@ class AdapterSessions:
     async def _owner(self, key: WorkerKey) -> AdapterConnection | None:
         """Returns the connection to the adapter that has the worker, None if none has it."""
         for connection, state in await self._workers():
-            if (state.session, state.worker_id) == (
-                key.session,
-                key.worker_id,
-            ) and state.state != "gone":
+            if _key(state) == key and state.state != "gone":
                 return connection
         return None
 
@@ -153,11 +170,43 @@ class AdapterSessions:
     def _on_changes(self, path: Path, changes: WorkerChanges) -> None:
         states = self._states.setdefault(path, {})
         for worker in changes.changed:
-            states[WorkerKey(worker.session, worker.worker_id)] = worker
+            states[_key(worker)] = worker
+            self._attaching.pop(_key(worker), None)
         for key in changes.gone:
             states.pop(key, None)
-        self._listeners.notify(self.last_workers())
+            self._attaching.pop(key, None)
+        self._notify()
 
     def _on_gone(self, path: Path) -> None:
+        self._attaching.clear()
         if self._states.get(path):
             self._on_workers(path, WorkerStates([]))
+
+    def _notify(self) -> None:
+        self._listeners.notify(self.last_workers())
+
+    def _attaching_beside(self, others: Collection[WorkerKey]) -> list[WorkerState]:
+        return [state for key, state in self._attaching.items() if key not in others]
+
+
+def _key(state: WorkerState) -> WorkerKey:
+    return WorkerKey(state.session, state.worker_id)
+
+
+def _attaching(params: AttachParams) -> WorkerState:
+    return WorkerState(
+        session=params.session,
+        worker_id=params.worker_id,
+        cluster=params.cluster,
+        name=params.name,
+        pid=0,
+        state="attaching",
+        editor=False,
+        held_s=0.0,
+        rank=params.rank,
+        stop=None,
+        socket="",
+        seen=params.seen,
+        kind=params.kind,
+        class_name=params.class_name,
+    )
