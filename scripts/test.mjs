@@ -135,7 +135,8 @@ async function attempt(suite, { number = 1, lastFailed = false } = {}) {
   // The time limit is its failure; leftovers of the interrupted suite are not a second one.
   if (timedOut) await endMarked(`EAGLERAY_TEST_ATTEMPT=${runId}-${file}`);
   const results = suite.kind === "script" ? readClosingLine(output) : readJunit(junit);
-  if (results !== undefined && (code === 0) === (results.failed.length === 0)) {
+  const isComplete = !timedOut && results !== undefined;
+  if (isComplete && (code === 0) === (results.failed.length === 0)) {
     return { results, output };
   }
   const why = timedOut ? `ran past ${suite.minutes} minutes` : `ended with ${code}`;
