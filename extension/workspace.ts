@@ -19,6 +19,12 @@ export function workspaceFolders(): string[] {
     .map(({ uri }) => uri.fsPath);
 }
 
+/** The folders whose rules the doctor reads: none while the user doesn't trust them. */
+export function ruleFolders(): { readonly rule_folders?: string[] } {
+  const folders = vscode.workspace.isTrusted ? workspaceFolders() : [];
+  return folders.length === 0 ? {} : { rule_folders: folders };
+}
+
 const PYTHON_EXTENSION = "ms-python.python";
 
 export function hasPythonExtension(): boolean {

@@ -243,3 +243,18 @@ test("a diagnosis is restored with its window, one of another version is not", a
   assert.equal((await restore({ stored: { ...stored, version: "0" } })).isClosed, true);
   assert.equal((await restore(undefined)).isClosed, true);
 });
+
+test("rules of a team count in a workspace that the user trusts, in no other", async () => {
+  editor.folders = [{ uri: Uri.file("/work/rl"), name: "rl", index: 0 }];
+  const target = { paths: [LOG] };
+  editor.trusted = false;
+  await opened(Uri.file(LOG));
+  editor.trusted = true;
+  const panel = await opened(Uri.file(LOG));
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [
+    target,
+    { ...target, rule_folders: ["/work/rl"] },
+  ]);
+  // A tab that is restored may be that of a workspace which isn't trusted any more.
+  assert.deepEqual(shown(panel).stored.target, target);
+});

@@ -43,7 +43,15 @@ test("a problem of a live run has one message, a place in the status bar, and it
   assert.deepEqual(messages(), ["train.py: A GPU has no 2.00 GiB of memory left."]);
   assert.deepEqual(bar(), ["$(pulse) train.py"]);
   assert.deepEqual(lines(), [11]);
-  assert.equal(fake.sidecar.sentTo(FIRST_PROBLEM).length, 1);
+  assert.deepEqual(fake.sidecar.sentTo(FIRST_PROBLEM), [
+    { id: live().id, reported: [], rule_folders: [FOLDER] },
+  ]);
+});
+
+test("rules of a workspace that the user doesn’t trust don’t count for a live run", async () => {
+  editor.trusted = false;
+  await list(live());
+  assert.deepEqual(fake.sidecar.sentTo(FIRST_PROBLEM), [{ id: live().id, reported: [] }]);
 });
 
 test("“Diagnose” of the message diagnoses that run", async () => {
@@ -102,7 +110,9 @@ test("a run without a problem, one of another folder, and one that has ended sho
   fake.sidecar.on(FIRST_PROBLEM, () => ({ cause: null }));
   await list(live(), live({ id: "2", workspace: "/v" }), live({ id: "3", state: "exited" }));
   assert.deepEqual([messages(), bar(), lines()], [[], [], []]);
-  assert.deepEqual(fake.sidecar.sentTo(FIRST_PROBLEM), [{ id: live().id, reported: [] }]);
+  assert.deepEqual(fake.sidecar.sentTo(FIRST_PROBLEM), [
+    { id: live().id, reported: [], rule_folders: [FOLDER] },
+  ]);
 });
 
 test("a run whose output can't be followed is followed again with the next list", async () => {

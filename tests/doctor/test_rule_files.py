@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from eagleray.cli.main import main
 from eagleray.common.errors import EaglerayError
 from eagleray.features.doctor.fact_checks import FACTS, PACKAGES, FactCheck
 from eagleray.features.doctor.matching import Matcher
+from eagleray.features.doctor.messages import DIAGNOSE
 from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.features.doctor.rule_files import (
     all_rules,
@@ -18,6 +22,8 @@ from eagleray.features.doctor.rule_files import (
     read_rules,
 )
 from eagleray.remote_scripts import node_facts
+
+from tests.sidecar.stdio_client import sidecar
 
 RULE = {
     "id": "reward-empty",
@@ -95,6 +101,96 @@ def test_rule_of_a_user_replaces_that_with_the_same_id(own_home: Path, tmp_path:
     rules = {rule.id: rule for rule in all_rules([])}
 
     assert rules["ulimit-nofile"].source == "our wiki"
+
+
+def _team_file(folder: Path, content: str) -> Path:
+    file = folder / ".eagleray" / "doctor-rules.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(content)
+    return file
+
+
+def test_rules_of_a_team_replace_those_of_the_user(own_home: Path, tmp_path: Path) -> None:
+    sources = {"user": own_home / "doctor-rules.json", "team": tmp_path / "a", "named": tmp_path}
+    texts = {
+        name: json.dumps({"format": 1, "rules": [{**RULE, "source": name}]}) for name in sources
+    }
+    sources["user"].write_text(texts["user"])
+    _team_file(sources["team"], texts["team"])
+    named = tmp_path / "named.json"
+    named.write_text(texts["named"])
+
+    def source(*more: Path, folders: Sequence[str] = ()) -> str:
+        return next(rule.source for rule in all_rules(more, folders) if rule.id == "reward-empty")
+
+    assert source() == "user"
+    assert source(folders=[str(tmp_path), str(sources["team"])]) == "team"
+    assert source(named, folders=[str(sources["team"])]) == "named"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "Expecting property name"),
+        ('{"format": 2}', 'it needs "format": 1'),
+        ("[" * 100_000, "it is nested too deeply"),
+        (" " * (8 * 2**20 + 1), "it has more than 8 MB"),
+    ],
+)
+def test_wrong_file_of_a_team_is_named(
+    own_home: Path, tmp_path: Path, content: str, reason: str
+) -> None:
+    file = _team_file(tmp_path, content)
+
+    with pytest.raises(EaglerayError) as refused:
+        all_rules([], [str(tmp_path)])
+
+    assert refused.value.code == "bad-rules"
+    assert str(file) in refused.value.message
+    assert reason in refused.value.message
+
+
+def test_pipe_in_place_of_a_file_of_a_team_is_not_opened(own_home: Path, tmp_path: Path) -> None:
+    file = _team_file(tmp_path, "")
+    file.unlink()
+    os.mkfifo(file)
+
+    assert all_rules([], [str(tmp_path)]) == own_rules()
+
+
+async def test_rules_of_a_team_count_for_the_editor_that_names_their_folder(
+    own_home: Path, tmp_path: Path
+) -> None:
+    _team_file(tmp_path, json.dumps({"format": 1, "rules": [RULE]}))
+    log = tmp_path / "a.log"
+    log.write_text("E reward model returned nothing for p-12\n")
+
+    async with sidecar() as client:
+        await client.initialize()
+        target = {"paths": [str(log)], "rule_folders": [str(tmp_path)]}
+        found = await client.result(DIAGNOSE, target)
+        without = await client.result(DIAGNOSE, {"paths": [str(log)]})
+        assert await client.end() == 0
+
+    assert [cause["id"] for cause in found["causes"]] == ["reward-empty"]
+    assert without["causes"] == []
+
+
+def test_command_line_reads_no_unnamed_file_of_its_folder(
+    own_home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    team = _team_file(tmp_path, json.dumps({"format": 1, "rules": [RULE]}))
+    log = tmp_path / "a.log"
+    log.write_text("E reward model returned nothing for p-12\n")
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["doctor", str(log)]) == 0
+    assert capsys.readouterr().out.startswith("No rule matches")
+    assert main(["doctor", str(log), "--rules", str(team)]) == 0
+    assert capsys.readouterr().out.startswith("The reward model has no answer for p-12.")
 
 
 @pytest.mark.parametrize(

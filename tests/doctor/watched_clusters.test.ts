@@ -94,6 +94,12 @@ test("a watched cluster has its place in the status bar until it is watched no l
   assert.deepEqual([bar(), isWatching(panel), cancelled], [[], false, 1]);
 });
 
+test("rules of a workspace that the user trusts count for a watched cluster", async () => {
+  editor.folders = [{ uri: Uri.file("/work/rl"), name: "rl", index: 0 }];
+  await says(await opened(), { kind: "watch", isOn: true });
+  assert.deepEqual(requests(), [{ cluster: CLUSTER.id, reported: [], rule_folders: ["/work/rl"] }]);
+});
+
 test("a problem has one message, its line, and the status bar; its rule counts no more", async () => {
   answers = [{ cause: OOM }];
   await says(await opened(), { kind: "watch", isOn: true });

@@ -763,6 +763,8 @@ async function pressed(
 }
 
 const MACHINE = { before: true, python: "/usr/bin/python3" };
+/** Of the workspace, which the user trusts. */
+const RULES = { rule_folders: [FOLDER] };
 
 test("nothing is checked before the user asks, then the program’s Python checks this machine", async () => {
   fake.sidecar.on(DIAGNOSE, () => diagnosis({ causes: [cause()] }));
@@ -772,7 +774,7 @@ test("nothing is checked before the user asks, then the program’s Python check
   assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), []);
   await pressed(page, "runChecks");
   await until(() => checksOf(page).state === "checked");
-  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [MACHINE]);
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ ...MACHINE, ...RULES }]);
   assert.deepEqual(checksOf(page), {
     state: "checked",
     problems: 1,
@@ -803,7 +805,9 @@ test("the nodes of the chosen cluster are checked and compared with the program�
   const page = await opened("eagleray.debugWithOptions");
   await pressed(page, "runChecks", { cluster: "ssh://login" });
   await until(() => checksOf(page).state === "checked");
-  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ ...MACHINE, cluster: "ssh://login" }]);
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [
+    { ...MACHINE, cluster: "ssh://login", ...RULES },
+  ]);
 });
 
 test("checks of another Python count no longer, and are cancelled", async () => {

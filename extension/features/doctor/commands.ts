@@ -6,7 +6,7 @@ import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
 import type { Row } from "../../panel";
-import { ifTrusted } from "../../workspace";
+import { ifTrusted, ruleFolders } from "../../workspace";
 import type { Job } from "../clusters/messages";
 import { connected } from "../hangs/connected_job";
 import { ofCluster, targetOf } from "../hangs/targets_model";
@@ -86,7 +86,7 @@ export class DoctorCommands {
         ? vscode.l10n.t("Checking {0}", plain(logs.name))
         : vscode.l10n.t("Reading the logs of {0}", plain(logs.name));
     const diagnosis = await longWork(title, (options) =>
-      this.app.sidecar.request(DIAGNOSE, logs.target, options),
+      this.app.sidecar.request(DIAGNOSE, { ...logs.target, ...ruleFolders() }, options),
     );
     return { ...logs, diagnosis, madeAt: Date.now() };
   }

@@ -10,6 +10,7 @@ import type { App } from "../../app";
 import { Disposables } from "../../common/disposables";
 import { asEaglerayError, isCancellation } from "../../common/errors";
 import { COMMANDS } from "../../contributions";
+import { ruleFolders } from "../../workspace";
 import type { Run } from "../runs/messages";
 import { isOfThisWindow } from "../runs/run_list";
 import { isLive } from "../runs/states";
@@ -91,7 +92,7 @@ export class LiveProblems implements vscode.Disposable {
   ): Promise<string | undefined> {
     const { cause } = await this.app.sidecar.request(
       FIRST_PROBLEM,
-      { id: run.id, reported },
+      { id: run.id, reported, ...ruleFolders() },
       { cancel },
     );
     if (cause === null || !this.first.has(run.id)) {

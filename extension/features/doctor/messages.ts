@@ -8,20 +8,24 @@ export const FIRST_CLUSTER_PROBLEM = request<ClusterLogs, FirstProblem>("eaglera
 /**
  * A run by its ID, whose output is followed until its first problem; causes that were `reported`,
  * by their IDs, don't count
- * any more.
+ * any more.  `rule_folders` are those of a DiagnosisTarget.
  */
 export interface FollowedRun {
   readonly id: string;
   readonly reported?: readonly string[];
+  readonly rule_folders?: readonly string[];
 }
 
 /**
  * A cluster by its ID, whose logs are followed; causes that were `reported`, by their IDs, don't
  * count any more.
+ *
+ * `rule_folders` are those of a DiagnosisTarget.
  */
 export interface ClusterLogs {
   readonly cluster: string;
   readonly reported?: readonly string[];
+  readonly rule_folders?: readonly string[];
 }
 
 /**
@@ -55,6 +59,9 @@ export interface SettingChange {
  * and this machine, whose
  * facts `python` reads, the program's interpreter; "" is the one on the path.  `command` is what
  * starts the program.
+ *
+ * `rule_folders` are folders of a workspace that the user trusts: rules of a team in them count,
+ * too.
  */
 export interface DiagnosisTarget {
   readonly paths?: readonly string[];
@@ -64,6 +71,7 @@ export interface DiagnosisTarget {
   readonly before?: boolean;
   readonly python?: string;
   readonly command?: readonly string[];
+  readonly rule_folders?: readonly string[];
 }
 
 /**

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { Disposables } from "../../common/disposables";
 import { asEaglerayError, isCancellation } from "../../common/errors";
+import { ruleFolders } from "../../workspace";
 import { FIRST_CLUSTER_PROBLEM, type Cause } from "./messages";
 import { announce, ProblemSigns, type ShownProblem } from "./problem_signs";
 import type { NamedLogs } from "./targets_model";
@@ -87,7 +88,7 @@ export class WatchedClusters implements vscode.Disposable {
         const reported = watched.causes.map(({ id }) => id);
         const { cause } = await this.app.sidecar.request(
           FIRST_CLUSTER_PROBLEM,
-          { cluster, reported },
+          { cluster, reported, ...ruleFolders() },
           { cancel: cancel.token },
         );
         if (cause === null || this.watched.get(cluster) !== watched) {

@@ -6,6 +6,7 @@ import type { App } from "../../app";
 import { asEaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
+import { ruleFolders } from "../../workspace";
 import { DIAGNOSE, type Diagnosis, type DiagnosisTarget } from "../doctor/messages";
 import type { Draft } from "../runs/draft";
 import { INTERPRETER } from "../runs/messages";
@@ -68,7 +69,8 @@ export class RunChecks implements vscode.Disposable {
     try {
       const named = await this.target(draft);
       const options = { cancel: cancel.token };
-      const diagnosis = await this.app.sidecar.request(DIAGNOSE, named.target, options);
+      const target = { ...named.target, ...ruleFolders() };
+      const diagnosis = await this.app.sidecar.request(DIAGNOSE, target, options);
       if (this.running === cancel) {
         this.made = { ...named, diagnosis, madeAt: Date.now() };
       }

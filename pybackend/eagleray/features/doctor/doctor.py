@@ -22,6 +22,7 @@ from eagleray.features.doctor.live_output import first_problem
 from eagleray.features.doctor.log_copies import copy_logs
 from eagleray.features.doctor.log_reading import LogReading, ReportStep
 from eagleray.features.doctor.log_watch import first_cluster_problem
+from eagleray.features.doctor.messages import ClusterLogs, FollowedRun
 from eagleray.features.doctor.model import Cause, Diagnosis, DiagnosisTarget, UncheckedFile
 from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.features.doctor.remote_facts import RemoteFacts
@@ -68,7 +69,7 @@ class Doctor:
 
         Raises EaglerayError for a target without logs, and for rules that aren't valid.
         """
-        rules = await off_loop(lambda: all_rules(list(rule_files)))
+        rules = await off_loop(lambda: all_rules(rule_files, target.rule_folders))
         if target.before:
             report(t("Checking the nodes"), 0)
             facts = await self._facts_before(target)
@@ -109,19 +110,19 @@ class Doctor:
         finally:
             reading.cancel()
 
-    async def first_problem(self, run_id: str, reported: Sequence[str] = ()) -> Cause | None:
-        """The first cause of trouble, not yet `reported`, in the output of a run, which is followed until then, or until it ends."""
-        rules = await off_loop(lambda: all_rules([]))
-        record = await off_loop(lambda: self._runs.find(run_id))
+    async def first_problem(self, run: FollowedRun) -> Cause | None:
+        """The first cause of trouble, not yet reported, in the output of a run, which is followed until then, or until it ends."""
+        rules = await off_loop(lambda: all_rules([], run.rule_folders))
+        record = await off_loop(lambda: self._runs.find(run.id))
         return await first_problem(
-            record.output, rules, lambda: output_is_complete(record), reported
+            record.output, rules, lambda: output_is_complete(record), run.reported
         )
 
-    async def first_cluster_problem(self, cluster: str, reported: Sequence[str] = ()) -> Cause:
-        """The first cause of trouble that is written into a log of the cluster from now on, of rules not yet `reported`."""
-        rules = await off_loop(lambda: all_rules([]))
-        dashboard = await self._dashboard(cluster, lambda _text: None)
-        return await first_cluster_problem(dashboard, rules, self._copies, reported)
+    async def first_cluster_problem(self, logs: ClusterLogs) -> Cause:
+        """The first cause of trouble that is written into a log of the cluster from now on, of rules not yet reported."""
+        rules = await off_loop(lambda: all_rules([], logs.rule_folders))
+        dashboard = await self._dashboard(logs.cluster, lambda _text: None)
+        return await first_cluster_problem(dashboard, rules, self._copies, logs.reported)
 
     async def _of_run(self, written: str, reading: LogReading) -> Diagnosis:
         """Its output, with the logs of the workers of its Ray:

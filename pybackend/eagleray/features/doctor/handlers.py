@@ -30,8 +30,7 @@ class DoctorHandlers:
         return await self._doctor.diagnose(target, report)
 
     async def first_problem(self, run: messages.FollowedRun) -> messages.FirstProblem:
-        return messages.FirstProblem(await self._doctor.first_problem(run.id, run.reported))
+        return messages.FirstProblem(await self._doctor.first_problem(run))
 
     async def first_cluster_problem(self, watched: messages.ClusterLogs) -> messages.FirstProblem:
-        cause = await self._doctor.first_cluster_problem(watched.cluster, watched.reported)
-        return messages.FirstProblem(cause)
+        return messages.FirstProblem(await self._doctor.first_cluster_problem(watched))

@@ -11,19 +11,24 @@ from eagleray.wire.requests import LongRequest, Request
 @frozen
 class FollowedRun:
     """A run by its ID, whose output is followed until its first problem; causes that were `reported`, by their IDs, don't count
-    any more.
+    any more.  `rule_folders` are those of a DiagnosisTarget.
     """
 
     id: str
     reported: tuple[str, ...] = ()
+    rule_folders: tuple[str, ...] = ()
 
 
 @frozen
 class ClusterLogs:
-    """A cluster by its ID, whose logs are followed; causes that were `reported`, by their IDs, don't count any more."""
+    """A cluster by its ID, whose logs are followed; causes that were `reported`, by their IDs, don't count any more.
+
+    `rule_folders` are those of a DiagnosisTarget.
+    """
 
     cluster: str
     reported: tuple[str, ...] = ()
+    rule_folders: tuple[str, ...] = ()
 
 
 @frozen

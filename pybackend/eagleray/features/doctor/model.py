@@ -69,6 +69,8 @@ class DiagnosisTarget:
 
     `before`: only nodes are checked, for a program that isn't started yet: those of the cluster, and this machine, whose
     facts `python` reads, the program's interpreter; "" is the one on the path.  `command` is what starts the program.
+
+    `rule_folders` are folders of a workspace that the user trusts: rules of a team in them count, too.
     """
 
     paths: tuple[str, ...] = ()
@@ -78,6 +80,7 @@ class DiagnosisTarget:
     before: bool = False
     python: str = ""
     command: tuple[str, ...] = ()
+    rule_folders: tuple[str, ...] = ()
 
 
 @frozen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -20,8 +21,11 @@ from eagleray.features.doctor.patterns import PatternError, literals_of
 from eagleray.features.presets.model import ANSWERS
 
 FORMAT = 1
-# In the home, beside presets; a team's file is named by `--rules`, since no file of a workspace is read unasked.
+# In the home, beside presets.
 _USER_FILE = "doctor-rules.json"
+# In a folder of a workspace, shared by a team.
+_TEAM_FILE = Path(".eagleray", _USER_FILE)
+_LARGEST = 8 * 2**20
 _REQUIRED = ("id", "pattern", "meaning", "fix", "source")
 _OF_CHECKS = {"id", "check", "meaning", "fix", "source", "severity", "examples", "counterexamples"}
 _LISTS = ("examples", "counterexamples")
@@ -62,13 +66,18 @@ def own_rules() -> tuple[Rule, ...]:
     return tuple(rule for text in texts for rule in rules_of(json.loads(text)))
 
 
-def all_rules(more: list[Path]) -> tuple[Rule, ...]:
-    """Eagleray's rules, the user's, and those of `more`; a later one replaces an earlier one with the same ID.
+def all_rules(more: Sequence[Path], folders: Sequence[str] = ()) -> tuple[Rule, ...]:
+    """All rules, of which a later one replaces an earlier one with the same ID:
+
+    1. Eagleray's.
+    2. The user's.
+    3. Those of a team, in `folders` of a workspace, which the user trusts.
+    4. Those of `more`.
 
     Raises EaglerayError for a file without valid rules.
     """
-    user_file = home() / _USER_FILE
-    files = [*([user_file] if user_file.exists() else []), *more]
+    unnamed = [home() / _USER_FILE, *(Path(folder) / _TEAM_FILE for folder in folders)]
+    files = [*filter(_is_file, unnamed), *more]
     rules = {rule.id: rule for rule in own_rules()}
     for file in files:
         rules.update({rule.id: rule for rule in read_rules(file)})
@@ -78,11 +87,36 @@ def all_rules(more: list[Path]) -> tuple[Rule, ...]:
 def read_rules(path: Path) -> tuple[Rule, ...]:
     """The rules in `path`; raises EaglerayError with the reason if one of them isn't valid."""
     try:
-        return rules_of(json.loads(path.read_text(encoding="utf-8-sig")))
+        return rules_in(_content(path))
     except OSError as error:
         raise bad_rules(path, error.strerror or str(error)) from error
     except ValueError as error:
         raise bad_rules(path, str(error)) from error
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a file is there that no one has named; raises EaglerayError for one that can't be read."""
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise bad_rules(path, error.strerror or str(error)) from error
+
+
+def _content(path: Path) -> bytes:
+    """Raises RuleError for a file that isn't one of rules by its size."""
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise RuleError(f"it has more than {_LARGEST // 2**20} MB")
+    return content
+
+
+def rules_in(content: bytes) -> tuple[Rule, ...]:
+    """The rules in the content of a file; raises ValueError with the reason if one of them isn't valid."""
+    try:
+        return rules_of(json.loads(content.decode("utf-8-sig")))
+    except RecursionError as error:
+        raise RuleError("it is nested too deeply") from error
 
 
 def rules_of(value: Any) -> tuple[Rule, ...]:
