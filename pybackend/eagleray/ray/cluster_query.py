@@ -159,13 +159,18 @@ async def _ended(dashboard: Dashboard, job: str, seconds: float) -> JobState | N
 
 
 async def _remove_left(dashboard: Dashboard) -> None:
+    latest = time.time() - LEFT_S
     try:
-        for job in await dashboard.jobs():
-            is_old = 0 < job.ended_at < time.time() - LEFT_S
-            if is_old and _OWN_ID.fullmatch(job.submission_id):
-                await dashboard.job_api.delete(job.submission_id)
+        jobs = await dashboard.jobs()
     except EaglerayError as error:
         log.info("ended jobs stay in the list: %s %s", error, error.logged)
+        return
+    left = [
+        job.submission_id
+        for job in jobs
+        if 0 < job.ended_at < latest and _OWN_ID.fullmatch(job.submission_id)
+    ]
+    await asyncio.gather(*(_remove(dashboard, job, ended=True) for job in left))
 
 
 async def _remove_sent(
