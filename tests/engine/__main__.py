@@ -17,6 +17,8 @@ from tests.engine.model import GGUF_TYPES, make_model
 
 _SLOTS = 64
 _CONTEXT_OF_A_SLOT = 1024
+# A connection of cpp-httplib keeps its thread while it is idle, up to 5 s; by default there are `slots + 2` threads.
+_HTTP_THREADS = 96
 
 
 def main() -> None:
@@ -53,6 +55,7 @@ def _parameters(arguments: argparse.Namespace, model: Path) -> xllamacpp.CommonP
     parameters.hostnames = [arguments.host]
     parameters.n_parallel = arguments.slots
     parameters.n_ctx = arguments.slots * arguments.slot_context
+    parameters.n_threads_http = max(_HTTP_THREADS, arguments.slots + 32)
     parameters.warmup = False
     # Threads that spin for work make it twenty times as slow on two cores.
     for cpu in (parameters.cpuparams, parameters.cpuparams_batch):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +121,11 @@ async def test_small_pool_is_named(own_home: Path, engine: Engine) -> None:
 
 async def test_server_with_one_slot_is_saturated(own_home: Path) -> None:
     with serving("--slots", "1") as small:
-        observed = await observe(plan_for(small, "Talks", groups=8, group_size=8))
-    assert wave_statistics(observed).done == 64
+        observed = await observe(plan_for(small, "Talks", groups=8, group_size=4))
+    assert wave_statistics(observed).done == 32
     [verdict] = verdicts(observed)
     assert verdict.kind == "server-saturated"
-    # The client's own time for a request, more of it on a busy machine, counts as the server's.
-    assert re.search(r"about [1-8] requests? at once", verdict.sentence)
+    assert verdict.sentence == "The server computes 1 request at once; others wait."
 
 
 async def test_run_that_takes_far_longer_than_its_group_is_named(

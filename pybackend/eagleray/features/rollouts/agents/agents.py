@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from eagleray.common.off_loop import off_loop
 from eagleray.features.rollouts.agents import data_items
@@ -41,7 +41,9 @@ from eagleray.features.rollouts.agents.runner_process import (
     carry_out,
     read_table,
 )
+from eagleray.features.rollouts.agents.server_slots import server_slots
 from eagleray.features.rollouts.agents.traces import TraceFile
+from eagleray.features.rollouts.agents.verdicts import is_queued
 from eagleray.features.runs.kinds import python_here
 
 _TARGET = re.compile(r"([\w.]+|.+\.py):[A-Za-z_][\w.]*")
@@ -119,7 +121,11 @@ async def observe(
 
         end = await carry_out(plan.python, plan.cwd, wire_plan(plan), on_event, on_output, stop)
     on_progress(observation.progress())
-    return observation.observed(end, stop.is_set())
+    observed = observation.observed(end, stop.is_set())
+    if is_queued(observed):
+        slots = await server_slots(plan.base_url, plan.api_key)
+        observed = evolve(observed, server_slots=slots)
+    return observed
 
 
 def wire_plan(plan: AgentPlan) -> dict[str, Any]:

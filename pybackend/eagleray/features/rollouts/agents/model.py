@@ -217,7 +217,8 @@ class Observed:
     """Everything that the runner reported of a plan.
 
     `is_stuck`: a line held the event loop for longer than the time-out; `is_interrupted`: the user stopped it; `ending`:
-    why the runner ended early, "" if it didn't.  `threads` are those that agents left behind.
+    why the runner ended early, "" if it didn't.  `threads` are those that agents left behind.  `server_slots` is how many
+    requests the server says it computes at once, which is only requested where requests seem to wait.
     """
 
     plan: AgentPlan
@@ -230,3 +231,4 @@ class Observed:
     is_interrupted: bool = False
     ending: str = ""
     threads: tuple[str, ...] = ()
+    server_slots: int | None = None

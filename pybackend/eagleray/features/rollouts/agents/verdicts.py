@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from eagleray.common.l10n import counted, t
 from eagleray.features.rollouts.agents.model import (
-    AgentRequest,
     AgentRun,
     CodeLine,
     HeldLoop,
@@ -169,29 +168,53 @@ def _server_saturated(observed: Observed) -> Iterable[WaveVerdict]:
         )
         yield WaveVerdict("server-saturated", sentence)
         return
-    seconds = sorted((request.seconds or 0.0) - request.pool_s for request in requests)
+    if is_queued(observed):
+        yield WaveVerdict("server-saturated", _queue(observed))
+
+
+def is_queued(observed: Observed) -> bool:
+    """Whether most of the comparable requests take many times as long as the quickest."""
+    seconds = _comparable_s(observed)
     if len(seconds) < QUEUE_REQUESTS:
-        return
+        return False
     quickest, middle = at_share(seconds, 0.05), at_share(seconds, 0.5)
-    if middle >= QUEUE_LEAST_S and middle >= QUEUE_FACTOR * quickest:
-        at_once = _computed_at_once(requests, observed.totals.seconds)
-        sentence = counted(
-            at_once,
-            "The server works on about {n} request at once; others wait.",
-            "The server works on about {n} requests at once; others wait.",
-        )
-        yield WaveVerdict("server-saturated", sentence)
+    return middle >= QUEUE_LEAST_S and middle >= QUEUE_FACTOR * quickest
 
 
-def _computed_at_once(requests: Sequence[AgentRequest], seconds: float) -> int:
-    """How many requests the server computes at once, by Little's law, if the quickest of its longer answers didn't wait.
+def _queue(observed: Observed) -> str:
+    """What the server says of itself, else what was measured.
 
-    A share of all requests would be too many of a large wave: those of a queue's beginning have waited, too.
+    A count that is derived from times is wrong on a busy machine: the client's own time, such as that of the first
+    connections, counts as the server's. It was 5 for a server with one slot.
     """
-    middle = at_share(sorted(request.tokens for request in requests), 0.5)
-    longer = [request for request in requests if 2 * request.tokens >= middle]
-    quickest = min((request.seconds or 0.0) - request.pool_s for request in longer)
-    return max(1, round(len(requests) * quickest / max(seconds, 0.001)))
+    slots = observed.server_slots
+    if slots is not None and slots < observed.totals.max_requests_in_flight:
+        return counted(
+            slots,
+            "The server computes {n} request at once; others wait.",
+            "The server computes {n} requests at once; others wait.",
+        )
+    seconds = _comparable_s(observed)
+    return t(
+        "Half the requests took over {middle} s, the quickest {quickest} s.",
+        middle=f"{at_share(seconds, 0.5):.1f}",
+        quickest=f"{seconds[0]:.2f}",
+    )
+
+
+def _comparable_s(observed: Observed) -> list[float]:
+    """The ordered times of requests with tokens, but for much shorter answers; of all where no tokens are known.
+
+    What an agent's tools request is quick, and says nothing about the server.
+    """
+    answered = answered_requests(observed.runs)
+    generated = [request for request in answered if request.tokens]
+    middle = at_share(sorted(request.tokens for request in generated), 0.5) if generated else 0
+    return sorted(
+        (request.seconds or 0.0) - request.pool_s
+        for request in generated or answered
+        if 2 * request.tokens >= middle
+    )
 
 
 def _timeouts(observed: Observed) -> Iterable[WaveVerdict]:
