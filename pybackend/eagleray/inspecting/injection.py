@@ -73,6 +73,16 @@ _SOURCE = joined()
 def socket_of(pid: int) -> str:
     """The socket on which `pid` answers, which is opened first if necessary.  Raises NotStarted."""
     process = _checked(pid)
+    try:
+        return _opened_socket(process)
+    except (NotStarted, OSError):
+        # One that ends has no memory and no folders.
+        _checked(pid)
+        raise
+
+
+def _opened_socket(process: proc.ProcessStat) -> str:
+    pid = process.pid
     # As the process sees it, which may be in a container.
     uid = _owner(pid)
     folder = f"{_SHARED_FOLDER}/eagleray-inspect-{uid}"
