@@ -17,9 +17,11 @@ const SLOW = [
   "torch_ranks",
 ];
 const FAST = SLOW.map((mark) => `not ${mark}`).join(" and ");
-// They have suites of their own: `check` runs the first two, the others start real debuggers, programs and sshd.
+// They have suites of their own: `check` runs the first two, the others start real debuggers and sshd, or real runs,
+// inference servers and agents.
 const CHECKED = ["tests/layers", "tests/documents"];
 const PROCESSES = ["tests/adapter", "tests/injected", "tests/routes"];
+const PROGRAMS = ["tests/runs", "tests/inference", "tests/rollouts", "tests/engine"];
 // The newest VS Code, and the one that Cursor is built on.
 const NEWEST = "1.139";
 const OLDEST = "1.105";
@@ -79,10 +81,11 @@ export const suites = [
     secondTry: true,
   }),
   editor("windows", NEWEST),
-  pytest("unit (Python)", ["python", "workers", "engine"], FAST, {
+  pytest("unit (Python)", ["python", "workers"], FAST, {
     minutes: 15,
-    ignore: [...CHECKED, ...PROCESSES],
+    ignore: [...CHECKED, ...PROCESSES, ...PROGRAMS],
   }),
+  pytest("programs", ["python", "workers", "engine"], FAST, { minutes: 15, folders: PROGRAMS }),
   editor("host", NEWEST, { minutes: 15 }),
   editor("host", OLDEST, { minutes: 15, onlyByName: true }),
   editor("runs", NEWEST, { more: ["engine"] }),
