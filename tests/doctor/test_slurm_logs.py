@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.features.doctor import slurm_logs
-from eagleray.features.doctor.doctor import Doctor
-from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
-from eagleray.features.doctor.node_checks import NodeFacts
-from eagleray.features.doctor.slurm_logs import SlurmLogs, _copied
-from eagleray.protocol.control import CommandOutput
+from eagleray.features.doctor.slurm_logs import _copied
 from eagleray.slurm.job_output import output_globs
+
+from tests.doctor.fake_slurm import FakeSite, NoNodes, diagnosed
 
 FILES = "2026-11-21 01:25:07 E\nOSError: [Errno 24] Too many open files: 'x'\n"
 JOB = {
@@ -68,63 +63,6 @@ def test_files_of_steps_are_read_from_the_script() -> None:
     ]
 
 
-class FakeSite:
-    """SLURM with a job whose output is `output`; scripts run on this machine, except where `sees_files` is false."""
-
-    def __init__(self, output: str, state: str = "RUNNING", login_sees_files: bool = True) -> None:
-        self._job = (
-            f"JobId=12 JobState={state} NodeList=n[1-2] WorkDir=/ StdErr={output} StdOut={output}"
-        )
-        self._login_sees_files = login_sees_files
-        self.commands: list[list[str]] = []
-
-    async def nodes(self, ssh: str, nodelist: str) -> list[str]:
-        return ["n1", "n2"]
-
-    async def run(self, ssh: str, argv: Sequence[str], stdin: str, limit_s: float) -> CommandOutput:
-        self.commands.append(list(argv))
-        if "show" in argv:
-            known = argv[-1] == "12"
-            text = f"{self._job}\n" if known else ""
-            return CommandOutput(
-                0 if known else 1, text, "" if known else "Invalid job id specified"
-            )
-        if "batch_script" in argv:
-            return CommandOutput(1, "", "no script")
-        arguments = list(argv[argv.index("python3") + 1 :])
-        if not self._login_sees_files and "srun" not in argv:
-            arguments = arguments[:-1]
-        ran = subprocess.run(
-            [sys.executable, *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return CommandOutput(ran.returncode, ran.stdout, ran.stderr)
-
-
-class NoNodes:
-    """Checks of nodes: two that are fine, or `error`."""
-
-    def __init__(self, error: EaglerayError | None = None) -> None:
-        self._error = error
-
-    async def of_slurm_job(self, written: str) -> NodeFacts:
-        if self._error:
-            raise self._error
-        return NodeFacts(())
-
-
-async def diagnosed(site: FakeSite, copies: Path, job: str, nodes: NoNodes) -> Diagnosis:
-    nothing: Any = None
-    fake: Any = site
-    checks: Any = nodes
-    logs = SlurmLogs(fake, fake, copies)
-    target = DiagnosisTarget(slurm_job=job)
-    return await Doctor(nothing, nothing, checks, logs, copies).diagnose(target)
-
-
 @pytest.fixture
 def output(tmp_path: Path) -> str:
     (tmp_path / "rank-0.out").write_text("step 1\n")
@@ -152,7 +90,8 @@ async def test_output_on_a_login_node_is_copied(tmp_path: Path, output: str) -> 
     assert Path(evidence.path).read_text() == FILES
     assert (tmp_path / "copies") in Path(evidence.path).parents
     assert evidence.line == 2
-    assert not any("srun" in command for command in site.commands)
+    # That of the logs of Ray.
+    assert len([command for command in site.commands if "srun" in command]) == 1
 
 
 async def test_output_that_only_nodes_see_is_read_by_a_step(tmp_path: Path, output: str) -> None:

@@ -185,7 +185,7 @@ class Doctor:
         return joined(await reading.diagnose([*files, copies.folder]), of_nodes)
 
     async def _of_slurm_job(self, written: str, reading: LogReading) -> Diagnosis:
-        """The output of the job and of its steps, and its nodes; of a job that has ended, its output alone.
+        """The output of the job and of its steps, the logs of its Ray, and its nodes; of a job that has ended, its output alone.
 
         Raises EaglerayError for a job without both.
         """
@@ -193,7 +193,9 @@ class Doctor:
         checking = tasks.shared(self._facts.of_slurm_job(written), "node checks")
         try:
             try:
-                output = await self._slurm_logs.of_job(written)
+                output = await self._slurm_logs.of_job(
+                    written, reading.rules, lambda text: reading.report(text, 0)
+                )
             except EaglerayError as error:
                 # SLURM may have forgotten a job, whose nodes then say so, too.
                 output = SlurmOutput((), (UncheckedFile(t("output of the job"), str(error)),))
@@ -207,7 +209,8 @@ class Doctor:
             checking.cancel()
         if not output.paths:
             return with_unchecked(nodes, output.unchecked)
-        reading = evolve(reading, missing=[*reading.missing, *output.unchecked])
+        missing = [*reading.missing, *output.unchecked]
+        reading = evolve(reading, missing=missing, copies=output.copies)
         return joined(await reading.diagnose(output.paths), nodes)
 
 

@@ -1,11 +1,11 @@
-"""Finds and copies the files in which a SLURM job and its steps have written."""
+"""Finds and copies the files in which a SLURM job, its steps and its Ray have written."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,10 @@ from eagleray.common.off_loop import off_loop
 from eagleray.common.slurm_errors import slurm_failed
 from eagleray.features.doctor.log_copies import new_copies_folder
 from eagleray.features.doctor.log_ends import END, between
-from eagleray.features.doctor.model import UncheckedFile
+from eagleray.features.doctor.model import Rule, UncheckedFile
+from eagleray.features.doctor.ray_excerpts import ray_excerpts
 from eagleray.features.hangs.collecting.slurm import parse_job
+from eagleray.features.workers.logs import clean_text
 from eagleray.slurm.client import SlurmClient, step_of
 from eagleray.slurm.job_output import fields, output_globs
 from eagleray.tools.commands import Commands, run_remote_script
@@ -39,6 +41,8 @@ class SlurmOutput:
 
     paths: tuple[Path, ...]
     unchecked: tuple[UncheckedFile, ...] = ()
+    # The one of `paths` that has a folder for each node, whose logs were copied.
+    copies: Path | None = None
 
 
 class SlurmLogs:
@@ -50,15 +54,37 @@ class SlurmLogs:
         self._slurm = slurm
         self._copies = copies
 
-    async def of_job(self, written: str) -> SlurmOutput:
-        """The output of a job, also of one that has ended, until SLURM forgets it; raises EaglerayError.
+    async def of_job(
+        self, written: str, rules: Sequence[Rule], report: Callable[[str], None]
+    ) -> SlurmOutput:
+        """The output of a job, also of one that has ended, until SLURM forgets it, and excerpts of the logs of a running job's
+        Ray, by these rules; raises EaglerayError.
+        """
+        ssh, job = parse_job(written)
+        described = await self._show(ssh, job)
+        output = await self._output(ssh, job, described)
+        if described.get("JobState") != "RUNNING":
+            return output
+        nodes = await self._slurm.nodes(ssh, described.get("NodeList", ""))
+        if not nodes:
+            return output
+        report(t("Reading the logs of Ray on the nodes"))
+        excerpts = await ray_excerpts(self._commands, ssh, described, nodes, rules)
+        copy = partial(_copied, excerpts.logs, self._copies, output.copies, clean_text)
+        copied = await off_loop(copy)
+        return SlurmOutput(
+            tuple(dict.fromkeys((*output.paths, *copied.paths))),
+            (*output.unchecked, *excerpts.unchecked, *copied.unchecked),
+            copied.copies,
+        )
+
+    async def _output(self, ssh: str, job: str, described: Mapping[str, str]) -> SlurmOutput:
+        """Its output:
 
         1. Files that this machine sees, if SLURM's commands run here.
         2. Else those that the login node sees, as copies.
         3. Without any, those on the nodes of a running job, as copies.
         """
-        ssh, job = parse_job(written)
-        described = await self._show(ssh, job)
         patterns = output_globs(described, await self._script(ssh, job))
         if not patterns:
             return SlurmOutput((), (UncheckedFile(t("output of job {job}", job=job), t("none")),))
@@ -110,7 +136,7 @@ class SlurmLogs:
         rows, _ = await run_remote_script(
             self._commands, ssh, "read_logs", before, arguments, _READ_S + 10.0
         )
-        return await off_loop(partial(_copied, rows, self._copies))
+        return await off_loop(partial(_copied, rows[:_MOST_FILES], self._copies))
 
 
 def _local_files(patterns: Sequence[str]) -> list[Path]:
@@ -123,11 +149,15 @@ def _local_files(patterns: Sequence[str]) -> list[Path]:
     return [path for path in dict.fromkeys(paths) if path.is_file()]
 
 
-def _copied(rows: Sequence[Any], parent: Path) -> SlurmOutput:
-    """Writes the files of an answer, of which nothing is certain, into a new folder."""
+def _copied(
+    rows: Sequence[Any],
+    parent: Path,
+    folder: Path | None = None,
+    clean: Callable[[str], str] | None = None,
+) -> SlurmOutput:
+    """Writes the files of an answer, of which nothing is certain, into `folder`, or else a new one; their text may be cleaned."""
     unchecked: list[UncheckedFile] = []
-    folder: Path | None = None
-    for row in rows[:_MOST_FILES]:
+    for row in rows:
         if not isinstance(row, dict) or not (parts := _parts(row)):
             continue
         shown = printable(f"{row['host']}:{row['path']}")
@@ -139,7 +169,7 @@ def _copied(rows: Sequence[Any], parent: Path) -> SlurmOutput:
         folder = folder or new_copies_folder(parent)
         path = folder.joinpath(*parts)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.write_bytes(content)
+        path.write_bytes(_cleaned(content, clean) if clean else content)
         size = row.get("size")
         if isinstance(size, int) and size > len(content):
             # Its first line is a part of one.
@@ -149,7 +179,13 @@ def _copied(rows: Sequence[Any], parent: Path) -> SlurmOutput:
                 path.with_name(path.name + END).write_bytes(end)
                 missing = between(len(content), len(end))
             unchecked.append(UncheckedFile(shown, missing))
-    return SlurmOutput((folder,) if folder else (), tuple(unchecked))
+    return SlurmOutput((folder,) if folder else (), tuple(unchecked), folder)
+
+
+def _cleaned(content: bytes, clean: Callable[[str], str]) -> bytes:
+    """Each line alone: what is left out of one mustn't change the number of another."""
+    lines = content.decode("utf-8", "replace").split("\n")
+    return "\n".join(clean(line).replace("\n", " ") for line in lines).encode()
 
 
 def _parts(row: Mapping[str, Any]) -> list[str]:
