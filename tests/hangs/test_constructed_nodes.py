@@ -91,6 +91,14 @@ def test_collectives_that_end_between_samples_are_no_hang(
     assert verdict_on(stacks, wakes).kind is kind
 
 
+@pytest.mark.parametrize("wakes", [(1, 1, 0, 0), (500, 500, 0, 0)])
+def test_ranks_that_wait_are_not_the_ones_that_make_a_program_slow(wakes: tuple[int, ...]) -> None:
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): COMPUTES, rank(3): COMPUTES}
+    reading = verdict_on(stacks, wakes)
+    assert (reading.kind, str(reading.culprits)) == (Kind.SLOW, "")
+    assert "ranks 0-1 moved" in reading.sentence
+
+
 def actor(number: int) -> Described:
     return Described(200 + number, 1, ACTOR, "Policy", number, "Policy.fit")
 

@@ -20,7 +20,10 @@ def going_on(scene: Scene) -> Iterator[Reading]:
     )
     if have_gone_on or (2 * len(moving) > len(scene.world.ranks) and not scene.waiting):
         moving = moving or woken
-        few = moving if len(moving) <= len(scene.world.ranks) // 2 else ()
+        # Waits that end many times between two samples don't show which rank takes the time.
+        is_fast = any(each.goes_on for each in scene.waiting)
+        working = [] if is_fast else [each for each in busy if each.goes_on]
+        few = working if 2 * len(working) <= len(scene.world.ranks) else ()
         text = t("Nothing hangs: {ranks} moved between the samples.", **about(scene, moving))
         step = t("Profile the run to see what takes the time.")
         yield reading(scene, Kind.SLOW, few, 0.85, text, step)
