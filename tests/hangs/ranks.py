@@ -6,12 +6,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, NamedTuple
 
+from eagleray.sampling import proc
 from eagleray.tools.pyspy import find_program
 
 from scripts.ray_cluster import free_ports
@@ -120,7 +121,7 @@ def hanging(
         for rank in range(WORLD):
             with (folder / f"{rank}.log").open("wb") as log:
                 ranks.append(_start(rank, port, scenario, log, env))
-        _wait_until_ready(ranks, folder)
+        wait_until_ready(folder, ranks)
         yield [rank.pid for rank in ranks]
     finally:
         for rank in ranks:
@@ -153,7 +154,7 @@ def _start(
     )
 
 
-def _wait_until_ready(ranks: list[subprocess.Popen[bytes]], folder: Path) -> None:
+def wait_until_ready(folder: Path, ranks: Iterable[subprocess.Popen[bytes]] = ()) -> None:
     end = time.monotonic() + 120
     while time.monotonic() < end:
         said = [(folder / f"{rank}.log").read_text() for rank in range(WORLD)]
@@ -164,6 +165,12 @@ def _wait_until_ready(ranks: list[subprocess.Popen[bytes]], folder: Path) -> Non
         assert all(rank.poll() is None for rank in ranks), said
         time.sleep(0.1)
     raise AssertionError("the ranks did not get ready")
+
+
+def states(pid: int) -> str:
+    found = proc.stat(pid)
+    assert found is not None
+    return found.state
 
 
 @contextmanager

@@ -20,18 +20,17 @@ from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.injected.record_server import START, remove_abandoned
 from eagleray.inspecting.questions import INSIDE, inspect
 from eagleray.inspecting.served_record import served_record
-from eagleray.sampling import proc
 from eagleray.sampling.dumps import BY_SIGNAL, Tools, dump
 from eagleray.tools.pyspy import find_program
 
 from scripts.ray_cluster import free_ports
 from tests.hangs.ranks import (
-    FROM_INSIDE,
     PROGRAM,
     SCENARIOS,
     TORCH_PYTHON,
     hanging,
     refused_py_spy,
+    states,
 )
 from tests.hangs.test_slurm_pictures import FakeSite
 from tests.injected.runs import Run
@@ -127,20 +126,6 @@ def ready(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("stdout.log") if "ready" in path.read_text()]
 
 
-@pytest.mark.parametrize("scenario", ["cleanup", "generations", "group_in_variable"])
-def test_ranks_tell_from_inside_why_they_hang_and_stay_as_they_are(
-    scenario: str, tmp_path: Path
-) -> None:
-    expected = FROM_INSIDE[scenario]
-    with hanging(scenario, tmp_path) as pids:
-        before = [states(pid) for pid in pids]
-        taken = asyncio.run(here.take(pids[:1], SamplingPlan(pause_s=0.5, inside=True)))
-        assert [states(pid) for pid in pids] == before
-    assert (taken.verdict.kind, taken.verdict.culprits) == (expected.kind, expected.culprits)
-    assert expected.words in taken.verdict.sentence
-    assert [each.reason for each in taken.inside] == [""] * 4
-
-
 def test_counters_of_ranks_on_a_host_whose_network_is_cut_prove_the_transport() -> None:
     # Other checkouts may run the same test on this machine at the same time.
     mark = f"of-{os.getpid()}"
@@ -176,19 +161,6 @@ def test_rank_outside_the_group_is_named_and_once_it_has_joined_the_extra_broadc
     assert SCENARIOS["initialization"].words in alone.sentence
     assert "Rank 0 calls broadcast (trainer.py:" in taken.sentence
     assert "as collective 1 of default_pg, ranks 1-3 all_reduce" in taken.sentence
-
-
-def test_rank_that_raised_is_named_while_a_thread_keeps_its_process(tmp_path: Path) -> None:
-    with hanging("raised_beside_thread", tmp_path) as pids:
-        taken = asyncio.run(here.take(pids[:1], SamplingPlan(pause_s=0.5)))
-    expected = SCENARIOS["raised_beside_thread"]
-    assert (taken.verdict.kind, taken.verdict.culprits) == (expected.kind, expected.culprits)
-    assert re.fullmatch(
-        r"Rank 1 ended by ValueError: shape of microbatch 3 does not fit \(trainer\.py:\d+\), "
-        r"but a thread in Trainer\.prefetch \(trainer\.py:\d+\) keeps its process alive\. "
-        r"The others wait in all_reduce \(trainer\.py:\d+\)\.",
-        taken.verdict.sentence,
-    )
 
 
 def test_rank_that_finished_is_named_by_its_exit_code_where_the_other_waits_in_a_collective() -> (
@@ -317,20 +289,3 @@ def test_rank_with_a_record_server_forks_and_ends_as_without(tmp_path: Path) -> 
         rank.stdin.close()
     assert (rank.returncode, record is not None) == (0, True)
     assert list(Path("/tmp").glob(f"{START}{rank.pid}-*")) == []
-
-
-def test_rank_that_was_killed_is_named_and_counted_as_unseen(tmp_path: Path) -> None:
-    with hanging("killed", tmp_path) as pids:
-        taken = asyncio.run(here.take(pids[1:], SamplingPlan(pause_s=0.5)))
-    expected = SCENARIOS["killed"]
-    assert (taken.verdict.kind, taken.verdict.culprits) == (expected.kind, expected.culprits)
-    assert [(each.rank, each.reason) for each in taken.coverage.unseen] == [(0, "not-found")]
-    # Its parent, this test, has not waited for it.
-    assert "Rank 0 ended by SIGKILL." in taken.verdict.sentence
-    assert [(each.rank, each.exit_code) for each in taken.exits] == [(0, -9)]
-
-
-def states(pid: int) -> str:
-    found = proc.stat(pid)
-    assert found is not None
-    return found.state
