@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.rollouts.agents.model import AgentPlan, DataItem, Observed
+from attrs import evolve
+from eagleray.features.rollouts.agents.model import AgentPlan, DataItem, Mode, Observed
 from eagleray.features.rollouts.agents.statistics import wave_statistics
 from eagleray.features.rollouts.agents.verdicts import verdicts
 from eagleray.features.rollouts.trajectories.formats import read_line
@@ -57,6 +58,27 @@ async def test_ids_of_completions_are_recognised(
     [exchange] = json.loads(trace.read_text())["requests"]
     assert exchange["request"]["messages"][0]["content"] == "Count to 1"
     assert engine.key not in trace.read_text()
+
+
+@pytest.mark.parametrize("mode", ["inline", "subproc"])
+async def test_tokens_of_streams_and_large_responses_are_counted(
+    own_home: Path, engine: Engine, mode: Mode, tmp_path: Path
+) -> None:
+    streams = ((False, True), (True, False), (True, True))
+    kinds = [(large, *stream) for large in (False, True) for stream in streams]
+    data = {"messages": [{"role": "user", "content": "Count to 1"}]}
+    items = tuple(
+        DataItem(number, {**data, "large": large, "stream": stream, "usage": usage})
+        for number, (large, stream, usage) in enumerate(kinds)
+    )
+    plan = evolve(plan_for(engine, "Generates"), items=items, groups=len(kinds), mode=mode)
+    observed = await observe(plan, trace=tmp_path / "trace.jsonl")
+    tokens = {run.item: run.requests[0].tokens for run in observed.runs}
+    assert tokens == {number: 900 if large else 16 for number, (large, _, _) in enumerate(kinds)}
+    assert observed.totals.tokens == sum(tokens.values())
+    traces = map(json.loads, (tmp_path / "trace.jsonl").read_text().splitlines())
+    sizes = {trace["item"]: trace["requests"][0]["response_size"] for trace in traces}
+    assert [sizes[number] > 2**20 for number in sorted(sizes)] == [large for large, _, _ in kinds]
 
 
 async def test_trace_is_a_trajectory(own_home: Path, engine: Engine, tmp_path: Path) -> None:
@@ -121,8 +143,8 @@ async def test_small_pool_is_named(own_home: Path, engine: Engine) -> None:
 
 async def test_server_with_one_slot_is_saturated(own_home: Path) -> None:
     with serving("--slots", "1") as small:
-        observed = await observe(plan_for(small, "Talks", groups=8, group_size=4))
-    assert wave_statistics(observed).done == 32
+        observed = await observe(plan_for(small, "Talks", groups=5, group_size=4))
+    assert wave_statistics(observed).done == 20
     [verdict] = verdicts(observed)
     assert verdict.kind == "server-saturated"
     assert verdict.sentence == "The server computes 1 request at once; others wait."

@@ -6,6 +6,7 @@ import time
 from openai import AsyncOpenAI, OpenAI
 
 MODEL = "eagleray-tests"
+LARGE = {"max_tokens": 900, "logprobs": True, "top_logprobs": 20}
 
 
 def arguments(extra):
@@ -33,6 +34,20 @@ class Streams:
         )
         ids = [chunk.id async for chunk in stream]
         return {ids[0]: 1.0}
+
+
+class Generates:
+    """16 tokens, or 900 with so many logprobs that the response has more than 1 MB."""
+
+    async def run(self, data, **extra_kwargs):
+        # In `subproc` there are none, and the environment has the server.
+        client = AsyncOpenAI(**extra_kwargs)
+        asked = {"model": MODEL, "messages": data["messages"], "max_tokens": 16}
+        asked |= {"extra_body": {"ignore_eos": True}, **(LARGE if data["large"] else {})}
+        if data["stream"]:
+            asked |= {"stream": True, "stream_options": {"include_usage": data["usage"]}}
+        answer = await client.chat.completions.create(**asked)
+        return float(len([each async for each in answer]) if data["stream"] else 1)
 
 
 class Misnames(Shared):
@@ -107,7 +122,7 @@ class Turns:
 
 
 class Talks:
-    """An answer of 512 tokens by the shared client itself, whose first connection isn't a part of its time."""
+    """An answer of 900 tokens by the shared client itself, whose first connection isn't a part of its time."""
 
     async def run(self, data, **extra_kwargs):
         client, url = extra_kwargs["http_client"], extra_kwargs["base_url"]
@@ -115,7 +130,7 @@ class Talks:
         answer = await client.post(
             f"{url}/chat/completions",
             headers={"Authorization": f"Bearer {extra_kwargs['api_key']}"},
-            json={"messages": data["messages"], "max_tokens": 512, "ignore_eos": True},
+            json={"messages": data["messages"], "max_tokens": 900, "ignore_eos": True},
         )
         return float(answer.status_code == 200)
 

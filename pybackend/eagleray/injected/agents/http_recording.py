@@ -10,11 +10,11 @@ import contextvars
 import functools
 import importlib.abc
 import importlib.util
-import re
 import sys
 import time
 
 from .code_locations import caller_location
+from .token_counts import TokenCount
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ MODULES = ("httpx", "httpx2")
 _RECORDS = "_eagleray_records"
 # Of a body; the rest is counted only.
 LONGEST_BODY = 1024 * 1024
-_TOKENS = re.compile(rb'"(?:completion_tokens|output_tokens|tokens_predicted)"\s*:\s*(\d+)')
-_ID = re.compile(rb'"id"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 # The run of the current task or thread.
 current_run: contextvars.ContextVar[HttpRecord | None] = contextvars.ContextVar(
@@ -48,20 +46,33 @@ class Exchange:
         self.pool_s = 0.0
         self.seconds: float | None = None
         self.status = 0
-        self.response = b""
+        # A stream has thousands of chunks, each of which would copy bytes.
+        self.response = bytearray()
         self.response_size = 0
         self.error = ""
         self.tokens = 0
+        self._count = TokenCount(is_stream=False)
+
+    def begin_response(self, response: Any) -> None:
+        self.status = response.status_code
+        kind = str(response.headers.get("content-type", ""))
+        self._count = TokenCount(kind.startswith("text/event-stream"))
 
     def add(self, chunk: bytes) -> None:
         room = LONGEST_BODY - len(self.response)
         if room > 0:
-            self.response += chunk[:room]
+            self.response += chunk if len(chunk) <= room else chunk[:room]
         self.response_size += len(chunk)
+        self._count.add(chunk)
+
+    def end(self, error: BaseException | None) -> None:
+        self.seconds = time.monotonic() - self.started
+        self.error = "" if error is None else f"{type(error).__name__}: {error}"[:500]
+        self.tokens = self._count.tokens()
 
     def ids(self) -> list[str]:
         """The ids in the response: of a completion, and in a stream of each of its chunks."""
-        return [match.decode("utf-8", "replace") for match in _ID.findall(self.response)]
+        return self._count.ids()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -184,7 +195,7 @@ class HttpRecorder:
         return exchange
 
     def _take(self, exchange: Exchange, response: Any, stream_type: Any) -> None:
-        exchange.status = response.status_code
+        exchange.begin_response(response)
         if response.is_closed:
             exchange.add(getattr(response, "_content", b""))
             self._end(exchange)
@@ -194,9 +205,7 @@ class HttpRecorder:
     def _end(self, exchange: Exchange, error: BaseException | None = None) -> None:
         if exchange.seconds is not None:
             return
-        exchange.seconds = time.monotonic() - exchange.started
-        exchange.error = "" if error is None else f"{type(error).__name__}: {error}"[:500]
-        exchange.tokens = tokens_of(exchange.response)
+        exchange.end(error)
         self.tokens += exchange.tokens
         self.in_flight -= 1
 
@@ -233,14 +242,6 @@ def _call_after(loader: Any, installed: Callable[[], None]) -> None:
         installed()
 
     loader.exec_module = exec_module
-
-
-def tokens_of(body: bytes) -> int:
-    """The tokens that a response says it has; of a stream that doesn't, its chunks with content."""
-    counts = _TOKENS.findall(body)
-    if counts:
-        return int(counts[-1])
-    return body.count(b'"content":"') if body.startswith(b"data:") else 0
 
 
 def _async_trace(exchange: Exchange, request: Any) -> Any:

@@ -1,0 +1,78 @@
+"""Counts the generated tokens of a response while it is read, in blocks, without keeping the body."""
+
+from __future__ import annotations
+
+import re
+
+# By what a response says: OpenAI, Anthropic and OpenAI's Responses, llama.cpp (`/completion`, `timings`), Ollama.
+_FIELDS = (
+    b'"completion_tokens"',
+    b'"output_tokens"',
+    b'"tokens_predicted"',
+    b'"predicted_n"',
+    b'"eval_count"',
+)
+_NUMBER = re.compile(rb"\s*:\s*(\d+)")
+# Text that an event adds.  In a text the quotes have backslashes.
+_DELTA = re.compile(
+    rb'"(?:content|text|delta|arguments|reasoning_content|reasoning|thinking|partial_json)"\s*:\s*"(?!")'
+)
+_ID = re.compile(rb'"id"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_BLOCK = 64 * 1024
+# Of a block without the end of a line, such as a large JSON, what the next one begins with.
+_OVERLAP = 256
+_MOST_IDS = 1000
+
+
+class TokenCount:
+    """`add` takes the parts of a body, then `tokens` is known; `ids` are those of its completions.
+
+    1. What the response says last: a stream's counts grow, and only its last event has them with `include_usage`.
+    2. Of a stream that says nothing, its events with text: most servers send one for each token.
+    """
+
+    def __init__(self, is_stream: bool) -> None:
+        self._is_stream = is_stream
+        self._pending = bytearray()
+        # Bytes of it that were in the block before.
+        self._overlap = 0
+        self._stated: int | None = None
+        self._deltas = 0
+        self._ids: dict[bytes, None] = {}
+
+    def add(self, part: bytes) -> None:
+        for start in range(0, len(part), _BLOCK):
+            self._pending += part[start : start + _BLOCK]
+            if len(self._pending) >= _BLOCK:
+                self._take(self._pending.rfind(b"\n") + 1)
+
+    def tokens(self) -> int:
+        self._take(len(self._pending))
+        return self._deltas if self._stated is None else self._stated
+
+    def ids(self) -> list[str]:
+        self._take(len(self._pending))
+        return [each.decode("utf-8", "replace") for each in self._ids]
+
+    def _take(self, lines: int) -> None:
+        """Up to the end of whole lines; without one all, whose end comes again."""
+        block = bytes(self._pending[:lines] if lines else self._pending)
+        new = block[self._overlap :]
+        self._overlap = max(0, self._overlap - lines) if lines else min(_OVERLAP, len(block))
+        del self._pending[: lines or len(block) - self._overlap]
+        stated = _stated(block)
+        self._stated = self._stated if stated is None else stated
+        if self._is_stream and self._stated is None:
+            self._deltas += len(_DELTA.findall(new))
+        if len(self._ids) < _MOST_IDS:
+            self._ids.update(dict.fromkeys(_ID.findall(block)))
+
+
+def _stated(block: bytes) -> int | None:
+    """The number that comes last."""
+    places = sorted(((block.rfind(name), len(name)) for name in _FIELDS), reverse=True)
+    for place, length in places:
+        number = _NUMBER.match(block, place + length) if place >= 0 else None
+        if number is not None:
+            return int(number[1])
+    return None
