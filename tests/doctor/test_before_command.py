@@ -18,7 +18,6 @@ from eagleray.features.doctor.command_ports import CommandPort, ports_of
 from eagleray.features.doctor.doctor import Doctor
 from eagleray.features.doctor.model import Cause, DiagnosisTarget
 from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
-from eagleray.features.doctor.worker_python import worker_python_of
 from eagleray.ray.dashboard import Dashboard
 from eagleray.remote_scripts import node_facts
 
@@ -49,26 +48,6 @@ DRIVER = facts(host="laptop", packages={"ray": "2.60.0", "debugpy": "1.8.22"}, p
 )
 def test_ports_are_found_in_a_command(command: str, ports: list[Any]) -> None:
     assert ports_of(command.split()) == tuple(CommandPort(*port) for port in ports)
-
-
-@pytest.mark.parametrize(
-    ("words", "python"),
-    [
-        (
-            ["--runtime-env-json", '{"py_executable": "/opt/venv/bin/python"}'],
-            "/opt/venv/bin/python",
-        ),
-        (['--runtime-env-json={"py_executable": "/opt/p"}'], "/opt/p"),
-        (["--runtime-env-json", '{"py_executable": "uv run"}'], ""),
-        (["--runtime-env-json", '{"py_executable": 3}'], ""),
-        (["--runtime-env-json", "[]"], ""),
-        (["--runtime-env-json", "{"], ""),
-        (["--runtime-env-json"], ""),
-        ([], ""),
-    ],
-)
-def test_python_of_workers_is_read_from_the_runtime_env(words: list[str], python: str) -> None:
-    assert worker_python_of(["ray", "job", "submit", *words]) == python
 
 
 def causes_of(command: str, **changes: Any) -> dict[str, Cause]:
@@ -220,6 +199,7 @@ async def test_driver_is_compared_with_the_nodes_of_the_cluster(
     causes = {cause.id: cause for cause in found.causes}
     assert causes["command-port-ephemeral"].evidence[0].node == "laptop"
     assert (checks.pythons, checks.worker_pythons) == (["/venv/bin/python"], ["/opt/p"])
+    assert found.checked.unchecked == ()
 
 
 async def test_driver_whose_python_does_not_answer_is_listed_as_not_checked(

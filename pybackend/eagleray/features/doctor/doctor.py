@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 
 from attrs import evolve
@@ -29,7 +30,11 @@ from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.features.doctor.rule_files import all_rules
 from eagleray.features.doctor.session_logs import session_logs
 from eagleray.features.doctor.slurm_logs import SlurmLogs, SlurmOutput
-from eagleray.features.doctor.worker_python import worker_python_of
+from eagleray.features.doctor.worker_python import (
+    path_of_workers,
+    with_path_unknown,
+    worker_pythons,
+)
 from eagleray.features.hangs.collecting.ray_jobs import jobs_of_run
 from eagleray.features.hangs.pictures import FindDashboard
 from eagleray.features.runs.model import RunState
@@ -90,7 +95,9 @@ class Doctor:
         """The facts of all nodes of a cluster or a job of SLURM; without either, those of this machine."""
         if target.cluster:
             dashboard = await self._dashboard(target.cluster, lambda _text: None)
-            return await self._facts.of_cluster(dashboard, worker_python_of(target.command))
+            workers = await off_loop(partial(worker_pythons, target.command, Path()))
+            facts = await self._facts.of_cluster(dashboard, path_of_workers(workers))
+            return evolve(facts, workers=workers)
         if target.slurm_job:
             return await self._facts.of_slurm_job(target.slurm_job)
         return NodeFacts((await self._facts.of_this_machine(target.python),))
@@ -99,7 +106,8 @@ class Doctor:
         """With those of this machine, where the driver will run; a Python that doesn't answer is listed as not checked."""
         if not target.cluster:
             facts = await self.facts(target)
-            return evolve(facts, driver=facts.facts[0])
+            workers = await off_loop(partial(worker_pythons, target.command, Path()))
+            return evolve(facts, driver=facts.facts[0], workers=with_path_unknown(workers))
         reading = tasks.shared(self._facts.of_this_machine(target.python), "driver checks")
         try:
             facts = await self.facts(target)

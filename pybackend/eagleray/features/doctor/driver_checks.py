@@ -13,6 +13,7 @@ from eagleray.common.redact import redact_text
 from eagleray.features.doctor.command_ports import CommandPort
 from eagleray.features.doctor.model import Cause, LogEvidence, Severity
 from eagleray.features.doctor.node_rules import Facts, listener_text, name_of
+from eagleray.features.doctor.worker_python import WorkerPython
 
 _LOOPBACK = ("", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::")  # noqa: S104 (compared only)
 # Checks of ports, and of versions.
@@ -68,6 +69,37 @@ def driver_causes(
         *(_difference(version, driver, nodes) for version in _VERSIONS),
     ]
     return [cause for cause in causes if cause is not None]
+
+
+def worker_causes(driver: Facts, workers: Sequence[WorkerPython]) -> list[Cause]:
+    """Versions that workers get by a lock file and that the driver has differently."""
+    return [
+        cause
+        for version in _VERSIONS
+        for worker in workers
+        if (cause := _locked_difference(version, driver, worker)) is not None
+    ]
+
+
+def _locked_difference(version: _Version, driver: Facts, worker: WorkerPython) -> Cause | None:
+    own = _version(version, driver) or version.missing
+    package = version.id.partition("-")[2]
+    locked = worker.versions.get(package, "")
+    if not own or not locked or own.rpartition(" ")[2] == locked:
+        return None
+    return _cause(
+        f"worker-{package}",
+        version.severity,
+        t(
+            "The driver has {own}, workers of {command} get {other}.",
+            own=own,
+            command=worker.text,
+            other=printable(locked),
+        ),
+        t("Start the driver in the same environment as its workers."),
+        [_evidence(worker.lock or worker.place, f"{worker.place}: {worker.text}", name_of(driver))],
+        version.source,
+    )
 
 
 def _is_own(port: CommandPort, driver: Facts) -> bool:

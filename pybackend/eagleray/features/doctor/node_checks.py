@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import t, translated
 from eagleray.common.redact import redact_text
 from eagleray.features.doctor.command_ports import CommandPort
-from eagleray.features.doctor.driver_checks import DRIVER_CHECKS, driver_causes
+from eagleray.features.doctor.driver_checks import DRIVER_CHECKS, driver_causes, worker_causes
 from eagleray.features.doctor.errors import node_silent
 from eagleray.features.doctor.fact_checks import FactCheck
 from eagleray.features.doctor.model import (
@@ -26,6 +27,7 @@ from eagleray.features.doctor.model import (
     UncheckedFile,
 )
 from eagleray.features.doctor.node_rules import DIFFERENCES, RULES, NodeRule, name_of
+from eagleray.features.doctor.worker_python import WorkerPython
 from eagleray.tools.commands import Commands
 
 SCRIPT = Path(__file__).parents[2] / "remote_scripts" / "node_facts.py"
@@ -37,11 +39,13 @@ class NodeFacts:
     """The facts of the nodes that have answered, and the names of those that haven't, each with a reason or "".
 
     `driver` has those of the machine that starts a program, read by the program's Python; it may be one of the nodes.
+    `workers` are the interpreters that its command names for workers.
     """
 
     facts: tuple[Mapping[str, Any], ...]
     silent: tuple[tuple[str, str], ...] = ()
     driver: Mapping[str, Any] | None = None
+    workers: tuple[WorkerPython, ...] = ()
 
 
 async def local_facts(commands: Commands, python: str) -> dict[str, Any]:
@@ -78,14 +82,21 @@ def node_diagnosis(
     driver = answers.driver
     if driver is not None:
         causes += driver_causes(driver, answers.facts, ports)
+        causes += worker_causes(driver, answers.workers)
     causes.sort(key=lambda cause: SEVERITIES.index(cause.severity))
     sentence = causes[0].sentence if causes else t("No check has found a problem.")
     silent = tuple(
         UncheckedFile(t("node {node}", node=node), redact_text(reason) or t("no answer"))
         for node, reason in answers.silent
     )
+    silent += tuple(map(_uncompared, filter(attrgetter("unknown"), answers.workers)))
     count = len(rules) + len(DIFFERENCES) + (DRIVER_CHECKS if driver is not None else 0)
     return Diagnosis(sentence, tuple(causes), (), Checked(0, 0, count, silent))
+
+
+def _uncompared(python: WorkerPython) -> UncheckedFile:
+    text = " ".join(part for part in (python.place, python.text) if part)
+    return UncheckedFile(t("Python of workers in {text}", text=text), python.unknown)
 
 
 def _check(rule: Rule, check: FactCheck) -> NodeRule:
