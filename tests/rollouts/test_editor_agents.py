@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 from attrs import evolve
 from eagleray.app import App, Settings, build_app
+from eagleray.features.inference.stored import AddedServer, AddedServers
 from eagleray.features.rollouts.agents import debug_runs
 from eagleray.features.rollouts.agents.debug_runs import AgentDebugRequest
 from eagleray.features.rollouts.agents.editor_waves import EditorWaves, WaveRequest
@@ -76,6 +77,36 @@ async def test_mode_reaches_the_debugged_agent(app: App, data: Path) -> None:
     run = app.runs.load(run_id)
     # Inline passes arguments, which this agent doesn't take.
     assert run.state.code == 0, run.record.output.read_text()
+
+
+SAYS_SERVER = """\
+class Says:
+    async def run(self, data, **extra_kwargs):
+        print(extra_kwargs["base_url"], extra_kwargs["api_key"][::-1])
+        return 1.0
+"""
+
+
+async def test_restarted_debug_run_gets_the_server_that_is_chosen_now(
+    app: App, data: Path, tmp_path: Path, own_home: Path
+) -> None:
+    """The command finds its key by the address; the plan has none."""
+    (tmp_path / "says.py").write_text(SAYS_SERVER)
+    second = AddedServer("second", "http://127.0.0.1:8/v1", "sk-eagleray-second")
+    AddedServers(own_home / "servers.json").add(second)
+    request = AgentDebugRequest(
+        *(f"{tmp_path / 'says.py'}:Says", str(data), 1, NOBODY, str(tmp_path), "", "/w")
+    )
+    chosen = {"OPENAI_BASE_URL": second.url, "OPENAI_API_KEY": second.api_key}
+    first = await debug_runs.start(app.runs, request)
+    same = await app.runs.restart(first, None, confirmed=True)
+    other = await app.runs.restart(first, None, confirmed=True, server_env=chosen)
+    for id_ in (first, same, other):
+        wait_for("the run has ended", lambda id_=id_: app.runs.load(id_).state.is_over)
+    assert app.runs.load(same).plan == app.runs.load(first).plan
+    run = app.runs.load(other)
+    assert f"{second.url} {second.api_key[::-1]}" in run.record.output.read_text()
+    assert (run.plan.env, second.api_key in run.plan.argv) == ({}, False)
 
 
 async def test_wave_reports_failures_first_with_their_lines_and_traces(

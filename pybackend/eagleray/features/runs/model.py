@@ -123,7 +123,8 @@ class RunPlan:
     that text, runs in its place; it starts the `inner_copies` by their numbers.  `profile`: workers that nsys records.
     `python` is the interpreter whose environment a program of this machine finds active, "" for the current one.
     After `watch_minutes` without output, a picture of all stacks is taken; 0: never.  `server`: it is an inference server.
-    `from_server`: the names in `env` whose values a chosen server gave, None for a run that gets none.
+    `from_server`: the names in `env` whose values a chosen server gave, None for a run that gets none.  `server_at`: the
+    place in `argv` where a command of ours names the server, None for others.
     """
 
     kind: Kind
@@ -149,6 +150,7 @@ class RunPlan:
     watch_minutes: float = 0.0
     server: ServerPlan | None = None
     from_server: tuple[str, ...] | None = None
+    server_at: int | None = None
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -162,6 +164,18 @@ def with_server_env(plan: RunPlan, variables: Mapping[str, str]) -> RunPlan:
     own = {name: value for name, value in plan.env.items() if name not in earlier}
     names = tuple(name for name in variables if name not in own)
     return evolve(plan, env={**variables, **own}, from_server=names)
+
+
+def with_server(plan: RunPlan, variables: Mapping[str, str]) -> RunPlan:
+    """The plan with the server that these are the variables of, if it has another one."""
+    if plan.from_server is not None:
+        plan = with_server_env(plan, variables)
+    url = variables.get("OPENAI_BASE_URL")
+    if plan.server_at is not None and url:
+        before, after = plan.argv[: plan.server_at], plan.argv[plan.server_at + 1 :]
+        # Its key isn't needed: a command of ours finds it by the address.
+        plan = evolve(plan, argv=(*before, url, *after))
+    return plan
 
 
 @dataclass(frozen=True)

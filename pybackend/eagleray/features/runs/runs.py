@@ -27,7 +27,7 @@ from eagleray.features.runs.errors import (
     still_runs,
     stop_needs_consent,
 )
-from eagleray.features.runs.model import RunPlan, RunState, confirm_text, with_server_env
+from eagleray.features.runs.model import RunPlan, RunState, confirm_text, with_server
 from eagleray.features.runs.preflight import check
 from eagleray.features.runs.program_python import with_python
 from eagleray.features.runs.records import RunRecord, RunRecords, StoredRun, load
@@ -167,8 +167,8 @@ class Runs:
         plan, key = run.plan, await off_loop(run.record.server_key)
         if python:
             plan = with_python(plan, python)
-        if server_env is not None and plan.from_server is not None:
-            plan = with_server_env(plan, server_env)
+        if server_env is not None:
+            plan = with_server(plan, server_env)
         if breakpoints is not None and _stops_at_breakpoints(plan):
             plan = evolve(plan, breakpoints=tuple(breakpoints))
         return await self.start(plan, confirmed=confirmed, server_key=key)

@@ -42,7 +42,7 @@ async def start(runs: Runs, request: AgentDebugRequest) -> str:
 def _plan(request: AgentDebugRequest) -> RunPlan:
     """The command runs in our own Python, isolated from the run; the agent's interpreter is its child, and has the breakpoints.
 
-    A run that is stopped at a breakpoint is never late.
+    A run that is stopped at a breakpoint is never late.  When it is restarted, it gets the server that is chosen then.
     """
     path, _, name = request.target.rpartition(":")
     command = detached_command(
@@ -66,6 +66,7 @@ def _plan(request: AgentDebugRequest) -> RunPlan:
         argv=tuple(command),
         cwd=request.cwd,
         name=f"{Path(path).stem}:{name}",
+        server_at=command.index("--server") + 1,
         breakpoints=request.breakpoints,
         children=request.mode == "subproc",
         workspace=request.workspace,
