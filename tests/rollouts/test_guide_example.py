@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -141,10 +142,13 @@ class Agent:
 """
 
 
-async def outcome(tmp_path: Path, program: str, mode: Mode = "inline") -> tuple[str, str]:
+async def outcome(
+    tmp_path: Path, program: str, mode: Mode = "inline", python: str = sys.executable
+) -> tuple[str, str]:
     """The outcome of a run, and what the contract says of the import."""
     (tmp_path / "program.py").write_text(program)
-    plan = plan_of(f"{tmp_path / 'program.py'}:Agent", cwd=str(tmp_path), mode=mode)
+    target = f"{tmp_path / 'program.py'}:Agent"
+    plan = plan_of(target, cwd=str(tmp_path), mode=mode, python=python)
     observed = await observe(plan)
     texts = broken(observed)
     return (
@@ -161,6 +165,8 @@ async def outcome(tmp_path: Path, program: str, mode: Mode = "inline") -> tuple[
         "asyncio.get_event_loop_policy().new_event_loop().run_until_complete(Agent().run({}))",
         "if True:\n    asyncio.run(Agent().run({}))",
         "def main():\n    asyncio.run(Agent().run({}))\nmain()",
+        "asyncio.new_event_loop().run_forever()",
+        "with asyncio.Runner() as runner:\n    runner.run(Agent().run({}))",
     ],
 )
 @pytest.mark.parametrize("mode", ["inline", "subproc"])
@@ -172,6 +178,64 @@ async def test_loop_that_a_script_starts_is_skipped(
     ended, text = await outcome(tmp_path, program, mode)
     assert ended == "done"
     assert "starts a loop at import, and was skipped." in text
+
+
+RUNS = "def run(*arguments, **named):\n    raise SystemExit('it ran')\n"
+METHOD = RUNS.replace("    ", "        ")
+# As nest-asyncio 1.6 does.
+PATCHES = "import asyncio\ndef apply():\n    asyncio.run = run\n" + RUNS
+
+
+@pytest.mark.parametrize(
+    ("library", "text", "start"),
+    [
+        ("trio", RUNS, "import trio\ntrio.run(Agent().run, {})"),
+        ("curio", RUNS, "from curio import run\nrun(Agent().run({}))"),
+        ("uvloop", RUNS, "import uvloop\nuvloop.run(Agent().run({}))"),
+        (
+            "uvloop",
+            f"class Loop:\n    {METHOD}    run_until_complete = run\n",
+            "import uvloop\nuvloop.Loop().run_until_complete(Agent().run({}))",
+        ),
+        (
+            "tornado/ioloop",
+            f"class IOLoop:\n    {METHOD}    run_sync = run\n",
+            "from tornado.ioloop import IOLoop\nIOLoop().run_sync(Agent().run)",
+        ),
+        (
+            "nest_asyncio",
+            PATCHES,
+            "import nest_asyncio\nnest_asyncio.apply()\nasyncio.run(Agent().run({}))",
+        ),
+    ],
+)
+async def test_loop_that_a_library_starts_is_skipped(
+    own_home: Path, tmp_path: Path, library: str, text: str, start: str
+) -> None:
+    file = tmp_path / f"{library}.py"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    ended, broken_rule = await outcome(tmp_path, SCRIPT + start)
+    assert ended == "done"
+    assert "starts a loop at import, and was skipped." in broken_rule
+
+
+async def test_loop_of_the_installed_anyio_is_skipped(own_home: Path, tmp_path: Path) -> None:
+    program = SCRIPT + "import anyio\nanyio.run(Agent().run, {})"
+    ended, text = await outcome(tmp_path, program, python=ENGINE_PYTHON)
+    assert (ended, text.partition(",")[0]) == ("done", "Line 6 starts a loop at import")
+
+
+async def test_library_that_replaces_the_loop_stays_in_the_agent(
+    own_home: Path, tmp_path: Path
+) -> None:
+    """The guard ends with the import, and takes nothing back that the module did."""
+    (tmp_path / "nest_asyncio.py").write_text(PATCHES)
+    program = SCRIPT.replace("1.0", "float(asyncio.run.__module__ == 'nest_asyncio')")
+    program = "import nest_asyncio\nnest_asyncio.apply()\n" + program
+    (tmp_path / "program.py").write_text(program)
+    observed = await observe(plan_of(f"{tmp_path / 'program.py'}:Agent", cwd=str(tmp_path)))
+    assert [run.reward for run in observed.runs] == [1.0]
 
 
 async def test_loop_is_skipped_in_processes_that_import_the_module(

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import contextvars
 import functools
-import importlib.abc
-import importlib.util
 import sys
 import time
 
 from .code_locations import caller_location
+from .import_hook import ImportHook
 from .token_counts import TokenCount
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from importlib.machinery import ModuleSpec
+    from collections.abc import AsyncIterator, Iterator
     from types import ModuleType
     from typing import Any
 
@@ -112,7 +110,7 @@ class HttpRecorder:
 
     def watch_imports(self) -> None:
         """Wraps the classes of a module that is imported later as soon as it is."""
-        sys.meta_path.insert(0, _ImportHook(self.install))
+        sys.meta_path.insert(0, ImportHook(MODULES, lambda _: self.install()))
 
     def install(self) -> None:
         for name in MODULES:
@@ -212,36 +210,6 @@ class HttpRecorder:
     def ended(self, exchange: Exchange, error: BaseException | None) -> None:
         """The body of a streamed response was read, or given up."""
         self._end(exchange, error)
-
-
-class _ImportHook(importlib.abc.MetaPathFinder):
-    """Calls `installed` after the import of one of `MODULES`; the other finders find it."""
-
-    def __init__(self, installed: Callable[[], None]) -> None:
-        self._installed = installed
-        self._is_searching = False
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name not in MODULES or self._is_searching:
-            return None
-        self._is_searching = True
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self._is_searching = False
-        if spec is not None and spec.loader is not None:
-            _call_after(spec.loader, self._installed)
-        return spec
-
-
-def _call_after(loader: Any, installed: Callable[[], None]) -> None:
-    original = loader.exec_module
-
-    def exec_module(module: ModuleType) -> None:
-        original(module)
-        installed()
-
-    loader.exec_module = exec_module
 
 
 def _async_trace(exchange: Exchange, request: Any) -> Any:

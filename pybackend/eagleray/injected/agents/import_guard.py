@@ -7,16 +7,36 @@ module that such a call reaches, but not `rows = asyncio.run(read())`.
 from __future__ import annotations
 
 import ast
-import asyncio
 import contextlib
 import functools
 import sys
+
+from .import_hook import ImportHook
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import FrameType
     from typing import Any
+
+# What starts a loop, by its module, and the place of what runs among the arguments.
+_STARTS = {
+    "asyncio": (
+        ("run", 0),
+        ("runners.run", 0),
+        ("runners.Runner.run", 1),
+        ("BaseEventLoop.run_until_complete", 1),
+        ("BaseEventLoop.run_forever", 1),
+    ),
+    "uvloop": (("run", 0), ("Loop.run_until_complete", 1), ("Loop.run_forever", 1)),
+    "anyio": (("run", 0),),
+    "trio": (("run", 0),),
+    "curio": (("run", 0),),
+    "aiorun": (("run", 0),),
+    "tornado.ioloop": (("IOLoop.run_sync", 1),),
+}
+# These replace functions of asyncio; their `apply` is followed by another guard.
+_PATCHES = ("nest_asyncio", "nest_asyncio2")
 
 
 class ImportGuard:
@@ -25,20 +45,48 @@ class ImportGuard:
     def __init__(self, name: str) -> None:
         self._name = name
         self._starts: dict[str, list[tuple[int, int]]] = {}
+        self._replaced: list[tuple[Any, str, Any, Any]] = []
+        self._hook = ImportHook((*_STARTS, *_PATCHES), self._guard)
         self.lines: list[int] = []
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
-        originals = asyncio.runners.run, asyncio.BaseEventLoop.run_until_complete
         self.install()
         try:
             yield
         finally:
-            _set_starts(*originals)
+            sys.meta_path.remove(self._hook)
+            for holder, name, guarded, original in reversed(self._replaced):
+                # What the module replaced itself stays.
+                if vars(holder).get(name) is guarded:
+                    setattr(holder, name, original)
 
     def install(self) -> None:
-        run, complete = asyncio.runners.run, asyncio.BaseEventLoop.run_until_complete
-        _set_starts(self._guarded(run, 0), self._guarded(complete, 1))
+        """Guards the libraries that are imported, and others as soon as they are."""
+        sys.meta_path.insert(0, self._hook)
+        for module in (*_STARTS, *_PATCHES):
+            if module in sys.modules:
+                self._guard(module)
+
+    def _guard(self, module: str) -> None:
+        for path, place in _STARTS.get(module, ()):
+            self._replace(module, path, functools.partial(self._guarded, place=place))
+        if module in _PATCHES:
+            self._replace(module, "apply", self._followed)
+
+    def _replace(self, module: str, path: str, replacement: Any) -> None:
+        """Nothing in a version without such a function, or whose class takes none."""
+        *outer, name = path.split(".")
+        holder: Any = sys.modules[module]
+        for part in outer:
+            holder = getattr(holder, part, None)
+        original = getattr(holder, name, None)
+        if original is None or any(original is guarded for _, _, guarded, _ in self._replaced):
+            return
+        guarded = replacement(original)
+        with contextlib.suppress(TypeError):
+            setattr(holder, name, guarded)
+            self._replaced.append((holder, name, guarded, original))
 
     def _guarded(self, original: Any, place: int) -> Any:
         """`place` is that of the coroutine among the arguments."""
@@ -53,6 +101,14 @@ class ImportGuard:
             return None
 
         return start
+
+    def _followed(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def apply(*args: Any, **kwargs: Any) -> Any:
+            original(*args, **kwargs)
+            self._guard("asyncio")
+
+        return apply
 
     def _line_at_import(self, frame: FrameType | None) -> int | None:
         """The line of the module-level call from which only functions of the module lead to this frame."""
@@ -72,13 +128,6 @@ class ImportGuard:
 def guard_process(name: str) -> None:
     """For a process of a pool, which may import the module itself; the guard stays."""
     ImportGuard(name).install()
-
-
-def _set_starts(run: Any, complete: Any) -> None:
-    runners: Any = asyncio.runners
-    loops: Any = asyncio.BaseEventLoop
-    asyncio.run = runners.run = run
-    loops.run_until_complete = complete
 
 
 def failed_after_class(error: BaseException, module_name: str, class_name: str) -> int:
