@@ -88,13 +88,18 @@ export class FakeSidecar implements Sidecar {
 /** The variables of new terminals. */
 class FakeVariables {
   persistent = true;
-  description = "";
+  description = "The eagleray command";
   readonly values = new Map<string, string>();
+  /** The names that the editor has written to its disk. */
+  readonly onDisk = new Set<string>();
   replace(name: string, value: string): void {
     this.values.set(name, value);
+    if (this.persistent) {
+      this.onDisk.add(name);
+    }
   }
-  clear(): void {
-    this.values.clear();
+  delete(name: string): void {
+    this.values.delete(name);
   }
 }
 
@@ -147,7 +152,7 @@ export function fakeApp(): FakeApp {
   });
   const context = {
     secrets,
-    environmentVariableCollection: { getScoped: () => terminalVariables },
+    environmentVariableCollection: terminalVariables,
     globalState: new FakeMemento(),
     workspaceState: new FakeMemento(),
     subscriptions: [],

@@ -206,10 +206,15 @@ test("terminals get the new address of a server that keeps running", async () =>
 });
 
 test("the variables of a server that stops are removed", async () => {
+  const terminals = fake.terminalVariables;
+  terminals.replace("PATH", "/ext/bin");
   await started();
-  assert.equal(fake.terminalVariables.values.size, 2);
+  assert.equal(terminals.values.size, 3);
+  assert.match(terminals.description, /^Variables of the server/u);
   await list(server("stopped"));
-  assert.equal(fake.terminalVariables.values.size, 0);
+  assert.deepEqual([...terminals.values.keys()], ["PATH"]);
+  assert.deepEqual([...terminals.onDisk], ["PATH"]);
+  assert.deepEqual([terminals.persistent, terminals.description], [true, "The eagleray command"]);
   assert.equal(await launched({ request: "launch" }), undefined);
 });
 

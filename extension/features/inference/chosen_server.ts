@@ -27,6 +27,9 @@ export class ChosenServer implements Disposable, vscode.DebugConfigurationProvid
   private source = "";
   private reading: Promise<Variables> = Promise.resolve({});
   private readonly listening: Disposable;
+  /** The variables in terminals, and the collection's description without them. */
+  private shown: readonly (readonly [string, string])[] = [];
+  private command: vscode.EnvironmentVariableCollection["description"];
 
   constructor(private readonly app: App) {
     this.listening = app.runs.onChanged(({ runs }) => {
@@ -36,7 +39,7 @@ export class ChosenServer implements Disposable, vscode.DebugConfigurationProvid
 
   dispose(): void {
     this.listening.dispose();
-    this.collection()?.clear();
+    this.show({});
   }
 
   get name(): string {
@@ -97,26 +100,22 @@ export class ChosenServer implements Disposable, vscode.DebugConfigurationProvid
     }
   }
 
+  /** In terminals of all folders, and of a window without one; their collection has the `eagleray` command, too. */
   private show(variables: Variables): void {
     this.app.serverVariables.set(variables);
-    const collection = this.collection();
-    collection?.clear();
-    for (const [name, value] of Object.entries(variables)) {
-      collection?.replace(name, value);
+    const collection = this.app.context.environmentVariableCollection;
+    this.command ??= collection.description;
+    for (const [name] of this.shown) {
+      collection.delete(name);
     }
-  }
-
-  /** One of its own, since the editor would write the other, which has the `eagleray` command, to its disk. */
-  private collection(): vscode.EnvironmentVariableCollection | undefined {
-    const workspaceFolder = vscode.workspace.workspaceFolders?.[0];
-    if (workspaceFolder === undefined) {
-      return undefined;
+    this.shown = Object.entries(variables);
+    // First: the editor writes a persistent collection to its disk, and one variable is a key.
+    collection.persistent = this.shown.length === 0;
+    for (const [name, value] of this.shown) {
+      collection.replace(name, value);
     }
-    const collection = this.app.context.environmentVariableCollection.getScoped({
-      workspaceFolder,
-    });
-    collection.persistent = false;
-    collection.description = vscode.l10n.t("Variables of the server {0}", this.name);
-    return collection;
+    collection.description = collection.persistent
+      ? this.command
+      : vscode.l10n.t("Variables of the server {0}", this.name);
   }
 }
