@@ -11,9 +11,11 @@ import pytest
 from attrs import define, field
 from eagleray.common.errors import EaglerayError
 from eagleray.features.doctor import log_watch
+from eagleray.features.doctor.live_output import UNKNOWN
 from eagleray.features.doctor.log_watch import MOST_STREAMS, first_cluster_problem
 from eagleray.features.doctor.model import Cause
 from eagleray.features.doctor.rule_files import own_rules
+from eagleray.ray.rows import JobRow
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 GLOO = (
@@ -43,8 +45,13 @@ class FakeLogs:
     closed: list[str] = field(factory=list)
     changed: asyncio.Event = field(factory=asyncio.Event)
     failures: int = 0
+    ended: list[JobRow] = field(factory=list)
+    # How often its jobs and its nodes were listed.
+    listed: int = 0
+    updates: int = 0
 
     async def nodes(self) -> list[Row]:
+        self.updates += 1
         if self.failures:
             self.failures -= 1
             raise EaglerayError("cluster-unreachable", "Nothing answers.")
@@ -52,6 +59,10 @@ class FakeLogs:
 
     async def all_workers(self) -> list[Row]:
         return [Row(worker_id=worker) for worker in self.alive]
+
+    async def jobs(self) -> list[JobRow]:
+        self.listed += 1
+        return self.ended
 
     async def log_files(self, node_id: str, pattern: str) -> list[str]:
         assert node_id == "n1"
@@ -207,3 +218,125 @@ async def test_end_of_the_watch_closes_all_streams(tmp_path: Path) -> None:
     await asyncio.gather(watching, return_exceptions=True)
 
     assert sorted(logs.closed) == [err(A), err(B)]
+
+
+TRACEBACK = (
+    'Traceback (most recent call last):\n  File "a.py", line 3, in step\n    raise NoReward(9)\n'
+    "rewards.NoReward: 9\n"
+)
+DRIVER = "job-driver-raysubmit_1.log"
+
+
+def job(status: str, submission: str = "raysubmit_1", job_id: str = "01000000") -> JobRow:
+    kind: Any = "submission" if submission else "driver"
+    return JobRow(job_id, submission, kind, status, "python a.py", "", "", 0, {})
+
+
+async def ended_with(
+    logs: FakeLogs, folder: Path, *jobs: JobRow, text: str = TRACEBACK, name: str = DRIVER
+) -> asyncio.Task[Cause]:
+    """A watch in which a log had a text, after its jobs have ended and were listed a few times."""
+    dashboard: Any = logs
+    watching = asyncio.ensure_future(first_cluster_problem(dashboard, own_rules(), folder))
+    await logs.write(name, text)
+    while not logs.listed:
+        await asyncio.sleep(0.01)
+    logs.ended = list(jobs)
+    updates = logs.updates
+    while logs.updates < updates + 4 and not watching.done():
+        await asyncio.sleep(0.01)
+    return watching
+
+
+@pytest.mark.parametrize("name", [DRIVER, err(A)])
+@pytest.mark.parametrize("text", [f"step 1\n{TRACEBACK}after\n", f"step 1\n{TRACEBACK}"])
+async def test_traceback_of_a_job_that_has_failed_is_its_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    monkeypatch.setattr(log_watch, "_GRACE_S", 0.01)
+    logs = FakeLogs([DRIVER, err(A)])
+
+    cause = await (await ended_with(logs, tmp_path, job("FAILED"), text=text, name=name))
+
+    (evidence,) = cause.evidence
+    assert cause.id == UNKNOWN
+    assert cause.sentence == "No rule matches. The first error is: rewards.NoReward: 9"
+    lines = Path(evidence.path).read_text().splitlines()
+    assert (lines[evidence.line - 1], len(lines)) == ("rewards.NoReward: 9", 5)
+
+
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        [],
+        [job("RUNNING")],
+        [job("SUCCEEDED")],
+        [job("STOPPED")],
+        # Another job, and a driver that wasn't submitted, whose end Ray doesn't know.
+        [job("FAILED", "raysubmit_2", "02000000")],
+        [job("FAILED", "")],
+    ],
+)
+@pytest.mark.parametrize("name", [DRIVER, err(A)])
+async def test_traceback_that_a_program_has_handled_is_no_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: list[JobRow], name: str
+) -> None:
+    monkeypatch.setattr(log_watch, "_GRACE_S", 0.01)
+    logs = FakeLogs([DRIVER, err(A)])
+
+    watching = await ended_with(logs, tmp_path, *jobs, text=f"{TRACEBACK}after\n", name=name)
+    # What comes later is shown as before.
+    await logs.write(DRIVER, OOM)
+
+    assert (await watching).id == "cuda-oom"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TRACEBACK.replace("rewards.NoReward: 9", "KeyboardInterrupt"), "cuda-oom"),
+        ("fine\n", "cuda-oom"),
+        (f"{GLOO}{TRACEBACK}", "gloo-timeout"),
+    ],
+)
+async def test_stopped_program_and_what_follows_from_an_error_are_no_unknown_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str
+) -> None:
+    monkeypatch.setattr(log_watch, "_GRACE_S", 0.01)
+    logs = FakeLogs([DRIVER], ended=[job("FAILED")])
+    dashboard: Any = logs
+    watching = asyncio.ensure_future(first_cluster_problem(dashboard, own_rules(), tmp_path))
+    await logs.write(DRIVER, f"{text}after\n")
+    updates = logs.updates
+    while logs.updates < updates + 5 and not watching.done():
+        await asyncio.sleep(0.01)
+    await logs.write(DRIVER, OOM)
+
+    assert (await watching).id == expected
+
+
+async def test_jobs_are_not_listed_before_a_traceback(tmp_path: Path) -> None:
+    logs = FakeLogs([DRIVER])
+
+    await problem(logs, tmp_path, (DRIVER, "step 1\nERROR: again\n"), (DRIVER, OOM))
+
+    assert logs.listed == 0
+
+
+async def test_after_a_reported_error_a_traceback_is_noise(tmp_path: Path) -> None:
+    logs = FakeLogs([DRIVER], ended=[job("FAILED")])
+
+    cause = await problem(
+        logs, tmp_path, (DRIVER, TRACEBACK), (DRIVER, OOM), reported=["ulimit-nofile"]
+    )
+
+    assert (cause.id, logs.listed) == ("cuda-oom", 0)
+
+
+async def test_cause_soon_after_a_failure_replaces_its_traceback(tmp_path: Path) -> None:
+    logs = FakeLogs([DRIVER, err(A)])
+
+    watching = await ended_with(logs, tmp_path, job("FAILED"))
+    await logs.write(err(A), OOM)
+
+    assert (await watching).id == "cuda-oom"

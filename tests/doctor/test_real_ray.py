@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.doctor import log_copies
+from eagleray.features.doctor import log_copies, log_watch
+from eagleray.features.doctor.live_output import UNKNOWN
 from eagleray.features.doctor.log_copies import copy_logs
 from eagleray.features.doctor.log_watch import first_cluster_problem
 from eagleray.features.doctor.remote_facts import RemoteFacts
@@ -70,6 +71,76 @@ async def test_watch_and_diagnosis_of_a_cluster_name_the_cause_and_its_node(
     assert diagnosis["checked"]["rules"] > len(own_rules())
     checks = [cause for cause in diagnosis["causes"] if cause["id"].startswith("node-")]
     assert {item["node"] for cause in checks for item in cause["evidence"]} <= {address}
+
+
+HANDLED = """
+import logging
+
+import ray
+
+ray.init()
+
+
+@ray.remote
+def step():
+    try:
+        raise LookupError("handled by a worker")
+    except LookupError:
+        logging.exception("again")
+
+
+try:
+    raise LookupError("handled by a driver")
+except LookupError:
+    logging.exception("again")
+ray.get(step.remote())
+"""
+FAILING = "import ray\n\nray.init()\n\n\n@ray.remote\ndef step():\n    raise LookupError('no reward')\n\n\nray.get(step.remote())\n"
+
+
+async def test_traceback_of_a_failed_job_is_shown_and_no_handled_one(
+    cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_watch, "_LISTING_S", 0.5)
+    monkeypatch.setattr(log_watch, "_GRACE_S", 0.5)
+    is_listed = asyncio.Event()
+    update = log_watch.LogWatch._update
+
+    async def update_and_tell(self: log_watch.LogWatch) -> None:
+        await update(self)
+        is_listed.set()
+
+    monkeypatch.setattr(log_watch.LogWatch, "_update", update_and_tell)
+    dashboard = Dashboard(cluster.address)
+
+    async def run(text: str, name: str) -> str:
+        program = tmp_path / name
+        program.write_text(text)
+        entrypoint = f"{cluster.python} {program}"
+        job = await dashboard.job_api.submit(entrypoint, runtime_env={}, metadata={})
+        while True:
+            rows = {row.submission_id: row.status for row in await dashboard.jobs()}
+            if rows[job] in ("SUCCEEDED", "FAILED"):
+                return rows[job]
+            await asyncio.sleep(0.2)
+
+    try:
+        watching = asyncio.ensure_future(
+            first_cluster_problem(dashboard, own_rules(), tmp_path / "copies")
+        )
+        await is_listed.wait()
+        assert await run(HANDLED, "handled.py") == "SUCCEEDED"
+        assert not watching.done()
+        assert await run(FAILING, "failing.py") == "FAILED"
+        problem = await watching
+    finally:
+        await dashboard.close()
+
+    (line,) = problem.evidence
+    assert problem.id == UNKNOWN
+    assert "LookupError" in problem.sentence and "no reward" in problem.sentence
+    assert Path(line.path).name.startswith("job-driver-")
+    assert Path(line.path).read_text().splitlines()[line.line - 1] == line.text
 
 
 async def test_end_of_a_large_log_is_copied(

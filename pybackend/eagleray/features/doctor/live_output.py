@@ -46,7 +46,7 @@ async def first_problem(
     matching = OutputMatching(
         output,
         [rule for rule in rules if rule.id not in reported],
-        None if reported else _UnknownErrors(output, rules),
+        None if reported else UnknownErrors(output, rules),
     )
     offset = 0
     while True:
@@ -67,7 +67,7 @@ class OutputMatching:
     """
 
     def __init__(
-        self, output: Path, rules: Sequence[Rule], unknown_errors: _UnknownErrors | None = None
+        self, output: Path, rules: Sequence[Rule], unknown_errors: UnknownErrors | None = None
     ) -> None:
         self._output = output
         self._matcher = Matcher([rule for rule in rules if rule.severity == "error"])
@@ -80,6 +80,16 @@ class OutputMatching:
     @property
     def unknown(self) -> Cause | None:
         return self._unknown_errors.first if self._unknown_errors else None
+
+    @property
+    def lines(self) -> int:
+        """How many lines were taken, 0 if that isn't known any more."""
+        return self._lines or 0
+
+    @property
+    def may_have_unknown(self) -> bool:
+        """Whether a traceback was found, or is one that isn't complete."""
+        return self._unknown_errors is not None and self._unknown_errors.has_candidate
 
     def wait_s(self) -> float:
         """How long output is waited for; 0.0 once no cause has come soon after an unknown error."""
@@ -101,7 +111,7 @@ class OutputMatching:
         first = self._lines
         if first is not None:
             self._lines = first + len(lines)
-        if not self._may_matter("\n".join(lines)):
+        if not self.may_matter("\n".join(lines)):
             return None
         for index, written in enumerate(lines, 1):
             number = 0 if first is None else first + index
@@ -113,13 +123,11 @@ class OutputMatching:
                 self._unknown_errors.take(NumberedLine(number, line), has_cause)
         return None
 
-    def _may_matter(self, text: str) -> bool:
+    def may_matter(self, text: str) -> bool:
+        """Whether a rule can match one of its lines, or a traceback may be in it."""
         unknown = self._unknown_errors
-        return self.may_match(text) or (unknown is not None and unknown.may_be_in(text))
-
-    def may_match(self, text: str) -> bool:
-        """Whether a rule can match one of its lines."""
-        return any(literal in text for literal in self._literals)
+        may_match = any(literal in text for literal in self._literals)
+        return may_match or (unknown is not None and unknown.may_be_in(text))
 
     def _cause(self, line: LogLine, number: int) -> Cause | None:
         for match in self._matcher.matches(line.text):
@@ -132,8 +140,8 @@ class OutputMatching:
         return None
 
 
-class _UnknownErrors:
-    """The first traceback of a run whose exception no rule explains."""
+class UnknownErrors:
+    """The first traceback of an output whose exception no rule explains."""
 
     def __init__(self, output: Path, rules: Sequence[Rule]) -> None:
         self._output = output
@@ -142,6 +150,10 @@ class _UnknownErrors:
         self._tracebacks = Tracebacks()
         self._until = 0.0
         self.first: Cause | None = None
+
+    @property
+    def has_candidate(self) -> bool:
+        return self.first is not None or not self._tracebacks.is_empty
 
     def may_be_in(self, text: str) -> bool:
         """Whether a line of a traceback may be in the text."""

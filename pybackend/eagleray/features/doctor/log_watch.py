@@ -1,4 +1,4 @@
-"""Follows the logs of a cluster through its dashboard, until the first line that a rule explains.
+"""Follows the logs of a cluster through its dashboard, until the first line that a rule explains, or the failure of a job.
 
 Each node's agent reads its own files, in the folder of the session, which is no shared home.  No job and no step is started.
 What bounds the work: few files are followed at once, those of drivers first, and of few nodes; the list of files is read a few
@@ -18,7 +18,7 @@ from attrs import define, evolve, field
 
 from eagleray.common import tasks
 from eagleray.common.off_loop import off_loop
-from eagleray.features.doctor.live_output import OutputMatching
+from eagleray.features.doctor.live_output import UNKNOWN, OutputMatching, UnknownErrors
 from eagleray.features.doctor.log_copies import (
     NodeLog,
     folder_name,
@@ -29,6 +29,7 @@ from eagleray.features.doctor.log_copies import (
 from eagleray.features.doctor.model import Cause, Rule
 from eagleray.features.workers.logs import clean_text
 from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.rows import JobRow
 
 # Each has a connection to the dashboard of its own, which through ssh is a process.
 MOST_STREAMS = 24
@@ -39,6 +40,10 @@ _GRACE_S = 15.0
 # The lines before a problem, which are copied so that it can be opened.
 _CONTEXT = 200
 _LONGEST_LINE = 2**16
+# Logs with a traceback of a job that may fail.
+_MOST_UNKNOWN = 100
+# Ray 2.60 dashboard/modules/job/common.py JobStatus.
+_ENDED = ("FAILED", "SUCCEEDED", "STOPPED")
 # Of a file that is new since the last list.
 _FIRST_LINES = 1000
 
@@ -48,13 +53,17 @@ async def first_cluster_problem(
 ) -> Cause:
     """The first error in a line that is written from now on; waits without a limit.
 
-    What only follows from another error is the answer if no other comes soon, and none once a cause was `reported`:
-    rules with these IDs don't count any more.  A failed request is repeated.
+    1. A cause that a rule names.
+    2. Of a job that has failed, the first traceback in its logs that no rule explains, if no cause comes soon.  While a job runs,
+       and once it has succeeded, its tracebacks are those that it has handled.
+    3. What only follows from another error, if no other comes soon.
+
+    Causes with the IDs `reported` don't count any more, and after them neither do 2 and 3.  A failed request is repeated.
     """
     counting = [
         rule for rule in rules if rule.id not in reported and not (reported and rule.follows)
     ]
-    watch = LogWatch(dashboard, counting)
+    watch = LogWatch(dashboard, counting, () if reported else rules)
     listing = tasks.lasting(watch.follow_listed, "the logs of a watched cluster")
     try:
         problem = await watch.first()
@@ -72,26 +81,39 @@ class _Problem:
     cause: Cause
     lines: list[str]
 
+    @property
+    def is_cause(self) -> bool:
+        """Whether a rule says so, and no other error need come."""
+        return not self.cause.secondary and self.cause.id != UNKNOWN
+
 
 @define
 class LogWatch:
-    """Owns the streams until `close`; `follow_listed` and `first` run beside each other on one event loop."""
+    """Owns the streams until `close`; `follow_listed` and `first` run beside each other on one event loop.
+
+    `explaining` are the rules by which a traceback is known; without any, none counts.
+    """
 
     _dashboard: Dashboard
     _rules: Sequence[Rule]
+    _explaining: Sequence[Rule] = ()
     _streams: dict[NodeLog, asyncio.Task[None]] = field(factory=dict)
     _problems: asyncio.Queue[_Problem] = field(factory=asyncio.Queue)
     # The files of the last list; None before the first one.
     _listed: set[NodeLog] | None = None
+    # Those with a traceback, also when their workers have ended.
+    _with_unknown: dict[NodeLog, _FollowedLog] = field(factory=dict)
+    # Jobs that had ended when they were listed last.
+    _ended: set[str] = field(factory=set)
 
     async def close(self) -> None:
         await tasks.end(self._streams.values())
 
     async def first(self) -> _Problem:
-        """The first problem; one that follows from another waits for its cause."""
+        """The first problem; one that follows from another, or that no rule explains, waits for its cause."""
         problem = await self._problems.get()
         limit = time.monotonic() + _GRACE_S
-        while problem.cause.secondary and (left := limit - time.monotonic()) > 0:
+        while not problem.is_cause and (left := limit - time.monotonic()) > 0:
             other = tasks.shared(self._problems.get(), "the next problem of a cluster")
             try:
                 later = await tasks.wait_for_result(other, left)
@@ -99,7 +121,7 @@ class LogWatch:
                 break
             finally:
                 other.cancel()
-            if not later.cause.secondary:
+            if later.is_cause:
                 return later
         return problem
 
@@ -107,6 +129,8 @@ class LogWatch:
         """Reads the list of files repeatedly, and follows those that are written."""
         while True:
             await self._update()
+            if self._with_unknown:
+                await self._report_failed_jobs()
             await asyncio.sleep(_LISTING_S)
 
     async def _update(self) -> None:
@@ -127,6 +151,21 @@ class LogWatch:
                 self._streams[log] = tasks.owned(follow, name, tasks.only_logged)
         self._listed = logs
 
+    async def _report_failed_jobs(self) -> None:
+        """Reports the first traceback of a job that has failed; one that has ended otherwise had handled its own."""
+        for job in await self._dashboard.jobs():
+            if job.status not in _ENDED:
+                continue
+            if job.submission_id not in self._ended:
+                # The end of its logs may come later, or a cause.
+                self._ended.add(job.submission_id)
+                continue
+            of_job = [log for log in self._with_unknown if _is_of_job(log.name, job)]
+            for log in of_job:
+                problem = self._with_unknown.pop(log).unknown_at_end()
+                if problem is not None and job.status == "FAILED":
+                    self._problems.put_nowait(problem)
+
     async def _logs(self) -> set[NodeLog]:
         nodes = [node for node in await self._dashboard.nodes() if node.alive][:MOST_NODES]
         names = await asyncio.gather(
@@ -140,12 +179,16 @@ class LogWatch:
         }
 
     async def _follow(self, log: NodeLog, lines: int) -> None:
-        following = _FollowedLog(log, OutputMatching(Path(log.name), self._rules))
+        path = Path(log.name)
+        unknown = UnknownErrors(path, self._explaining) if self._explaining else None
+        following = _FollowedLog(log, OutputMatching(path, self._rules, unknown))
         pieces = self._dashboard.log_stream(log.node_id, log.name, lines)
         try:
             async for piece in pieces:
                 for problem in following.take(piece):
                     self._problems.put_nowait(problem)
+                if following.has_unknown and len(self._with_unknown) < _MOST_UNKNOWN:
+                    self._with_unknown.setdefault(log, following)
         finally:
             if isinstance(pieces, AsyncGenerator):
                 await pieces.aclose()
@@ -158,12 +201,25 @@ class _FollowedLog:
     _context: deque[str] = field(factory=lambda: deque(maxlen=_CONTEXT))
     _rest: str = ""
     _has_consequence: bool = False
+    _unknown: _Problem | None = None
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether it has a traceback that no rule explains, as far as that can be said before it is complete."""
+        return self.matching.may_have_unknown
+
+    def unknown_at_end(self) -> _Problem | None:
+        """The first traceback that no rule explains; nothing more is written."""
+        self.matching.rest(is_first=False)
+        self._keep_unknown()
+        return self._unknown
 
     def take(self, piece: str) -> list[_Problem]:
         """The problems in the lines that a piece completes: causes, and the first one that follows from another."""
         *lines, rest = (self._rest + piece).split("\n")
         self._rest = rest[-_LONGEST_LINE:]
-        if not self.matching.may_match("\n".join(lines)):
+        if not self.has_unknown and not self.matching.may_matter("\n".join(lines)):
+            self.matching.feed("".join(f"{line}\n" for line in lines))
             self._context.extend(lines[-_CONTEXT:])
             return []
         problems = []
@@ -175,7 +231,24 @@ class _FollowedLog:
                 self._has_consequence = cause is not None
             if cause is not None:
                 problems.append(_Problem(self.log, cause, list(self._context)))
+            self._keep_unknown()
         return problems
+
+    def _keep_unknown(self) -> None:
+        """The lines before its exception are those of now: it was complete with a later line."""
+        cause = self.matching.unknown
+        if cause is None or self._unknown is not None:
+            return
+        later = self.matching.lines - cause.evidence[0].line
+        lines = list(self._context)
+        self._unknown = _Problem(self.log, cause, lines[: len(lines) - later] or lines)
+
+
+def _is_of_job(name: str, job: JobRow) -> bool:
+    """Whether it is the log of its driver, if that was submitted, or of a worker."""
+    if job.submission_id and name == f"job-driver-{job.submission_id}.log":
+        return True
+    return job.kind == "submission" and bool(job.job_id) and f"-{job.job_id}-" in name
 
 
 def _is_written(name: str, worker_ids: Collection[str]) -> bool:
