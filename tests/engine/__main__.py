@@ -17,6 +17,7 @@ from tests.engine.model import GGUF_TYPES, make_model
 
 _SLOTS = 64
 _CONTEXT_OF_A_SLOT = 1024
+_ENDED = {signal.SIGTERM, signal.SIGINT}
 # A connection of cpp-httplib keeps its thread while it is idle, up to 5 s; by default there are `slots + 2` threads.
 _HTTP_THREADS = 96
 
@@ -26,8 +27,14 @@ def main() -> None:
     if arguments.make:
         _made(arguments.make, arguments)
         return
+    # Threads inherit it: none of the server's takes the signal.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDED)
+    # The server has read the model when it listens. A test may end it by SIGKILL, which would leave the folder behind.
     with tempfile.TemporaryDirectory(prefix="eagleray-engine-") as folder:
-        serve(arguments, arguments.model or _made(Path(folder), arguments))
+        model = arguments.model or _made(Path(folder), arguments)
+        server = xllamacpp.Server(_parameters(arguments, model))
+    print(f"listening on {server.listening_address}", flush=True)
+    signal.sigwait(_ENDED)
     # The server's threads may be in requests.
     os._exit(0)
 
@@ -35,16 +42,6 @@ def main() -> None:
 def _made(folder: Path, arguments: argparse.Namespace) -> Path:
     make_model(folder, arguments.noise, corpus=arguments.corpus, gguf_dtype=arguments.gguf_dtype)
     return folder / "model.gguf"
-
-
-def serve(arguments: argparse.Namespace, model: Path) -> None:
-    """Returns on SIGTERM or SIGINT."""
-    ended = {signal.SIGTERM, signal.SIGINT}
-    # Threads inherit it: none of the server's takes the signal.
-    signal.pthread_sigmask(signal.SIG_BLOCK, ended)
-    server = xllamacpp.Server(_parameters(arguments, model))
-    print(f"listening on {server.listening_address}", flush=True)
-    signal.sigwait(ended)
 
 
 def _parameters(arguments: argparse.Namespace, model: Path) -> xllamacpp.CommonParams:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.engine.fixtures import Engine
+from tests.engine.fixtures import Engine, serving
 
 
 def test_chat_has_logprobs_with_token_ids(engine: Engine) -> None:
@@ -47,6 +50,15 @@ def test_request_without_the_key_is_refused(engine: Engine) -> None:
 
     refused.value.close()
     assert refused.value.code == 401
+
+
+def test_killed_engine_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests end servers by SIGKILL; this one still answers without its model's file."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with serving("--slots", "1") as killed:
+        _post(killed, "/completion", {"prompt": "a", "n_predict": 1})
+        assert list(tmp_path.iterdir()) == []
+        os.kill(killed.pid, signal.SIGKILL)
 
 
 def _post(engine: Engine, path: str, body: dict[str, Any], key: str = "") -> Any:
