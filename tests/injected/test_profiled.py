@@ -59,6 +59,18 @@ def wait_for_state(proxy: ProxyTestClient, state: str, reports: int) -> dict[str
     return found
 
 
+def wait_for_ends(folder: Path, workers: int) -> None:
+    """Waits until so many workers have ended, with all their reports; fails with what they say instead."""
+
+    def have_ended() -> bool:
+        return [status["state"] for status in statuses(folder).values()] == ["ended"] * workers
+
+    try:
+        wait_for("the end of the workers", have_ended)
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {statuses(folder)}") from error
+
+
 def test_selected_actors_of_a_family_are_recorded_several_times(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
@@ -96,10 +108,7 @@ def test_selected_actors_of_a_family_are_recorded_several_times(
             wait_for_state(proxy, "recording", 2)
             line.write("3\n")
         assert run.program.wait() == 0, run.program.output()
-        wait_for(
-            "the end of all three",
-            lambda: [status["state"] for status in statuses(tmp_path).values()] == ["ended"] * 3,
-        )
+        wait_for_ends(tmp_path, 3)
     of_workers = statuses(tmp_path)
     assert set(of_workers) == {"PolicyWorker", "inner-1", "Rollout"}
     policy = of_workers["PolicyWorker"]
@@ -172,9 +181,7 @@ def test_worker_is_recorded_from_its_first_line_and_keeps_its_exit_code(tmp_path
     assert ended.returncode == 3, ended.stderr
     assert """['--node-id=ab', 'it\\'s "one" word'] False""" in ended.stdout
     assert "Nsight profiling enabled for worker 'a-1' (matched pattern 'A')" in ended.stderr
-    wait_for(
-        "its end", lambda: [status["state"] for status in statuses(tmp_path).values()] == ["ended"]
-    )
+    wait_for_ends(tmp_path, 1)
     (known,) = statuses(tmp_path).values()
     (name,) = known["reports"]
     assert known["node_id"] == "ab" and known["problem"] == ""
@@ -192,10 +199,7 @@ def test_nsys_of_frameworks_stays_and_its_reports_are_gathered(
             "framework: recorded job framework",
             "around: recorded job around 3",
         )
-        wait_for(
-            "their end",
-            lambda: [status["state"] for status in statuses(tmp_path).values()] == ["ended"] * 2,
-        )
+        wait_for_ends(tmp_path, 2)
     counts = {"Framework": 4, "around": 3}
     for name, known in statuses(tmp_path).items():
         assert known["problem"] == "" and known["said"].endswith("is that of its framework")
