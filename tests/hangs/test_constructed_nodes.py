@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -41,11 +42,13 @@ def verdict_on(
     is_whole: bool = True,
     workers: str = "",
     reading: ProcessReading | None = None,
+    records: tuple[tuple[str, str], ...] = (),
 ) -> Reading:
     """The reading of three samples, two seconds apart, in which each process has one of `states`.
 
     `wakes` and `cores`: how often each process was woken between two samples, and how much CPU it has used.  Reading a
     stack wakes each twice.  A process without frames could not be read.  `reading` is what each has told from inside.
+    `records` are the flight recorders that PyTorch serves of each, in the first and in the last sample.
     """
     processes = tuple(stacks)
     of_each = list(zip(wakes or (0,) * len(processes), cores or (0,) * len(processes), strict=True))
@@ -66,6 +69,12 @@ def verdict_on(
             )
             for woken, used in of_each
         )
+        if records:
+            at_end = at == len(states) - 1
+            samples = tuple(
+                sample._replace(record=of_rank[at_end])
+                for sample, of_rank in zip(samples, records, strict=True)
+            )
         rounds.append(Round(samples, table, ()))
     node = NodeSamples("n1", processes, tuple(rounds), 2.0)
     taken = evidence([node], 2.0, is_whole=is_whole, workers=workers)
@@ -211,6 +220,31 @@ def test_flight_recorder_that_advances_shows_that_nothing_hangs() -> None:
     stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
     assert verdict_on(stacks, reading=ProcessReading(advances=True)).kind is Kind.SLOW
     assert verdict_on(stacks, reading=ProcessReading()).kind is Kind.TRANSPORT
+
+
+def record(started: int, ended: int) -> str:
+    counts = {"last_enqueued_collective": started, "last_completed_collective": ended}
+    return json.dumps({"entries": [], "pg_status": {"0": counts}})
+
+
+def test_counters_that_pytorch_serves_are_evidence_without_a_reading_from_inside() -> None:
+    stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
+    first, second = (record(4, 3),) * 2, (record(5, 4),) * 2
+    same = verdict_on(stacks, records=(second, second, second))
+    assert (same.kind, same.confidence) == (Kind.TRANSPORT, 0.9)
+    late = verdict_on(stacks, records=(second, first, second))
+    assert (late.kind, str(late.culprits)) == (Kind.STRAGGLER, "1")
+    assert late.sentence.startswith("Rank 1 has not started collective 5 ")
+    advancing = verdict_on(stacks, records=((record(4, 3), record(5, 4)),) * 3)
+    assert advancing.kind is Kind.SLOW
+
+
+@pytest.mark.parametrize("text", ["", "[", "[]", "7", '{"entries": 1}', '{"pg_status": 1}'])
+def test_record_that_is_unreadable_is_no_evidence(text: str) -> None:
+    stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
+    read = verdict_on(stacks, records=((text, text),) * 3)
+    assert (read.kind, read.confidence) == (Kind.TRANSPORT, 0.75)
+    assert verdict_on(stacks, records=((record(4, 3), text),) * 3).kind is Kind.TRANSPORT
 
 
 def test_rank_that_was_not_asked_for_has_not_ended() -> None:

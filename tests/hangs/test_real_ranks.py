@@ -126,23 +126,34 @@ def ready(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("stdout.log") if "ready" in path.read_text()]
 
 
-def test_counters_of_ranks_on_a_host_whose_network_is_cut_prove_the_transport() -> None:
+def test_counters_of_ranks_on_a_host_whose_network_is_cut_prove_the_transport(
+    tmp_path: Path,
+) -> None:
     # Other checkouts may run the same test on this machine at the same time.
     mark = f"of-{os.getpid()}"
     network = ["unshare", "--net"]
     command = [*network, sys.executable, CUT_OFF, TORCH_PYTHON, PROGRAM, mark]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        command,
+        env={**os.environ, **Run(tmp_path, breakpoints=[]).env(EAGLERAY_RECORD_SERVER="on")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as ranks:
         assert ranks.stdout and ranks.stdout.readline() == b"cut\n"
-        site: Any = FakeSite("")
+        site: Any = FakeSite("", "")
         pictures = HostPictures(site)
-        taking = pictures.take(["host"], f"cut_off {mark}", SamplingPlan(pause_s=0.5, inside=True))
-        taken = asyncio.run(taking)
+        served, taken = (
+            asyncio.run(pictures.take(["host"], f"cut_off {mark}", plan))
+            for plan in (SamplingPlan(pause_s=0.5), SamplingPlan(pause_s=0.5, inside=True))
+        )
         assert ranks.stdin
         ranks.stdin.close()
-    assert (taken.verdict.kind, taken.verdict.culprits) == ("transport", "")
-    assert "started collective 4 (all_reduce) of default_pg" in taken.verdict.sentence
+    for picture in (served, taken):
+        assert (picture.verdict.kind, picture.verdict.culprits) == ("transport", "")
+        assert "started collective 4 (all_reduce) of default_pg" in picture.verdict.sentence
+    # PyTorch has told them, and no thread of the ranks.
+    assert served.inside == ()
     assert [(each.rank, each.reason) for each in taken.inside] == [(0, ""), (1, "")]
 
 
@@ -240,10 +251,20 @@ def test_rank_that_keeps_the_gil_is_not_asked_but_writes_its_stack_and_its_recor
 ) -> None:
     served = Run(tmp_path, breakpoints=[]).env(EAGLERAY_RECORD_SERVER="on")
     with hanging("gil", tmp_path, served) as pids:
+        threads = [psutil.Process(pid).num_threads() for pid in pids]
+        first = asyncio.run(here.take(pids, SamplingPlan(pause_s=0.5)))
+        assert [psutil.Process(pid).num_threads() for pid in pids] == threads
         taken = asyncio.run(here.take(pids, SamplingPlan(pause_s=0.5, inside=True)))
         refused = Tools(py_spy=refused_py_spy(tmp_path))
         written = dump(pids[1], refused)
         [main] = written.threads
+    # Already without a thread of theirs.
+    assert "Rank 1 has not started collective 4 (all_reduce)" in first.verdict.sentence
+    assert [
+        (row.rank, *((each.group, each.started, each.ended) for each in row.collectives))
+        for row in sorted(first.ranks, key=lambda row: row.rank)
+    ] == [(rank, ("default_pg", 3 if rank == 1 else 4, 3)) for rank in range(4)]
+    assert first.inside == ()
     assert taken.verdict.culprits == SCENARIOS["gil"].culprits
     # The loop of the regular expression, or what it calls.
     held = re.compile(r"Rank 1 holds the GIL in sre_ucs1_(match|count) of libpython")

@@ -113,6 +113,41 @@ def test_socket_of_another_process_or_folder_of_all_is_not_read() -> None:
         assert served_record.served_record(pid) is None
 
 
+def test_picture_gets_records_of_processes_with_a_server_and_waits_for_no_silent_one() -> None:
+    entry = {"pg_id": 0, "collective_seq_id": 4, "frames": [{"name": "fit"}], "retired": False}
+    gloo = json.dumps({**GLOO, "entries": [entry, "no collective"]})
+    with serving({"fr_trace_json": gloo}) as pid, silent() as other:
+        records = served_record.served_records([pid, other, os.getpid()], limit_s=0.5)
+        assert served_record.served_records([os.getpid()]) == {}
+    [record] = records.values()
+    assert (list(records), record["pg_status"]) == ([pid], {"0": {}})
+    assert record["entries"] == [{"pg_id": 0, "collective_seq_id": 4, "retired": False}]
+
+
+@contextmanager
+def silent() -> Iterator[int]:
+    """The pid of a process that listens and never answers."""
+    code = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print(flush=True); sys.stdin.read()"
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp") as folder,
+        subprocess.Popen(
+            [sys.executable, "-c", code, f"{folder}/s"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as process,
+    ):
+        assert process.stdout and process.stdout.readline() == b"\n"
+        named = Path("/tmp") / f"{served_record.START}{process.pid}-test"
+        named.mkdir(mode=0o700)
+        (Path(folder) / "s").rename(named / served_record.SOCKET)
+        try:
+            yield process.pid
+        finally:
+            process.kill()
+            (named / served_record.SOCKET).unlink()
+            named.rmdir()
+
+
 def test_server_is_off_unless_asked_for() -> None:
     hook: Any = ImportHook()
     record_server.prepare(hook, {})

@@ -14,6 +14,7 @@ from eagleray.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.sampling.printed import PrintedException
 from eagleray.sampling.proc import ThreadUse
 from eagleray.sampling.processes import RANK, Described
+from eagleray.sampling.served import LONGEST_RECORD
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ samples = st.builds(
     ).map(tuple),
     before=uses,
     printed=printed,
+    record=texts,
 )
 
 
@@ -119,6 +121,17 @@ def test_stack_of_ranks_that_the_node_does_not_have_is_rejected(ranks: str) -> N
         with pytest.raises(ValueError):
             wire.load(value)
     else:
+        wire.load(value)
+
+
+def test_record_that_is_too_long_is_rejected() -> None:
+    value = wire.dump([node("n", range(1))])
+    sample = value["nodes"][0][2][0][0][0]
+    sample += [[], [], "x" * LONGEST_RECORD]
+    [loaded] = wire.load(value)
+    assert loaded.rounds[0].processes[0].record == sample[-1]
+    sample[-1] += "x"
+    with pytest.raises(ValueError, match="a very long one"):
         wire.load(value)
 
 

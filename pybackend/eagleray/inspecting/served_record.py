@@ -12,13 +12,15 @@ import os
 import socket
 import stat
 import struct
+import threading
+import time
 from pathlib import Path
 
 from .inside.flight_record import MOST_COLLECTIVES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from typing import Any
 
 # The same as in `injected/record_server.py`.
@@ -28,8 +30,15 @@ SOCKET = "socket"
 HANDLERS = ("dump_nccl_trace_json", "fr_trace_json")
 _ROOT = "/tmp"  # noqa: S108 (the folder in it is checked)
 ANSWER_S = 5.0
+# For all of a node, whose picture waits for them.
+PICTURE_S = 1.0
+_AT_ONCE = 8
 _LARGEST = 64 * 2**20
 _LONGEST_LIST = 2**16
+_COMPARED = (
+    *("pg_id", "process_group", "collective_seq_id", "is_p2p", "profiling_name"),
+    *("input_sizes", "input_dtypes", "state", "retired"),
+)
 # A process may answer with anything.
 _UNREADABLE = (
     *(OSError, http.client.HTTPException),
@@ -43,6 +52,47 @@ def served_record(pid: int) -> dict[str, Any] | None:
         with contextlib.suppress(*_UNREADABLE):
             return _record(path, pid)
     return None
+
+
+def served_records(pids: Collection[int], limit_s: float = PICTURE_S) -> dict[int, dict[str, Any]]:
+    """The records of those of `pids` that have a server and answer within `limit_s`, without what only a person reads."""
+    left = sorted(_serving() & set(pids))
+    records: dict[int, dict[str, Any]] = {}
+
+    def read() -> None:
+        with contextlib.suppress(IndexError):
+            while pid := left.pop():
+                if record := served_record(pid):
+                    records[pid] = _compared_part(record)
+
+    until = time.monotonic() + limit_s
+    threads = [threading.Thread(target=read, daemon=True) for _ in left[:_AT_ONCE]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+    left.clear()
+    return dict(records)
+
+
+def _serving() -> set[int]:
+    """The processes that may have a server, by the names of their folders."""
+    try:
+        with os.scandir(_ROOT) as entries:
+            names = [entry.name[len(START) :] for entry in entries if entry.name.startswith(START)]
+    except OSError:
+        return set()
+    pids = (name.partition("-")[0] for name in names)
+    return {int(pid) for pid in pids if pid.isdecimal()}
+
+
+def _compared_part(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with the fields of collectives in which ranks are compared."""
+    entries = [entry for entry in record["entries"] if isinstance(entry, dict)]
+    return {
+        **record,
+        "entries": [{key: entry[key] for key in _COMPARED if key in entry} for entry in entries],
+    }
 
 
 def _sockets(pid: int) -> Iterator[Path]:

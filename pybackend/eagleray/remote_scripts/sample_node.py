@@ -44,6 +44,7 @@ def main(arguments: "list[str]") -> None:
         sys.path.insert(0, folder)
         sys.dont_write_bytecode = True
         module = importlib.import_module(order["package"] + ".sampling.on_node")
+        records = importlib.import_module(order["package"] + ".inspecting.served_record")
         read = None
         if order["inside"]:
             read = importlib.import_module(order["package"] + ".inspecting.readings").raw_readings
@@ -51,7 +52,7 @@ def main(arguments: "list[str]") -> None:
     finally:
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
-    module.main(order, program, read)
+    module.main(order, program, read, records.served_records)
 
 
 def unpacked(archive: bytes) -> str:

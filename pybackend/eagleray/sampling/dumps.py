@@ -26,8 +26,10 @@ from .signalled import main_stack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Any
+
+    ReadRecords = Callable[[Collection[int]], Mapping[int, Any]]
 
 TIME_LIMIT_S = 5.0
 LONGEST_OUTPUT = 16 * 2**20
@@ -79,9 +81,13 @@ class ProcessDump(NamedTuple):
 
 
 class Tools(NamedTuple):
-    """Paths of the programs that read stacks; "" for one that isn't there."""
+    """What reads processes: paths of programs, "" for one that isn't there, and functions.
+
+    `read_records` has the flight recorders of those of some processes, by their pids, that PyTorch itself serves.
+    """
 
     py_spy: str = ""
+    read_records: ReadRecords | None = None
 
 
 class ListedThreads(NamedTuple):

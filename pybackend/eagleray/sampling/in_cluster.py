@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from .dumps import ReadRecords
     from .node import ReadProcesses, Round
     from .processes import Described
 
@@ -66,7 +67,7 @@ class Node:
     detail: str = ""
 
 
-def main(read: ReadProcesses | None = None) -> None:
+def main(read: ReadProcesses | None = None, read_records: ReadRecords | None = None) -> None:
     """Takes what it is asked for from the variable and from Ray's store, and never returns."""
     order = json.loads(os.environ.pop(VARIABLE))
     ended = [False]
@@ -92,7 +93,7 @@ def main(read: ReadProcesses | None = None) -> None:
         request = taken(order["key"])
         if request is None:
             raise ValueError("Ray lost what was asked for")
-        job = Sampling(ray, json.loads(request), order["mark"], ended, read)
+        job = Sampling(ray, json.loads(request), order["mark"], ended, read, read_records)
         job.run()
         give(order["answer"], job.answer())
         if question := _question(order["question"], ended):
@@ -125,9 +126,11 @@ class Sampling:
         mark: str,
         ended: list[bool],
         read: ReadProcesses | None = None,
+        read_records: ReadRecords | None = None,
     ) -> None:
         self._ray = ray
         self._read = read
+        self._read_records = read_records
         self._rounds = int(request["rounds"])
         self._pause_s = float(request["pause_s"])
         self._names = request["nodes"]
@@ -222,6 +225,7 @@ class Sampling:
                 order.get("jobs", []),
                 is_part,
                 self._read,
+                self._read_records,
             )
             yield Node(node_id, host, actor, now + COLD_S, pending=actor.processes.remote())
 

@@ -19,6 +19,7 @@ from .merging import Member, MergedStack, ThreadStack, merged
 from .native import raw_natives
 from .printed import PrintedException, log_of, printed_by
 from .processes import ACTOR, DRIVER, RANK, Described, described, partners
+from .served import ServedRecords, record_text
 from .unwinding import handler_of, is_at_exit, is_exit_function, is_tearing_down
 
 TYPE_CHECKING = False
@@ -46,7 +47,8 @@ class ProcessSample(NamedTuple):
     `io_bytes` is what it has read and written.  `before` is what its main thread had done before its stack was read, and
     `after` once it had continued: reading a stack wakes a thread.  Both are zeros if another thread leads.
     `gil_holder` is the name of the thread that held the GIL, and `gil_holder_active` whether that one was running.
-    `gpus` are those that it uses, in the first and last round only.  `printed` is the exception at the end of its log, in
+    `gpus` are those that it uses, in the first and last round only, as is `record`: the JSON of the flight recorder of a
+    rank or actor that PyTorch itself serves, in the first round its counters alone.  `printed` is the exception at the end of its log, in
     the last round of a rank, actor or driver that handles one, or ends.
     """
 
@@ -65,6 +67,7 @@ class ProcessSample(NamedTuple):
     before: proc.ThreadUse = IDLE
     gpus: tuple[GpuUse, ...] = ()
     printed: PrintedException | None = None
+    record: str = ""
 
 
 class Round(NamedTuple):
@@ -144,12 +147,9 @@ def sample_processes(
         if number:
             wait(pause_s)
         times.append(time.monotonic())
-        is_last = number == rounds - 1
-        taken.append(
-            sample_once(
-                processes, tools, is_last=is_last, gpus=gpus if is_last or not number else None
-            )
-        )
+        is_last, is_first = number == rounds - 1, not number
+        uses = gpus if is_last or is_first else None
+        taken.append(sample_once(processes, tools, is_last=is_last, is_first=is_first, gpus=uses))
         on_round(number + 1)
     last = taken[-1].processes if taken else ()
     ended = {each.pid for each, sample in zip(processes, last) if sample.reason == "ended"}
@@ -168,10 +168,12 @@ def sample_once(
     tools: Tools,
     *,
     is_last: bool,
+    is_first: bool = False,
     gpus: gpu_uses.Gpus | None = None,
 ) -> Round:
-    """One round of `processes`, with the use of GPUs if `gpus` is given."""
+    """One round of `processes`, with the use of GPUs if `gpus` is given, and flight recorders if it is an end of the samples."""
     table = gpus.ask() if gpus else None
+    records = ServedRecords(processes, tools) if is_last or is_first else None
     # Variables cost as much again as the stacks; once is enough, since what hangs keeps them.
     take = partial(dump, tools=tools, variables=is_last)
     pids = [process.pid for process in processes]
@@ -181,6 +183,8 @@ def sample_once(
     time.sleep(SETTLE_S)
     uses = gpu_uses.uses(table.result(), processes) if table else {}
     taken = _round(processes, dumps, before, uses)
+    if records:
+        taken = _with_records(taken, processes, records.result(), is_last=is_last)
     return _with_logs(taken, processes, dumps) if is_last else taken
 
 
@@ -260,6 +264,21 @@ def _with_logs(taken: Round, processes: Sequence[Described], dumps: Sequence[Pro
         if is_wanted
         else sample
         for sample, process, is_wanted in zip(taken.processes, processes, wanted)
+    )
+    return taken._replace(processes=tuple(samples))
+
+
+def _with_records(
+    taken: Round, processes: Sequence[Described], records: Mapping[int, Any], *, is_last: bool
+) -> Round:
+    """The round with the flight recorders in `records`, by pid."""
+    if not records:
+        return taken
+    samples = (
+        sample._replace(record=record_text(records[process.pid], is_whole=is_last))
+        if process.pid in records
+        else sample
+        for sample, process in zip(taken.processes, processes)
     )
     return taken._replace(processes=tuple(samples))
 

@@ -28,6 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .dumps import ReadRecords
     from .node import ReadProcesses
 
 # Of the 1,024 bytes the mark and the name of the node need up to 300.
@@ -38,7 +39,12 @@ class SamplingEnded(Exception):
     """The input has ended, or SIGTERM came."""
 
 
-def main(order: dict[str, Any], py_spy: str, read: ReadProcesses | None = None) -> None:
+def main(
+    order: dict[str, Any],
+    py_spy: str,
+    read: ReadProcesses | None = None,
+    read_records: ReadRecords | None = None,
+) -> None:
     """Never returns."""
     caller = Caller()
     node = order.get("node") or os.environ.get("SLURMD_NODENAME") or socket.gethostname()
@@ -58,7 +64,7 @@ def main(order: dict[str, Any], py_spy: str, read: ReadProcesses | None = None) 
             lines.write("round", str(done))
             caller.wait(0)
 
-        tools = Tools(py_spy=py_spy)
+        tools = Tools(py_spy, read_records)
         samples = sample_processes(
             wanted,
             tools,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
+    from .dumps import ReadRecords
     from .node import ReadProcesses, Round
     from .processes import Described
 
@@ -40,7 +41,7 @@ class EaglerayNodeSampler:
     `named` is what Ray knows of processes of the node by their pid, `drivers` those that the raylet has not started, and
     `excluded` the processes of our own job.  With `jobs` it samples only processes of these jobs: `named`, `drivers`,
     `busy`, and those that were started for one of them.  `is_part`: only `named`, `drivers` and `busy`.  `read` asks
-    processes, by their pids, for more than stacks.
+    processes, by their pids, for more than stacks, and `read_records` is that of `Tools`.
     """
 
     def __init__(
@@ -53,8 +54,9 @@ class EaglerayNodeSampler:
         jobs: Sequence[str] = (),
         is_part: bool = False,
         read: ReadProcesses | None = None,
+        read_records: ReadRecords | None = None,
     ) -> None:
-        self._tools = Tools(py_spy=py_spy())
+        self._tools = Tools(py_spy(), read_records)
         self._gpus = Gpus(find_program())
         self._is_first = True
         self._read = read
@@ -71,9 +73,11 @@ class EaglerayNodeSampler:
         return self._processes
 
     def round(self, is_last: bool) -> Round:
-        gpus = self._gpus if self._is_first or is_last else None
-        self._is_first = False
-        return sample_once(self._processes, self._tools, is_last=is_last, gpus=gpus)
+        is_first, self._is_first = self._is_first, False
+        gpus = self._gpus if is_first or is_last else None
+        return sample_once(
+            self._processes, self._tools, is_last=is_last, is_first=is_first, gpus=gpus
+        )
 
     def answers(self, wanted: Sequence[Sequence[int]]) -> dict[str, list[list[Any]]]:
         return answers_of(self._processes, wanted, self._tools, self._read)

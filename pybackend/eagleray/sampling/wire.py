@@ -14,6 +14,7 @@ from .printed import PrintedException
 from .proc import ThreadUse
 from .processes import Described
 from .rank_sets import RankSet
+from .served import LONGEST_RECORD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,9 +111,10 @@ class _Writer:
             # Most nodes have none.
             *(
                 [[list(use) for use in sample.gpus], self._printed(sample.printed)]
-                if sample.gpus or sample.printed
+                if sample.gpus or sample.printed or sample.record
                 else []
             ),
+            *([sample.record] if sample.record else []),
         ]
 
     def _ending(self, ending: Ending) -> list[Any]:
@@ -202,8 +204,9 @@ class _Reader:
         )
 
     def _sample(self, row: Any) -> ProcessSample:
-        has_more = isinstance(row, list) and len(row) == 15
-        (state, waits_in, cpu_s, reason, how, resumed) = _row(row, 15 if has_more else 13)[:6]
+        length = len(row) if isinstance(row, list) and len(row) in (15, 16) else 13
+        has_more = length > 13
+        (state, waits_in, cpu_s, reason, how, resumed) = _row(row, length)[:6]
         (io_bytes, after, holder, is_active, peers, exceptions, before) = row[6:13]
         return ProcessSample(
             self._shared_text(state),
@@ -221,6 +224,7 @@ class _Reader:
             _thread_use(before),
             tuple(_each(row[13], _gpu)) if has_more else (),
             self._printed(row[14]) if has_more else None,
+            _text(row[15], LONGEST_RECORD) if length == 16 else "",
         )
 
     def _ending(self, row: Any) -> Ending:
@@ -312,8 +316,8 @@ def _at(table: list[T], index: Any) -> T:
     return table[index]
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+def _text(value: Any, longest: int = LONGEST_TEXT) -> str:
+    if not isinstance(value, str) or len(value) > longest:
         raise ValueError("not a text, or a very long one")
     return value
 

@@ -24,8 +24,7 @@ _parsed = lru_cache(1024)(flight_recorder.parse)
 
 def record_of(process: SampledProcess) -> RankRecord | None:
     """What the flight recorder of a rank has recorded; None if it is off, or wasn't read."""
-    text = process.reading.record if process.reading else ""
-    return _parsed(text) if text else None
+    return _parsed(process.record) if process.record else None
 
 
 def counters(world: World) -> Iterator[Reading]:

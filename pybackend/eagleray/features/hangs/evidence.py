@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from attrs import define, evolve, frozen
 
+from eagleray.features.hangs import flight_recorder
 from eagleray.features.hangs.activity import Activity, Doing, activity
 from eagleray.features.hangs.task_graph import OpenTask
 from eagleray.features.hangs.world_names import with_worlds
@@ -73,7 +74,13 @@ class SampledProcess:
     @property
     def goes_on(self) -> bool:
         """Whether it moves, or its flight recorder has said so."""
-        return self.moves or (self.reading is not None and self.reading.advances)
+        has_advanced = flight_recorder.advances(self.samples[0].record, self.last.record)
+        return self.moves or has_advanced or (self.reading is not None and self.reading.advances)
+
+    @property
+    def record(self) -> str:
+        """The JSON of its flight recorder, from inside or as PyTorch serves it; "" without one."""
+        return (self.reading.record if self.reading else "") or self.last.record
 
     @property
     def stack(self) -> ThreadStack | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from attrs import frozen
@@ -80,6 +81,15 @@ def parse(text: bytes | str) -> RankRecord | None:
     except (*UNREADABLE_JSON, KeyError, TypeError, AttributeError, IndexError):
         return None
     return RankRecord(progress, {(entry.group, entry.number): entry for entry in entries})
+
+
+@lru_cache(4096)
+def advances(earlier: str, later: str) -> bool:
+    """Whether a collective has started or ended between two dumps of a rank; "" is a dump that is missing."""
+    if not earlier or not later or parse(earlier) is None or parse(later) is None:
+        return False
+    # The earlier one has no entries, and so no names of groups.
+    return bool(json.loads(earlier).get("pg_status") != json.loads(later).get("pg_status"))
 
 
 def groups(records: Mapping[int, RankRecord]) -> list[str]:

@@ -253,11 +253,11 @@ def answer_of(address: str, content: bytes) -> Answer:
 
 
 def _text(package: str, inside: bool) -> str:
-    if not inside:
-        return f"from {package}.sampling.in_cluster import main; main()"
+    reads = f"from {package}.inspecting.readings import raw_readings" if inside else ""
     return (
         f"from {package}.sampling.in_cluster import main; "
-        f"from {package}.inspecting.readings import raw_readings; main(raw_readings)"
+        f"from {package}.inspecting.served_record import served_records; "
+        f"{reads or 'raw_readings = None'}; main(raw_readings, served_records)"
     )
 
 

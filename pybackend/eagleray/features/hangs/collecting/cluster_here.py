@@ -14,6 +14,7 @@ from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.model import Picture
 from eagleray.features.hangs.picture import picture
 from eagleray.features.hangs.ray_names import NodeNames
+from eagleray.inspecting.served_record import served_records
 from eagleray.ray.dashboard import Dashboard
 from eagleray.sampling import proc
 from eagleray.sampling.dumps import Tools
@@ -43,7 +44,7 @@ async def take_here(
     def sample(on_round: OnRound, wait: Wait) -> NodeSamples:
         return sample_processes(
             _described(node),
-            Tools(py_spy=find_program()),
+            Tools(find_program(), served_records),
             rounds=ROUNDS,
             pause_s=pause_s,
             host=node.host,

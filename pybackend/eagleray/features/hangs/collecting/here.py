@@ -14,6 +14,7 @@ from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.inside import Question
 from eagleray.features.hangs.model import Picture
 from eagleray.inspecting.readings import raw_readings, reading_of
+from eagleray.inspecting.served_record import served_records
 from eagleray.sampling import proc
 from eagleray.sampling.dumps import Tools
 from eagleray.sampling.native import native_of, raw_natives
@@ -60,7 +61,7 @@ def _sample_now(
     """Blocks while it samples; without any process it doesn't wait for the next round."""
     if not any(proc.stat(pid) for pid in pids):
         raise errors.no_processes(pids)
-    tools = Tools(py_spy=find_program())
+    tools = Tools(find_program(), served_records)
     return sample(pids, tools, rounds=rounds, pause_s=pause_s, on_round=on_round, wait=wait)
 
 
