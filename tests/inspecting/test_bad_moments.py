@@ -4,13 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from eagleray.inspecting import injection
+from eagleray.inspecting import injection, remote_thread
 from eagleray.inspecting.questions import INSIDE, OUTSIDE
 from eagleray.inspecting.readings import raw_reading
 from eagleray.sampling.dumps import dump
@@ -162,6 +163,29 @@ def test_process_whose_own_modules_hide_those_of_python_says_so_and_prints_nothi
         assert found.how == OUTSIDE
         assert "ImportError: not that one" in found.why_outside
         assert raw_reading(process.pid) == {"reason": "not-loaded"}
+        assert ends(process) == (0, "went on 7\n", "")
+
+
+@pytest.mark.parametrize(("held_s", "how"), [(0.3, INSIDE), (3.0, OUTSIDE)])
+def test_process_that_is_sampled_is_looked_into_a_moment_later(held_s: float, how: str) -> None:
+    with python(waiting_program("sys.stdin.readline()")) as process:
+        wait_until(lambda: state_of(process.pid) == "S")
+        is_held, is_over = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            borrowed = remote_thread._BorrowedThread(process.pid)
+            is_held.set()
+            is_over.wait(held_s)
+            borrowed.give_back()
+
+        holder = threading.Thread(target=hold)
+        holder.start()
+        is_held.wait()
+        try:
+            assert look(process.pid).how == how
+        finally:
+            is_over.set()
+            holder.join()
         assert ends(process) == (0, "went on 7\n", "")
 
 

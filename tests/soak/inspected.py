@@ -20,6 +20,7 @@ from typing import Any
 
 from eagleray.inspecting.questions import INSIDE, Inspected, inspect
 from eagleray.inspecting.readings import raw_reading
+from eagleray.inspecting.remote_thread import NotStarted
 from eagleray.sampling.dumps import Tools, dump
 from eagleray.tools.pyspy import find_program
 
@@ -95,8 +96,13 @@ def wrong_of(rank: int, pid: int) -> Iterator[str]:
         yield f"could not be read: {reason}"
     if not dump(pid, tools).threads:
         yield "could not be sampled"
-    if (state := stopped(pid)) != {"stopped": rank == 1, "pending": True}:
-        yield f"was to be stopped, and is {state}"
+    try:
+        state = stopped(pid)
+    except (NotStarted, OSError) as error:
+        yield f"could not be stopped: {error!r}"
+    else:
+        if state != {"stopped": rank == 1, "pending": True}:
+            yield f"was to be stopped, and is {state}"
 
 
 def stopped(pid: int) -> dict[str, Any]:

@@ -24,6 +24,8 @@ _SHARED_FOLDER = "/tmp"  # noqa: S108
 _STARTING, _LOADING = ".starting", ".loading"
 # A thread that finds the import lock held ends at once, and another is started later.
 _PAUSE_S, _TICK_S = 0.05, 0.005
+# A process that is sampled, perhaps from another window, is stopped for milliseconds.
+_SAMPLED_S = 1.0
 # Files of a process that has ended without removing them.
 _ABANDONED_S = 86_400.0
 # Before each part it gives up the GIL, for which threads of the program would wait as long as the switch interval otherwise.
@@ -176,6 +178,10 @@ def _remove_abandoned(folder: Path) -> None:
 
 def _checked(pid: int) -> proc.ProcessStat:
     process = proc.stat(pid)
+    until = time.monotonic() + _SAMPLED_S
+    while process is not None and process.state == "t" and time.monotonic() < until:
+        time.sleep(_TICK_S)
+        process = proc.stat(pid)
     if process is None or process.state in "ZX":
         raise NotStarted("ended", f"Process {pid} has ended")
     if process.state in "Tt":
