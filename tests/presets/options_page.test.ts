@@ -1,6 +1,6 @@
 // The options page, launch.json and presets, with a fake editor, a fake page and a fake sidecar.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { afterEach, test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
 import { DIAGNOSE, type Diagnosis } from "../../extension/features/doctor/messages";
@@ -44,6 +44,13 @@ registeredForEach(registerRuns, (made) => {
   editor.settings["eagleray.runs.python"] = "/usr/bin/python3";
   editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
   editor.inView = { uri: Uri.file(FILE), languageId: "python" };
+});
+
+// Open pages are checked a second later.
+afterEach(() => {
+  for (const panel of editor.panels) {
+    panel.close();
+  }
 });
 
 function checked(found: OptionsCheck["proposal"]): OptionsCheck {
@@ -766,13 +773,15 @@ const MACHINE = { before: true, python: "/usr/bin/python3" };
 /** Of the workspace, which the user trusts. */
 const RULES = { rule_folders: [FOLDER] };
 
-test("nothing is checked before the user asks, then the program’s Python checks this machine", async () => {
+test("a program of this machine is checked once when its command is complete", async (t) => {
   fake.sidecar.on(DIAGNOSE, () => diagnosis({ causes: [cause()] }));
   const page = await opened("eagleray.debugWithOptions");
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   await page.send("edit");
-  assert.deepEqual(checksOf(page), { state: "unchecked", problems: 0, text: "" });
-  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), []);
-  await pressed(page, "runChecks");
+  await page.send("edit", { args: "--steps 4" });
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [], "the form has just changed");
+  t.mock.timers.tick(1000);
+  t.mock.timers.reset();
   await until(() => checksOf(page).state === "checked");
   assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ ...MACHINE, ...RULES }]);
   assert.deepEqual(checksOf(page), {
@@ -780,6 +789,60 @@ test("nothing is checked before the user asks, then the program’s Python check
     problems: 1,
     text: "A GPU has no 2.00 GiB of memory left.",
   });
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  await page.send("edit", { args: "--steps 5" });
+  t.mock.timers.tick(10_000);
+  t.mock.timers.reset();
+  await settled();
+  assert.equal(fake.sidecar.sentTo(DIAGNOSE).length, 1, "its arguments don’t matter");
+  await pressed(page, "runChecks");
+  await until(() => fake.sidecar.sentTo(DIAGNOSE).length === 2);
+});
+
+for (const [what, changes, answer] of [
+  ["a cluster, whose nodes a job of Ray checks,", { cluster: "ssh://login" }, {}],
+  ["a Ray job", { kind: "job" }, {}],
+  ["another machine", { kind: "remote" }, {}],
+  ["a SLURM job", {}, { confirm: "In /w: sbatch train.sh" }],
+  ["an incomplete command", { ranks: "x" }, {}],
+] as const) {
+  test(`${what} is not checked before the user asks`, async (t) => {
+    fake.sidecar.on(DIAGNOSE, () => diagnosis());
+    fake.sidecar.on(CHECK, () => ({
+      problems: [],
+      proposal: { ...proposal(), ...answer },
+      nsys: "",
+    }));
+    const page = await opened("eagleray.debugWithOptions");
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    await page.send("edit", changes);
+    t.mock.timers.tick(10_000);
+    t.mock.timers.reset();
+    await settled();
+    await settled();
+    assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), []);
+  });
+}
+
+test("a program that can’t start, and one whose page is closed, are not checked", async (t) => {
+  fake.sidecar.on(DIAGNOSE, () => diagnosis());
+  fake.sidecar.on(CHECK, () => ({
+    problems: [{ field: "cwd", code: "no-folder", message: "No.", next_step: "", blocks: true }],
+    proposal: proposal(),
+    nsys: "",
+  }));
+  const page = await opened("eagleray.debugWithOptions");
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  await page.send("edit");
+  t.mock.timers.tick(10_000);
+  fake.sidecar.on(CHECK, () => ({ problems: [], proposal: proposal(), nsys: "" }));
+  await page.send("edit");
+  page.panel.close();
+  t.mock.timers.tick(10_000);
+  t.mock.timers.reset();
+  await settled();
+  await settled();
+  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), []);
 });
 
 test("the result of the checks opens as a diagnosis, which is not made again", async () => {

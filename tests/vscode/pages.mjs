@@ -115,6 +115,26 @@ try {
     await wrong.close();
   });
 
+  await test("the checks of a run elsewhere say where its nodes are checked", async () => {
+    const [ready, slurm] = ["ready", "slurm"].map((wanted) =>
+      optionsStates().find(({ name }) => name === wanted),
+    );
+    const [facts] = ready.messages;
+    const elsewhere = (kind) => [{ ...facts, form: { ...facts.form, kind } }];
+    for (const [messages, sentence] of [
+      [slurm.messages, "SLURM selects the nodes. Diagnose the job once it runs."],
+      [elsewhere("job"), "The job runs on its cluster. Diagnose the cluster to check its nodes."],
+      [elsewhere("remote"), "Another machine runs it. Run eagleray doctor --before there."],
+      [ready.messages, "Not checked"],
+    ]) {
+      const shown = await opened({ page: "options_page", messages });
+      assert.equal(await shown.page.locator("#checks-text").textContent(), sentence);
+      const isHere = messages === ready.messages;
+      assert.equal(await shown.page.locator("#checks button").first().isVisible(), isHere);
+      await shown.close();
+    }
+  });
+
   await test("“Fix…” names its cause, and “Undo Fix” restores the fields that it has changed", async () => {
     const diagnosis = diagnosisStates().find(({ name }) => name === "causes");
     const causes = await opened({ page: "diagnosis_page", ...diagnosis });

@@ -334,6 +334,9 @@ class OptionsPage {
         this.classes = classes;
         this.post({ kind: "facts", facts: this.facts });
         this.post({ kind: "checked", number, ...shown(answer) });
+        if (isReady(answer) && isOfThisMachine(draft)) {
+          this.checks.makeSoon(draft);
+        }
       }
     } catch (error) {
       if (!isCancellation(error) && !cancel.token.isCancellationRequested) {
@@ -527,6 +530,15 @@ const BROWSE_TITLES: Readonly<Record<Exclude<PathField, "python">, () => string>
 function isOfRecording(field: Field): boolean {
   const own: readonly Field[] = ["steps", "seconds", "trace", "nsys", "nsysOptions"];
   return field.startsWith("record") || own.includes(field);
+}
+
+/** Whether the command is complete and no scheduler is asked for nodes. */
+function isReady({ problems, proposal }: OptionsCheck): boolean {
+  return proposal?.confirm === "" && !problems.some(({ blocks }) => blocks);
+}
+
+function isOfThisMachine({ kind }: Draft): boolean {
+  return kind !== "job" && kind !== "remote" && kind !== "sbatch";
 }
 
 /** The answer of the sidecar as the page shows it. */

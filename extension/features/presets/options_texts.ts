@@ -112,6 +112,14 @@ export function pageTexts() {
     checksSingle: vscode.l10n.t("1 problem: {0}"),
     checksSeveral: vscode.l10n.t("{0} problems. The first: {1}"),
     checksFailed: vscode.l10n.t("Couldn't check: {0}"),
+    checksOfSlurm: vscode.l10n.t("SLURM selects the nodes. Diagnose the job once it runs."),
+    checksOfCluster: vscode.l10n.t(
+      "The job runs on its cluster. Diagnose the cluster to check its nodes.",
+    ),
+    checksOfMachine: vscode.l10n.t(
+      "Another machine runs it. Run {0} there.",
+      "eagleray doctor --before",
+    ),
     runChecks: vscode.l10n.t("Check"),
     runChecksAgain: vscode.l10n.t("Check Again"),
     showChecks: vscode.l10n.t("Show Result"),

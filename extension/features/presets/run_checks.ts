@@ -1,4 +1,7 @@
-/** The checks before a run: made when the user asks, cancelled with the page and by a change of what they are of. */
+/**
+ * The checks before a run: made soon for a program of this machine, else on request; cancelled with the page and by a change
+ * of what they are of.
+ */
 
 import * as vscode from "vscode";
 
@@ -21,8 +24,12 @@ interface MadeChecks {
   readonly madeAt: number;
 }
 
+/** So long the form stays the same before it is checked. */
+const PAUSE_MS = 1000;
+
 export class RunChecks implements vscode.Disposable {
   private subject = "";
+  private timer: NodeJS.Timeout | undefined;
   private running: vscode.CancellationTokenSource | undefined;
   private made: MadeChecks | undefined;
   private failure = "";
@@ -51,11 +58,29 @@ export class RunChecks implements vscode.Disposable {
   /** A draft whose Python, folder or cluster differs is not checked yet. */
   update(draft: Draft): void {
     const subject = JSON.stringify([draft.python, draft.cwd, draft.cluster]);
-    const isOfAnother = subject !== this.subject && this.note.state !== "unchecked";
+    if (subject === this.subject) {
+      return;
+    }
     this.subject = subject;
-    if (isOfAnother) {
-      this.reset();
+    const isUnchecked = this.note.state === "unchecked";
+    this.reset();
+    if (!isUnchecked) {
       this.changed();
+    }
+  }
+
+  /**
+   * Checks a program of this machine that isn't checked yet, after a pause: one start of its Python.
+   *
+   * Nodes of a cluster are checked by a job of Ray, which only a click starts.
+   */
+  makeSoon(draft: Draft): void {
+    this.update(draft);
+    clearTimeout(this.timer);
+    if (draft.cluster === "" && this.note.state === "unchecked") {
+      this.timer = setTimeout(() => {
+        void this.make(draft);
+      }, PAUSE_MS);
     }
   }
 
@@ -111,6 +136,7 @@ export class RunChecks implements vscode.Disposable {
   }
 
   private reset(): void {
+    clearTimeout(this.timer);
     this.running?.cancel();
     this.running = undefined;
     this.made = undefined;

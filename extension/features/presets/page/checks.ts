@@ -24,26 +24,30 @@ export function checksLine(texts: PageTexts, acts: Acts): Part {
     ),
     refresh: (view) => {
       const { checks } = view.facts;
-      const root = run.closest("section");
-      if (root !== null) {
-        root.hidden = isElsewhere(view);
-      }
-      const shown = checksText(texts, checks);
+      const elsewhere = textElsewhere(texts, view);
+      const shown = elsewhere || checksText(texts, checks);
       if (text.textContent !== shown) {
         text.textContent = shown;
       }
-      text.dataset["state"] = stateOf(checks);
+      text.dataset["state"] = elsewhere === "" ? stateOf(checks) : "";
+      run.hidden = elsewhere !== "";
       run.toggleAttribute("disabled", checks.state === "checking");
       run.textContent = checks.state === "unchecked" ? texts.runChecks : texts.runChecksAgain;
-      show.hidden = checks.state !== "checked";
+      show.hidden = elsewhere !== "" || checks.state !== "checked";
     },
   };
 }
 
-/** The nodes of a SLURM job, of a Ray job's cluster and of another machine aren't this one's. */
-function isElsewhere({ form, preview }: View): boolean {
+/** How the nodes of a SLURM job, of a Ray job's cluster and of another machine are checked, which aren't this one; else "". */
+function textElsewhere(texts: PageTexts, { form, preview }: View): string {
   const isSubmitted = preview !== undefined && preview.confirm !== "";
-  return isSubmitted || ["sbatch", "job", "remote"].includes(form.kind);
+  if (isSubmitted || form.kind === "sbatch") {
+    return texts.checksOfSlurm;
+  }
+  if (form.kind === "job") {
+    return texts.checksOfCluster;
+  }
+  return form.kind === "remote" ? texts.checksOfMachine : "";
 }
 
 function stateOf({ state, problems }: ChecksNote): "ok" | "warning" | "error" | "" {
