@@ -134,6 +134,7 @@ def test_rules_of_a_team_replace_those_of_the_user(own_home: Path, tmp_path: Pat
         ("{", "Expecting property name"),
         ('{"format": 2}', 'it needs "format": 1'),
         ("[" * 100_000, "it is nested too deeply"),
+        ('{"format": 1, "rules": ["\\ud800"]}', "it has half of a character"),
         (" " * (8 * 2**20 + 1), "it has more than 8 MB"),
     ],
 )

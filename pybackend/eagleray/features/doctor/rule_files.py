@@ -114,9 +114,13 @@ def _content(path: Path) -> bytes:
 def rules_in(content: bytes) -> tuple[Rule, ...]:
     """The rules in the content of a file; raises ValueError with the reason if one of them isn't valid."""
     try:
-        return rules_of(json.loads(content.decode("utf-8-sig")))
+        value = json.loads(content.decode("utf-8-sig"))
+        json.dumps(value, ensure_ascii=False).encode()
     except RecursionError as error:
         raise RuleError("it is nested too deeply") from error
+    except UnicodeEncodeError as error:
+        raise RuleError("it has half of a character, such as \\ud800") from error
+    return rules_of(value)
 
 
 def rules_of(value: Any) -> tuple[Rule, ...]:

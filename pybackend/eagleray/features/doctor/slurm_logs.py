@@ -33,6 +33,8 @@ _READ_S = 90
 _MOST_DATA = 4 * 2**20
 _LARGEST = 64 * 2**20
 _MOST_FILES = 200
+# Folders above a log.
+_DEEPEST = 64
 
 
 @frozen
@@ -168,18 +170,29 @@ def _copied(
             continue
         folder = folder or new_copies_folder(parent)
         path = folder.joinpath(*parts)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.write_bytes(_cleaned(content, clean) if clean else content)
-        size = row.get("size")
-        if isinstance(size, int) and size > len(content):
-            # Its first line is a part of one.
-            end = (_content(row.get("end")) or b"").partition(b"\n")[2]
-            missing = t("only its beginning")
-            if end:
-                path.with_name(path.name + END).write_bytes(end)
-                missing = between(len(content), len(end))
+        try:
+            missing = _write(path, row, _cleaned(content, clean) if clean else content)
+        except OSError as error:
+            # Such as a file whose name another answer has as a folder.
+            missing = error.strerror or str(error)
+        if missing:
             unchecked.append(UncheckedFile(shown, missing))
     return SlurmOutput((folder,) if folder else (), tuple(unchecked), folder)
+
+
+def _write(path: Path, row: Mapping[str, Any], content: bytes) -> str:
+    """What is missing in the copy, "" if it is whole."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.write_bytes(content)
+    size = row.get("size")
+    if not isinstance(size, int) or size <= len(content):
+        return ""
+    # Its first line is a part of one.
+    end = (_content(row.get("end")) or b"").partition(b"\n")[2]
+    if not end:
+        return t("only its beginning")
+    path.with_name(path.name + END).write_bytes(end)
+    return between(len(content), len(end))
 
 
 def _cleaned(content: bytes, clean: Callable[[str], str]) -> bytes:
@@ -198,7 +211,7 @@ def _parts(row: Mapping[str, Any]) -> list[str]:
         part.isprintable() and part not in (".", "..") and "/" not in part and len(part) < 200
         for part in parts
     )
-    return parts if is_plain and host else []
+    return parts if is_plain and host and len(parts) <= _DEEPEST else []
 
 
 def _content(data: Any) -> bytes | None:
