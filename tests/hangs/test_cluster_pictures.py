@@ -319,6 +319,31 @@ async def test_other_cluster_of_the_machine_is_left_out(
     assert sorted(drivers) == sorted([program.process.pid, other.process.pid])
 
 
+async def test_cluster_that_a_program_has_started_itself_is_sampled_beside_another(
+    cluster: RayCluster,
+) -> None:
+    [port] = free_ports(1)
+    with subprocess.Popen(
+        [cluster.python, str(PROGRAMS / "hangs" / "own_cluster.py"), str(port)],
+        env={**os.environ, "RAY_AUTH_MODE": "disabled"},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as program:
+        beside = Dashboard(f"http://127.0.0.1:{port}")
+        try:
+            assert program.stdout and any("ready" in line for line in program.stdout)
+            while "PENDING_NODE_ASSIGNMENT" not in {
+                task.state for task in await beside.unended_tasks()
+            }:
+                await asyncio.sleep(0.2)
+            taken = await take(beside)
+        finally:
+            program.terminate()
+            await beside.close()
+    assert taken.verdict.kind == "starvation"
+    assert [row.pid for row in taken.ranks if row.role == "driver"] == [program.pid]
+
+
 async def take_job(dashboard: Dashboard, program: Program) -> Picture:
     """The picture of the job whose driver is the program."""
     [job] = {

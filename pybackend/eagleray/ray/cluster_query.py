@@ -30,7 +30,8 @@ MOST_DELETIONS = 6
 # The owner of a job deletes its record much sooner; the clocks of the machines may differ.
 LEFT_S = 600.0
 # Runs the text of the variable with the Ray of the process whose id is its argument.  The folder in which Ray
-# was started is first on the path, and may contain modules named like libraries.
+# was started is first on the path, and may contain modules named like libraries.  Of several clusters of a machine, Ray may
+# give a job the address of another one (2.60), unless `ray start` has started its own: the raylet above has the right one.
 _START = """\
 import sys
 sys.path[:] = filter(None, sys.path)
@@ -45,6 +46,19 @@ if ends:
     packages = "/" + ends[0].partition("/")[2][: -len(library)]
     others = [at for at, folder in enumerate(sys.path) if folder.endswith("-packages")]
     sys.path.insert(others[0] if others else len(sys.path), packages)
+try:
+    pid = sys.argv[1]
+    while int(pid) > 1:
+        with open("/proc/%s/cmdline" % pid, "rb") as line:
+            words = line.read().decode("utf-8", "replace").split("\\0")
+        address = [word.partition("=")[2] for word in words if word.startswith("--gcs-address=")]
+        if address and words[0].endswith("/raylet"):
+            os.environ["RAY_ADDRESS"] = address[0]
+            break
+        with open("/proc/%s/stat" % pid, errors="replace") as line:
+            pid = line.read().rpartition(")")[2].split()[1]
+except OSError:
+    pass
 exec(os.environ["EAGLERAY_TEXT"])
 """
 # The shell's parent is a process of Ray; `python` may be another interpreter, without Ray.
