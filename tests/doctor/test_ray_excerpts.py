@@ -222,6 +222,20 @@ def test_room_and_large_logs_are_limits_that_are_reported(tmp_path: Path) -> Non
     assert [Path(row["path"]).name for row in rows[:-1]] == ["raylet.err", "raylet.out"]
 
 
+def test_excerpt_without_room_has_its_first_lines(tmp_path: Path) -> None:
+    tracebacks = "".join(
+        f"Traceback (most recent call last):\n{os.urandom(1000).hex()}\nE{number}Error: x\n"
+        for number in range(20)
+    )
+    session(tmp_path, raylet__err=tracebacks)
+
+    row, end = values(tmp_path, room=4000)
+
+    assert len(row["data"]) <= 4000
+    assert text_of(row).startswith(tracebacks[:2000])
+    assert (end["logs"], end["unread"], end["cut"]) == (1, 0, 1)
+
+
 def test_line_of_any_length_travels_around_its_sign(tmp_path: Path) -> None:
     session(tmp_path, raylet__err=f"{'a ' * 2**20}{OOM} {'b' * 2**20}\n")
 

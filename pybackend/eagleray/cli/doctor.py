@@ -47,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--slurm",
         metavar="JOB",
         default="",
-        help=t("Read the output of this SLURM job, and check its nodes.")
+        help=t("Read the output and the Ray logs of this SLURM job.")
+        + " "
+        + t("Check its nodes, too.")
         + " "
         + t("Write {forms}.", forms="JOB or ssh://HOST/slurm://JOB"),
     )

@@ -46,6 +46,8 @@ MOST_TRIED = 20000
 BEFORE, AFTER, TRACE = 10, 3, 80
 TRACEBACK = b"Traceback (most recent call last)"
 LONGEST_LINE = 4000
+# Of a log for which there is no room.
+SHORTEST_TEXT = 4000
 # So far from a literal does a pattern reach.
 REACH = 400
 LONGEST_PART = 800
@@ -78,13 +80,25 @@ def main(arguments: "list[str]") -> None:
         except OSError:
             unread += 1
             continue
-        cut += is_cut
         if text:
-            data = base64.b64encode(zlib.compress(text, 6)).decode("ascii")
+            data, is_shortened = packed(text, left)
+            is_cut = is_cut or is_shortened
             left -= len(data)
             write(mark, {"path": str(path), "data": data})
+        cut += is_cut
     unread += len(paths[MOST_LOGS:])
     write(mark, {"logs": len(paths), "unread": unread, "cut": cut})
+
+
+def packed(text: bytes, room: int) -> "tuple[str, bool]":
+    """The lines compressed, without the last ones if there is no room, and whether any are missing; a few are always there."""
+    is_shortened = False
+    while True:
+        data = base64.b64encode(zlib.compress(text, 6)).decode("ascii")
+        if len(data) <= room or len(text) < SHORTEST_TEXT:
+            return data, is_shortened
+        text = text[: len(text) // 2].rpartition(b"\n")[0] + b"\n"
+        is_shortened = True
 
 
 def write(mark: "str", value: "dict[str, object]") -> None:

@@ -93,7 +93,7 @@ def _unchecked(
             reason = t("{n} of {all} files were not read", n=unread, all=_count(end, "logs"))
             unchecked.append(UncheckedFile(path, reason))
         if cut := _count(end, "cut"):
-            unchecked.append(UncheckedFile(path, t("{n} large files were read in part", n=cut)))
+            unchecked.append(UncheckedFile(path, t("{n} files were read in part", n=cut)))
     return unchecked
 
 
