@@ -178,6 +178,7 @@ class Trainer:
         self.reduce()
 
     def slow(self) -> None:
+        """Nothing hangs: steps follow each other."""
         for step in range(10_000_000):
             self.train_step(step)
 
