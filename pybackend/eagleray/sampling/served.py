@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 
+from . import proc
 from .processes import ACTOR, RANK
 
 TYPE_CHECKING = False
@@ -26,7 +27,7 @@ class ServedRecords:
 
     def __init__(self, processes: Sequence[Described], tools: Tools) -> None:
         self._records: Mapping[int, Any] = {}
-        pids = [each.pid for each in processes if each.role in (RANK, ACTOR)]
+        pids = [each.pid for each in processes if each.role in (RANK, ACTOR) and _runs(each.pid)]
         read = tools.read_records
         self._thread = threading.Thread(target=self._run, args=(read, pids), daemon=True)
         if read and pids:
@@ -40,6 +41,12 @@ class ServedRecords:
 
     def _run(self, read: ReadRecords, pids: Sequence[int]) -> None:
         self._records = read(pids)
+
+
+def _runs(pid: int) -> bool:
+    """Whether its threads run: a stopped process accepts a connection, and doesn't answer."""
+    found = proc.stat(pid)
+    return found is not None and found.state not in "tTZX"
 
 
 def record_text(record: Mapping[str, Any], *, is_whole: bool) -> str:
