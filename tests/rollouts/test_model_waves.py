@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from eagleray.cli.json_shapes import agent_wave_json
 from eagleray.features.rollouts.agents.model import AgentPlan, DataItem, Mode, Observed
 from eagleray.features.rollouts.agents.statistics import wave_statistics
 from eagleray.features.rollouts.agents.verdicts import verdicts
@@ -38,6 +39,12 @@ def plan_for(engine: Engine, target: str, groups: int = 1, **values: Any) -> Age
 def line_of(text: str, after: str) -> int:
     start = next(n for n, line in enumerate(LINES) if line.startswith(f"class {after}"))
     return next(n for n, line in enumerate(LINES[start:], start + 1) if text in line)
+
+
+def lines_of_function(name: str) -> range:
+    start = next(n for n, line in enumerate(LINES, 1) if line.startswith(f"def {name}("))
+    end = next(n for n, line in enumerate(LINES[start:], start + 1) if line and line[0] != " ")
+    return range(start + 1, end)
 
 
 def kinds(observed: Observed) -> dict[str, int]:
@@ -131,9 +138,39 @@ async def test_wave_with_a_synchronous_client_is_named(own_home: Path, engine: E
     assert kinds(observed) == {"blocking-call": line_of("completions.create(", "Synchronous")}
 
 
-async def test_blocking_call_between_requests_is_named(own_home: Path, engine: Engine) -> None:
-    observed = await observe(plan_for(engine, "Blocks", groups=8, group_size=8))
-    assert kinds(observed)["blocking-call"] == line_of("time.sleep", "Blocks")
+async def test_wave_of_64_x_8_names_the_blocking_call_between_requests(
+    own_home: Path, engine: Engine
+) -> None:
+    plan = plan_for(engine, "Blocks", groups=64, group_size=8)
+    observed = await observe(evolve(plan, timeout_s=300.0))
+    wave = agent_wave_json(observed, "")
+    assert (wave["runs"], wave["done"], wave["failed"]) == (512, 512, 0)
+    assert wave["max_in_flight"] == 512
+    assert [(each["kind"], each["line"]) for each in wave["verdicts"]] == [
+        ("blocking-call", line_of("time.sleep", "Blocks"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "file", "text"),
+    [
+        ("SleepsInHelper", "waiting.py", "time.sleep(0.05)"),
+        ("Urllib", "model_agents.py", "urllib.request.urlopen("),
+        ("Encodes", "model_agents.py", ""),
+    ],
+)
+async def test_planted_line_that_blocks_is_named(
+    own_home: Path, engine: Engine, target: str, file: str, text: str
+) -> None:
+    observed = await observe(plan_for(engine, target, groups=8, group_size=4))
+    [verdict] = verdicts(observed)
+    assert (verdict.kind, Path(verdict.file)) == ("blocking-call", PROGRAMS / file)
+    line = (PROGRAMS / file).read_text().splitlines()[verdict.line - 1]
+    if text:
+        assert text in line
+        return
+    assert verdict.sentence.startswith("`encode` computed for ")
+    assert verdict.line in lines_of_function("encode")
 
 
 async def test_small_pool_is_named(own_home: Path, engine: Engine) -> None:

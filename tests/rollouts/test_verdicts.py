@@ -62,6 +62,21 @@ def held(*others: HeldLoop, samples: int = 20, **seconds: float) -> WaveTotals:
     return WaveTotals(seconds=4.0, lines=(*others, HeldLoop(HERE, samples=samples, **seconds)))
 
 
+def function_of(*seconds: float, longest_s: float = 0.02) -> WaveTotals:
+    """A function of the user whose lines compute, from line 11 on."""
+    lines = [
+        HeldLoop(
+            CodeLine("agent.py", line, "encode", "n += 1"),
+            computing_s=own_s,
+            own_s=own_s,
+            longest_s=longest_s,
+            samples=10,
+        )
+        for line, own_s in enumerate(seconds, 11)
+    ]
+    return WaveTotals(seconds=4.0, lines=tuple(lines))
+
+
 SLEEP = HeldLoop(CodeLine("agent.py", 3, "Agent.run", "sleep()"), waiting_s=9.0, samples=300)
 
 
@@ -86,6 +101,28 @@ TABLE: list[tuple[str, Observed, list[tuple[str, int]]]] = [
         evolve(HEALTHY, totals=held(SLEEP, awaited_s=3.0, waiting_s=2.0, samples=50)),
         [("blocking-call", 3)],
     ),
+    (
+        "short calls that wait and compute",
+        evolve(HEALTHY, totals=held(waiting_s=0.4, computing_s=0.3, longest_s=0.05)),
+        [("blocking-call", 7)],
+    ),
+    (
+        "short calls that mostly compute",
+        evolve(HEALTHY, totals=held(waiting_s=0.3, computing_s=0.4, longest_s=0.05)),
+        [],
+    ),
+    (
+        "function",
+        evolve(HEALTHY, totals=function_of(0.3, 0.5, longest_s=0.3)),
+        [("blocking-call", 12)],
+    ),
+    (
+        "own code of all runs",
+        evolve(HEALTHY, totals=function_of(0.4, 0.7)),
+        [("blocking-call", 12)],
+    ),
+    ("own code", evolve(HEALTHY, totals=function_of(0.4, 0.5)), []),
+    ("short function", evolve(HEALTHY, totals=function_of(0.2, 0.2, longest_s=0.3)), []),
     ("short wait", evolve(HEALTHY, totals=held(waiting_s=0.3, longest_s=0.3)), []),
     ("late samples", evolve(HEALTHY, totals=held(waiting_s=0.9, longest_s=0.6, samples=2)), []),
     (
@@ -196,6 +233,18 @@ def test_requests_of_tools_and_short_answers_make_no_queue() -> None:
     short = request_of(seconds=0.02, tokens=1)
     runs = [run_of(n, requests=(*tools, short, request_of(), request_of())) for n in range(64)]
     assert verdicts(wave(runs)) == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ((1.0, 1.5), "`encode` computed for 2.5 s; the event loop waited."),
+        ((0.1, 2.5), "`n += 1` blocked the event loop for 2.6 s."),
+    ],
+)
+def test_sentence_names_what_computes(lines: tuple[float, ...], sentence: str) -> None:
+    observed = evolve(HEALTHY, totals=function_of(*lines, longest_s=0.3))
+    assert [(each.sentence, each.line) for each in verdicts(observed)] == [(sentence, 12)]
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1))

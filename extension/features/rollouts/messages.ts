@@ -108,6 +108,7 @@ export interface HeldLoop {
   readonly place: CodeLine;
   readonly waiting_s: number;
   readonly computing_s: number;
+  readonly own_s: number;
   readonly awaited_s: number;
   readonly constructing_s: number;
   readonly longest_s: number;

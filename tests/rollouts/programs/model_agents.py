@@ -1,8 +1,11 @@
 """Agents that ask the tests' model, by the official client."""
 
 import asyncio
+import json
 import time
+import urllib.request
 
+import waiting
 from openai import AsyncOpenAI, OpenAI
 
 MODEL = "eagleray-tests"
@@ -82,9 +85,51 @@ class Synchronous:
 
 
 class Blocks(Shared):
+    """Hardly noticed by one run; 512 of them wait for it for 5 s."""
+
     async def run(self, data, **extra_kwargs):
         await super().run(data, **extra_kwargs)
-        time.sleep(0.03)
+        time.sleep(0.01)
+        return 1.0
+
+
+class SleepsInHelper(Shared):
+    async def run(self, data, **extra_kwargs):
+        await super().run(data, **extra_kwargs)
+        waiting.wait_for_quota()
+        return 1.0
+
+
+class Urllib(Shared):
+    """A tool with a synchronous client, which computes for a part of its time."""
+
+    async def run(self, data, **extra_kwargs):
+        await super().run(data, **extra_kwargs)
+        address = extra_kwargs["base_url"].removesuffix("/v1") + "/completion"
+        headers = {"Authorization": f"Bearer {extra_kwargs['api_key']}"}
+        asked = json.dumps({"prompt": "a", "n_predict": 400, "ignore_eos": True}).encode()
+        urllib.request.urlopen(urllib.request.Request(address, asked, headers)).close()
+        return 1.0
+
+
+def encode(text):
+    """As a tokenizer in Python: no single line of it is slow."""
+    ids = []
+    total = 0
+    for place in range(400_000):
+        first = text[place % len(text)]
+        second = text[place * 7 % len(text)]
+        total += ord(first) * 31
+        ids.append(total % 997)
+        if first == second:
+            total -= 1
+    return ids
+
+
+class Encodes(Shared):
+    async def run(self, data, **extra_kwargs):
+        await super().run(data, **extra_kwargs)
+        encode(data["messages"][0]["content"])
         return 1.0
 
 

@@ -47,13 +47,25 @@ def location_of(frame: FrameType | None) -> dict[str, Any] | None:
     """File, line, function and source text of a frame."""
     if frame is None:
         return None
-    file, line = frame.f_code.co_filename, frame.f_lineno or 0
+    file, line = frame.f_code.co_filename, line_of(frame)
     return {
         "file": os.path.abspath(file),
         "line": line,
         "function": name_of(frame.f_code),
         "text": linecache.getline(file, line).strip()[:200],
     }
+
+
+def line_of(frame: FrameType) -> int:
+    """The jump at the end of a loop may have no line (3.10); there a thread gives the interpreter to another one."""
+    if frame.f_lineno is not None:
+        return frame.f_lineno
+    line = frame.f_code.co_firstlineno
+    for start, _, number in frame.f_code.co_lines():
+        if start > frame.f_lasti:
+            break
+        line = line if number is None else number
+    return line
 
 
 def name_of(code: CodeType) -> str:

@@ -11,8 +11,8 @@ import functools
 import sys
 import time
 
+from .after_import import AfterImport
 from .code_locations import caller_location
-from .import_hook import ImportHook
 from .token_counts import TokenCount
 
 TYPE_CHECKING = False
@@ -110,7 +110,7 @@ class HttpRecorder:
 
     def watch_imports(self) -> None:
         """Wraps the classes of a module that is imported later as soon as it is."""
-        sys.meta_path.insert(0, ImportHook(MODULES, lambda _: self.install()))
+        sys.meta_path.insert(0, AfterImport(MODULES, lambda _: self.install()))
 
     def install(self) -> None:
         for name in MODULES:

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import sys
 
-from .import_hook import ImportHook
+from .after_import import AfterImport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class ImportGuard:
         self._name = name
         self._starts: dict[str, list[tuple[int, int]]] = {}
         self._replaced: list[tuple[Any, str, Any, Any]] = []
-        self._hook = ImportHook((*_STARTS, *_PATCHES), self._guard)
+        self._hook = AfterImport((*_STARTS, *_PATCHES), self._guard)
         self.lines: list[int] = []
 
     @contextlib.contextmanager

@@ -6,20 +6,21 @@ A timer of the loop measures the lag.  While the timer is overdue, a thread samp
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import threading
 import time
+import weakref
 
-from .code_locations import is_coroutine, is_users, location_of
+from .code_locations import is_coroutine, is_users, line_of, location_of
 from .own_threads import own_thread
 from .thread_time import BusyClock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable
-    from types import FrameType
+    from types import CodeType, FrameType
     from typing import Any
 
 _BEAT_S = 0.02
@@ -42,22 +43,47 @@ class HeldLine:
         # The function of a library that the line was in, "" for none.
         self.inner = inner
         self.waiting_s = 0.0
+        # Of waits while a called coroutine was sampled, the seconds at each of its instructions.
+        self._coroutine_waits: dict[tuple[CodeType, int], float] = {}
         self.computing_s = 0.0
+        # Of the computing, what the line itself did, in no function of a library.
+        self.own_s = 0.0
         # Of the computing, what a called coroutine computed: the library's own share of concurrent work.
         self.awaited_s = 0.0
         self.constructing_s = 0.0
         self.longest_s = 0.0
         self.samples = 0
 
+    def wait_in_coroutine(self, frame: FrameType, seconds: float) -> None:
+        key = (frame.f_code, frame.f_lasti)
+        self._coroutine_waits[key] = self._coroutine_waits.get(key, 0.0) + seconds
+
     def total_s(self) -> float:
-        return self.waiting_s + self.computing_s + self.awaited_s + self.constructing_s
+        return (
+            self.waiting_s
+            + sum(list(self._coroutine_waits.values()))
+            + self.computing_s
+            + self.awaited_s
+            + self.constructing_s
+        )
 
     def as_json(self) -> dict[str, Any]:
+        """A coroutine that blocks waits at one instruction.
+
+        One that only computes is sampled anywhere, also after another line has waited for most of the interval.
+        """
+        waits = list(self._coroutine_waits.values())
+        most = max(waits, default=0.0)
         seconds = {
-            name: round(getattr(self, name), 4)
-            for name in ("waiting_s", "computing_s", "awaited_s", "constructing_s", "longest_s")
+            "waiting_s": self.waiting_s + most,
+            "computing_s": self.computing_s,
+            "own_s": self.own_s,
+            "awaited_s": self.awaited_s + sum(waits) - most,
+            "constructing_s": self.constructing_s,
+            "longest_s": self.longest_s,
         }
-        return {**self.place, **seconds, "inner": self.inner, "samples": self.samples}
+        rounded = {name: round(value, 4) for name, value in seconds.items()}
+        return {**self.place, **rounded, "inner": self.inner, "samples": self.samples}
 
 
 class LoopWatch:
@@ -83,8 +109,8 @@ class LoopWatch:
         self._max_lag_s = 0.0
         self._lines: dict[tuple[str, int], HeldLine] = {}
         self._last: tuple[float, float | None] | None = None
-        # The frame of the last sample, and since when it is in the same instruction.
-        self._same: tuple[int, int, float] = (0, 0, 0.0)
+        # The task and the function of the last sample, and since when they are the same.
+        self._same: tuple[Any, CodeType | None, float] = (_no_task, None, 0.0)
         self._timer: asyncio.TimerHandle | None = None
         self._ended = threading.Event()
         self._thread = own_thread(self._watch, "eagleray-loop")
@@ -131,6 +157,7 @@ class LoopWatch:
             is_late = overdue > _OVERDUE_S
             if not is_late:
                 self._last = None
+                self._same = (_no_task, None, 0.0)
                 continue
             self._sample(overdue)
 
@@ -161,25 +188,39 @@ class LoopWatch:
         is_waiting: bool,
         now: float,
     ) -> None:
-        key = (held.f_code.co_filename, held.f_lineno or 0)
+        key = (held.f_code.co_filename, line_of(held))
         line = self._lines.get(key)
         if line is None:
             name = _function_of(inner[0]) if inner else ""
             line = self._lines[key] = HeldLine(location_of(held) or {}, name)
         line.samples += 1
+        in_coroutine = bool(inner) and is_coroutine(inner[0])
         if _constructs(inner):
             line.constructing_s += seconds
+        elif is_waiting and in_coroutine:
+            line.wait_in_coroutine(inner[-1], seconds)
         elif is_waiting:
             line.waiting_s += seconds
-        elif inner and is_coroutine(inner[0]):
+        elif in_coroutine:
             line.awaited_s += seconds
         else:
             line.computing_s += seconds
-        ident, instruction, since = self._same
-        if (ident, instruction) != (id(held), held.f_lasti):
-            since = now - seconds
-            self._same = (id(held), held.f_lasti, since)
-        line.longest_s = max(line.longest_s, now - since)
+            line.own_s += 0.0 if inner else seconds
+        line.longest_s = max(line.longest_s, now - self._computes_since(held.f_code, now - seconds))
+
+    def _computes_since(self, function: CodeType, start: float) -> float:
+        """While the loop is late, each task has run once at most: this is one computation, whatever its lines."""
+        task = asyncio.current_task(self._loop)
+        task_before, function_before, since = self._same
+        if task is not None and task_before() is task and function_before is function:
+            return since
+        # A task that ends is not kept; the next one may have its address.
+        self._same = (_no_task if task is None else weakref.ref(task), function, start)
+        return start
+
+
+def _no_task() -> None:
+    return None
 
 
 def _split(frame: FrameType | None) -> tuple[list[FrameType], FrameType | None]:

@@ -110,6 +110,8 @@ class HeldLoop:
     place: CodeLine
     waiting_s: float = 0.0
     computing_s: float = 0.0
+    # Of the computing, what is in no function of a library.
+    own_s: float = 0.0
     # What a coroutine of a library computed that the line awaits: a share of all concurrent work.
     awaited_s: float = 0.0
     constructing_s: float = 0.0

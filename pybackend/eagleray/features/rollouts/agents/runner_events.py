@@ -82,6 +82,7 @@ def _held_of(line: Event) -> HeldLoop:
         place,
         waiting_s=float(line["waiting_s"]),
         computing_s=float(line["computing_s"]),
+        own_s=float(line["own_s"]),
         awaited_s=float(line["awaited_s"]),
         constructing_s=float(line["constructing_s"]),
         longest_s=float(line["longest_s"]),

@@ -32,6 +32,10 @@ BLOCKED_SAMPLES = 3
 BLOCKED_SHARE = 0.1
 # A coroutine of a library is at times sampled while it sends or waits for a lock; a line that blocks does little else.
 BLOCKED_MOSTLY = 0.5
+# The user's own code is nobody else's share: short computations of all runs may take a large part of a wave.
+OWN_SHARE = 0.25
+# A function in which one line computes so much is named by this line.
+SINGLE_LINE_SHARE = 0.8
 CLIENT_SHARE = 0.8
 # A healthy pool assigns a connection within a millisecond.
 POOL_WAIT_S = 0.1
@@ -68,6 +72,7 @@ def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
 
     2. Lines that wait in the loop's thread, or compute there for long, in several samples and for a share of all the
     time that lines held the loop; not what coroutines of libraries compute.
+    3. Functions of the user's own code that compute for long, or short ones of all runs for a large part of the wave.
     In processes each run has a loop of its own, which it may hold.
     """
     if observed.is_stuck and observed.stuck_at is not None:
@@ -80,20 +85,49 @@ def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
     least = BLOCKED_S if observed.plan.runs > 1 else BLOCKED_ONCE_S
     least = max(least, BLOCKED_SHARE * sum(line.total_s for line in observed.totals.lines))
     held = [line for line in observed.totals.lines if _blocks(line, least)]
-    for line in sorted(held, key=_blocked_s, reverse=True)[:_MOST_LINES]:
-        seconds = f"{_blocked_s(line):.1f}"
-        sentence = t(
-            "{call} blocked the event loop for {seconds} s.",
-            call=_call(line.place),
-            seconds=seconds,
+    blocked = [(line, _blocked_s(line), False) for line in held]
+    others = [line for line in observed.totals.lines if line not in held]
+    blocked += _computing_functions(others, least, observed.totals.seconds)
+    for line, blocked_s, is_function in sorted(blocked, key=lambda each: -each[1])[:_MOST_LINES]:
+        place, seconds = line.place, f"{blocked_s:.1f}"
+        sentence = (
+            t(
+                "`{function}` computed for {seconds} s; the event loop waited.",
+                function=place.function,
+                seconds=seconds,
+            )
+            if is_function
+            else t(
+                "{call} blocked the event loop for {seconds} s.", call=_call(place), seconds=seconds
+            )
         )
-        yield WaveVerdict("blocking-call", sentence, line.place.file, line.place.line)
+        yield WaveVerdict("blocking-call", sentence, place.file, place.line)
+
+
+def _computing_functions(
+    lines: Iterable[HeldLoop], least_s: float, wave_s: float
+) -> Iterable[tuple[HeldLoop, float, bool]]:
+    """For each such function the line that computes most, the seconds of all lines, and whether several are to blame."""
+    functions: dict[tuple[str, str], list[HeldLoop]] = {}
+    for line in lines:
+        functions.setdefault((line.place.file, line.place.function), []).append(line)
+    for parts in functions.values():
+        own_s = sum(line.own_s for line in parts)
+        is_long = max(line.longest_s for line in parts) >= COMPUTES_S or own_s >= OWN_SHARE * wave_s
+        if own_s >= least_s and is_long and sum(line.samples for line in parts) >= BLOCKED_SAMPLES:
+            most = max(parts, key=lambda line: line.own_s)
+            yield most, own_s, most.own_s < SINGLE_LINE_SHARE * own_s
 
 
 def _blocks(line: HeldLoop, least_s: float) -> bool:
     if line.samples < BLOCKED_SAMPLES or _blocked_s(line) < BLOCKED_MOSTLY * line.total_s:
         return False
-    if line.waiting_s >= least_s:
+    if line.own_s > BLOCKED_MOSTLY * _blocked_s(line):
+        # The lines around it compute with it.
+        return False
+    # A synchronous call of a library waits and computes.
+    waits = line.waiting_s >= BLOCKED_MOSTLY * _blocked_s(line)
+    if line.waiting_s >= least_s or (waits and _blocked_s(line) >= least_s):
         return True
     return line.longest_s >= COMPUTES_S and line.computing_s >= least_s
 

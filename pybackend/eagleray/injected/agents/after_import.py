@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class ImportHook(importlib.abc.MetaPathFinder):
+class AfterImport(importlib.abc.MetaPathFinder):
     """Its owner puts it first into `sys.meta_path`; `imported` gets the name of the module."""
 
     def __init__(self, modules: Sequence[str], imported: Callable[[str], None]) -> None:
