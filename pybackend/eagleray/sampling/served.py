@@ -45,8 +45,8 @@ class ServedRecords:
 
 def _runs(pid: int) -> bool:
     """Whether its threads run: a stopped process accepts a connection, and doesn't answer."""
-    found = proc.stat(pid)
-    return found is not None and found.state not in "tTZX"
+    process = proc.stat(pid)
+    return process is not None and process.state not in "tTZX"
 
 
 def record_text(record: Mapping[str, Any], *, is_whole: bool) -> str:
