@@ -124,7 +124,7 @@ try {
     for (const [messages, sentence] of [
       [slurm.messages, "SLURM selects the nodes. Diagnose the job once it runs."],
       [elsewhere("job"), "The job runs on its cluster. Diagnose the cluster to check its nodes."],
-      [elsewhere("remote"), "Another machine runs it. Run eagleray doctor --before there."],
+      [elsewhere("remote"), "Another machine runs it. Open a remote window there to check it."],
       [ready.messages, "Not checked"],
     ]) {
       const shown = await opened({ page: "options_page", messages });

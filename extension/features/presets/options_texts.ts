@@ -117,8 +117,7 @@ export function pageTexts() {
       "The job runs on its cluster. Diagnose the cluster to check its nodes.",
     ),
     checksOfMachine: vscode.l10n.t(
-      "Another machine runs it. Run {0} there.",
-      "eagleray doctor --before",
+      "Another machine runs it. Open a remote window there to check it.",
     ),
     runChecks: vscode.l10n.t("Check"),
     runChecksAgain: vscode.l10n.t("Check Again"),
