@@ -227,6 +227,16 @@ def test_sentence_says_why_requests_wait(slots: int | None, sentence: str) -> No
     assert verdict.sentence == sentence
 
 
+@pytest.mark.parametrize(
+    ("slots", "is_saturated"), [(1, True), (16, True), (32, False), (None, False)]
+)
+def test_queue_is_seen_where_every_request_waits(slots: int | None, is_saturated: bool) -> None:
+    """The quickest requests are slow, too: the client was busy as they began."""
+    runs = [run_of(n, requests=(request_of(seconds=1.0 + n / 64),)) for n in range(64)]
+    observed = evolve(wave(runs, seconds=2.5, max_requests_in_flight=64), server_slots=slots)
+    assert [verdict.kind for verdict in verdicts(observed)] == ["server-saturated"] * is_saturated
+
+
 def test_requests_of_tools_and_short_answers_make_no_queue() -> None:
     """An agent whose tools and refusals are quick doesn't make the server look busy."""
     tools = [request_of(path="/search", seconds=0.01, tokens=0) for _ in range(3)]

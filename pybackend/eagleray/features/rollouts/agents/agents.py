@@ -43,7 +43,7 @@ from eagleray.features.rollouts.agents.runner_process import (
 )
 from eagleray.features.rollouts.agents.server_slots import server_slots
 from eagleray.features.rollouts.agents.traces import TraceFile
-from eagleray.features.rollouts.agents.verdicts import is_queued
+from eagleray.features.rollouts.agents.verdicts import may_be_queued
 from eagleray.features.runs.kinds import python_here
 
 _TARGET = re.compile(r"([\w.]+|.+\.py):[A-Za-z_][\w.]*")
@@ -122,7 +122,7 @@ async def observe(
         end = await carry_out(plan.python, plan.cwd, wire_plan(plan), on_event, on_output, stop)
     on_progress(observation.progress())
     observed = observation.observed(end, stop.is_set())
-    if is_queued(observed):
+    if may_be_queued(observed):
         slots = await server_slots(plan.base_url, plan.api_key)
         observed = evolve(observed, server_slots=slots)
     return observed

@@ -9,7 +9,8 @@ from eagleray.features.rollouts.comparing.engines.http import (
     RefusedRequest,
 )
 
-_ANSWER_S = 5.0
+# llama.cpp answers when a thread is free: idle connections hold each for up to 5 s.
+_ANSWER_S = 15.0
 
 
 async def server_slots(base_url: str, api_key: str) -> int | None:

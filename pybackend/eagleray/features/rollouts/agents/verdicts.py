@@ -40,8 +40,9 @@ CLIENT_SHARE = 0.8
 # A healthy pool assigns a connection within a millisecond.
 POOL_WAIT_S = 0.1
 POOL_SHARE = 0.2
-# A queue: most requests take this many times as long as those that named the server idle.
+# A queue: most requests take this many times as long as the quickest, or so many times as many are there as it computes.
 QUEUE_FACTOR = 4.0
+QUEUE_SLOTS = 2.0
 QUEUE_LEAST_S = 0.2
 QUEUE_REQUESTS = 16
 REJECTED_SHARE = 0.05
@@ -190,7 +191,7 @@ def _pool_exhausted(observed: Observed) -> Iterable[WaveVerdict]:
 def _server_saturated(observed: Observed) -> Iterable[WaveVerdict]:
     """1. The server rejects requests because it has too many.
 
-    2. Most requests take many times as long as the quickest: they wait in a queue of the server.
+    2. Requests wait in a queue of the server.
     """
     requests = answered_requests(observed.runs)
     rejected = sum(request.status in _REJECTED for request in requests)
@@ -202,17 +203,26 @@ def _server_saturated(observed: Observed) -> Iterable[WaveVerdict]:
         )
         yield WaveVerdict("server-saturated", sentence)
         return
-    if is_queued(observed):
+    if may_be_queued(observed) and _is_queued(observed):
         yield WaveVerdict("server-saturated", _queue(observed))
 
 
-def is_queued(observed: Observed) -> bool:
-    """Whether most of the comparable requests take many times as long as the quickest."""
+def may_be_queued(observed: Observed) -> bool:
+    """Whether there are enough comparable requests, and most take long; what the server says of itself tells more."""
     seconds = _comparable_s(observed)
-    if len(seconds) < QUEUE_REQUESTS:
-        return False
-    quickest, middle = at_share(seconds, 0.05), at_share(seconds, 0.5)
-    return middle >= QUEUE_LEAST_S and middle >= QUEUE_FACTOR * quickest
+    return len(seconds) >= QUEUE_REQUESTS and at_share(seconds, 0.5) >= QUEUE_LEAST_S
+
+
+def _is_queued(observed: Observed) -> bool:
+    """1. The server had, on average, many times as many requests as it says that it computes at once.
+
+    2. Most requests take many times as long as the quickest.  On a busy machine the quickest may be slow, too.
+    """
+    seconds = _comparable_s(observed)
+    slots = observed.server_slots
+    if slots is not None and sum(seconds) >= QUEUE_SLOTS * slots * observed.totals.seconds:
+        return True
+    return at_share(seconds, 0.5) >= QUEUE_FACTOR * at_share(seconds, 0.05)
 
 
 def _queue(observed: Observed) -> str:
