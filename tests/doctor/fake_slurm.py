@@ -1,4 +1,4 @@
-"""A site of SLURM with one job, whose scripts run on this machine."""
+"""A SLURM site with one job. Its scripts run on this machine."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from eagleray.protocol.control import CommandOutput
 
 
 class FakeSite:
-    """SLURM with a job whose output is `output`; scripts run on this machine, except where `sees_files` is false.
+    """A job that writes to `output`, on this machine and on the nodes `silent`, which don't answer.
 
-    This machine is the one node of the job that answers, its temporary files are those of `tmp`.
+    Scripts run on this machine, with the temporary folder `tmp`.  Without `login_sees_files`, the login node can't read `output`.
     """
 
     def __init__(

@@ -160,7 +160,8 @@ async def test_cancelled_diagnosis_ends_its_step(tmp_path: Path) -> None:
     ):
         (tools / name).write_text(f"#!/bin/sh\n{script}\n")
         (tools / name).chmod(0o755)
-    commands: Any = Commands(None, {"PATH": f"{tools}:{os.environ['PATH']}"})  # type: ignore[arg-type]
+    no_ssh: Any = None
+    commands = Commands(no_ssh, {"PATH": f"{tools}:{os.environ['PATH']}"})
     logs = SlurmLogs(commands, SlurmClient(commands), tmp_path / "copies")
     reading = asyncio.ensure_future(logs.of_job("12", own_rules(), lambda _text: None))
     while not (tmp_path / "pid").exists():

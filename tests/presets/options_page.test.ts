@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { DIAGNOSE, type Diagnosis } from "../../extension/features/doctor/messages";
 import { WORKERS } from "../../extension/features/profiling/messages";
 import {
   CHECK,
@@ -17,113 +16,32 @@ import {
   type SavePreset,
 } from "../../extension/features/presets/messages";
 import type { FixedSetting } from "../../extension/features/presets/fixed_settings";
-import type { PageFacts, ToOptionsPage } from "../../extension/features/presets/options_messages";
 import type { OptionsForm } from "../../extension/features/presets/options_model";
 import { reviewTexts } from "../../extension/features/presets/review_model";
 import { CHANGED, INTERPRETER, LIST, RESTART, START } from "../../extension/features/runs/messages";
-import { cause, diagnosis } from "../doctor/diagnoses";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, FakeWebviewPanel, tasks, Uri, type FakeQuickPick } from "../fakes/vscode";
 import { aRun, FOLDER, proposal, shortened } from "../runs/samples";
-
-const FILE = `${FOLDER}/train.py`;
+import {
+  answerOptions,
+  checked,
+  closePages,
+  FILE,
+  opened,
+  type Page,
+  ready,
+  until,
+} from "./options_pages";
 
 let fake: FakeApp;
 
 registeredForEach(registerRuns, (made) => {
   fake = made;
-  const { sidecar } = fake;
-  sidecar.on(PREPARE, ({ preset }) => (preset === "none" ? proposal() : shortened()));
-  sidecar.on(CHECK, ({ preset }) => checked(preset === "none" ? proposal() : shortened()));
-  sidecar.on(START, () => ({ id: "new" }));
-  sidecar.on(INTERPRETER, ({ python }) => ({ path: python, version: "3.11.7", ray: "2.60.0" }));
-  sidecar.on(LIST, () => ({ runs: [] }));
-  sidecar.on(LIST_PRESETS, () => ({ presets: shortened().presets }));
-  editor.settings["eagleray.runs.showOutput"] = false;
-  editor.settings["eagleray.runs.python"] = "/usr/bin/python3";
-  editor.folders = [{ uri: Uri.file(FOLDER), name: "project", index: 0 }];
-  editor.inView = { uri: Uri.file(FILE), languageId: "python" };
+  answerOptions(made);
 });
 
-// Open pages are checked a second later.
-afterEach(() => {
-  for (const panel of editor.panels) {
-    panel.close();
-  }
-});
-
-function checked(found: OptionsCheck["proposal"]): OptionsCheck {
-  return { problems: [], proposal: found, nsys: "" };
-}
-
-/** A page as its script sees it. */
-class Page {
-  private number = 0;
-
-  constructor(readonly panel: FakeWebviewPanel) {}
-
-  get messages(): readonly ToOptionsPage[] {
-    return this.panel.webview.posted as ToOptionsPage[];
-  }
-
-  last<K extends ToOptionsPage["kind"]>(kind: K): ToOptionsPage & { kind: K } {
-    const message = this.messages.findLast((one) => one.kind === kind);
-    assert.ok(message, kind);
-    return message as ToOptionsPage & { kind: K };
-  }
-
-  get form(): OptionsForm {
-    return this.last("content").form;
-  }
-
-  /** Sends a message with the fields, and waits until the editor has done what it asks for. */
-  async send(kind: string, changes: Partial<OptionsForm> = {}): Promise<void> {
-    this.number += 1;
-    const { length } = this.messages;
-    const form = { ...this.form, ...changes };
-    this.panel.webview.says({ kind, number: this.number, form });
-    const end = DONE[kind] ?? [];
-    await until(() =>
-      this.messages
-        .slice(length)
-        .some((one) => (one.kind === "starting" ? !one.isOn : end.includes(one.kind))),
-    );
-    // It ends with this message, or goes on in the same turn.
-    await settled();
-  }
-}
-
-/** The last message of each action. */
-const DONE: Readonly<Record<string, readonly ToOptionsPage["kind"][]>> = {
-  check: ["checked"],
-  edit: ["checked"],
-  compose: ["composed", "notComposed"],
-  saveLaunch: ["announcement"],
-  savePreset: ["facts"],
-};
-
-/** Files are read meanwhile; what never comes is missed by the test. */
-async function until(isDone: () => boolean): Promise<void> {
-  for (let turns = 0; turns < 50_000 && !isDone(); turns += 1) {
-    await settled();
-  }
-}
-
-/** The page that a command opens. */
-async function opened(command: string, ...args: unknown[]): Promise<Page> {
-  await editor.run(command, ...args);
-  return await ready();
-}
-
-async function ready(panel = editor.panels.at(-1)): Promise<Page> {
-  assert.ok(panel);
-  panel.webview.says({ kind: "ready" });
-  const page = new Page(panel);
-  // Its content is complete with the facts, or it has none.
-  await until(() => page.messages.some(({ kind }) => kind === "facts" || kind === "untrusted"));
-  return page;
-}
+afterEach(closePages);
 
 function lastAsked(): Prepare {
   return fake.sidecar.sentTo(PREPARE).at(-1) as Prepare;
@@ -753,160 +671,4 @@ test("presets are shown as JSON, and own presets are deleted", async () => {
   (await open()).press("mine", "Delete");
   await running;
   assert.deepEqual(fake.sidecar.sentTo(DELETE_PRESET), [{ workspace: FOLDER, name: "mine" }]);
-});
-
-/** What the line “Checks before the run” shows. */
-function checksOf(page: Page): PageFacts["checks"] {
-  return page.last("facts").facts.checks;
-}
-
-async function pressed(
-  page: Page,
-  kind: string,
-  changes: Partial<OptionsForm> = {},
-): Promise<void> {
-  page.panel.webview.says({ kind, number: 0, form: { ...page.form, ...changes } });
-  await settled();
-}
-
-const MACHINE = { before: true, python: "/usr/bin/python3" };
-/** Of the workspace, which the user trusts. */
-const RULES = { rule_folders: [FOLDER] };
-
-test("a program of this machine is checked once when its command is complete", async (t) => {
-  fake.sidecar.on(DIAGNOSE, () => diagnosis({ causes: [cause()] }));
-  const page = await opened("eagleray.debugWithOptions");
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  await page.send("edit");
-  await page.send("edit", { args: "--steps 4" });
-  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [], "the form has just changed");
-  t.mock.timers.tick(1000);
-  t.mock.timers.reset();
-  await until(() => checksOf(page).state === "checked");
-  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [{ ...MACHINE, ...RULES }]);
-  assert.deepEqual(checksOf(page), {
-    state: "checked",
-    problems: 1,
-    text: "A GPU has no 2.00 GiB of memory left.",
-  });
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  await page.send("edit", { args: "--steps 5" });
-  t.mock.timers.tick(10_000);
-  t.mock.timers.reset();
-  await settled();
-  assert.equal(fake.sidecar.sentTo(DIAGNOSE).length, 1, "its arguments don’t matter");
-  await pressed(page, "runChecks");
-  await until(() => fake.sidecar.sentTo(DIAGNOSE).length === 2);
-});
-
-for (const [what, changes, answer] of [
-  ["a cluster, whose nodes a job of Ray checks,", { cluster: "ssh://login" }, {}],
-  ["a Ray job", { kind: "job" }, {}],
-  ["another machine", { kind: "remote" }, {}],
-  ["a SLURM job", {}, { confirm: "In /w: sbatch train.sh" }],
-  ["an incomplete command", { ranks: "x" }, {}],
-] as const) {
-  test(`${what} is not checked before the user asks`, async (t) => {
-    fake.sidecar.on(DIAGNOSE, () => diagnosis());
-    fake.sidecar.on(CHECK, () => ({
-      problems: [],
-      proposal: { ...proposal(), ...answer },
-      nsys: "",
-    }));
-    const page = await opened("eagleray.debugWithOptions");
-    t.mock.timers.enable({ apis: ["setTimeout"] });
-    await page.send("edit", changes);
-    t.mock.timers.tick(10_000);
-    t.mock.timers.reset();
-    await settled();
-    await settled();
-    assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), []);
-  });
-}
-
-test("a program that can’t start, and one whose page is closed, are not checked", async (t) => {
-  fake.sidecar.on(DIAGNOSE, () => diagnosis());
-  fake.sidecar.on(CHECK, () => ({
-    problems: [{ field: "cwd", code: "no-folder", message: "No.", next_step: "", blocks: true }],
-    proposal: proposal(),
-    nsys: "",
-  }));
-  const page = await opened("eagleray.debugWithOptions");
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  await page.send("edit");
-  t.mock.timers.tick(10_000);
-  fake.sidecar.on(CHECK, () => ({ problems: [], proposal: proposal(), nsys: "" }));
-  await page.send("edit");
-  page.panel.close();
-  t.mock.timers.tick(10_000);
-  t.mock.timers.reset();
-  await settled();
-  await settled();
-  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), []);
-});
-
-test("the result of the checks opens as a diagnosis, which is not made again", async () => {
-  const made = diagnosis({ causes: [] });
-  fake.sidecar.on(DIAGNOSE, () => made);
-  const page = await opened("eagleray.debugWithOptions");
-  const shown = (): unknown[] =>
-    editor.executed
-      .filter(({ command }) => command === "eagleray.diagnose")
-      .map(({ args }) => args[0]);
-  await pressed(page, "showChecks");
-  assert.deepEqual(shown(), [], "there is none yet");
-  await pressed(page, "runChecks");
-  await until(() => checksOf(page).state === "checked");
-  await pressed(page, "showChecks");
-  const [named] = shown() as { name: string; target: object; diagnosis: Diagnosis }[];
-  assert.deepEqual([named?.name, named?.target], ["This machine", MACHINE]);
-  assert.deepEqual(named?.diagnosis, made);
-});
-
-test("the nodes of the chosen cluster are checked and compared with the program’s Python", async () => {
-  fake.sidecar.on(DIAGNOSE, () => diagnosis());
-  const page = await opened("eagleray.debugWithOptions");
-  await pressed(page, "runChecks", { cluster: "ssh://login" });
-  await until(() => checksOf(page).state === "checked");
-  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [
-    { ...MACHINE, cluster: "ssh://login", ...RULES },
-  ]);
-});
-
-test("checks of another Python count no longer, and are cancelled", async () => {
-  let cancelled = 0;
-  fake.sidecar.on(DIAGNOSE, (_, { cancel }) => {
-    cancel?.onCancellationRequested(() => (cancelled += 1));
-    return new Promise<Diagnosis>(() => undefined) as unknown as Diagnosis;
-  });
-  const page = await opened("eagleray.debugWithOptions");
-  await pressed(page, "runChecks");
-  await until(() => fake.sidecar.sentTo(DIAGNOSE).length === 1);
-  assert.equal(checksOf(page).state, "checking");
-  await page.send("edit", { python: "/opt/other" });
-  assert.deepEqual([checksOf(page).state, cancelled], ["unchecked", 1]);
-  await pressed(page, "runChecks", { python: "/opt/other" });
-  await until(() => fake.sidecar.sentTo(DIAGNOSE).length === 2);
-  page.panel.close();
-  assert.equal(cancelled, 2);
-});
-
-test("checks that fail say why, and the run can be started all the same", async () => {
-  fake.sidecar.on(DIAGNOSE, () => {
-    throw new EaglerayError("node-silent", "python couldn’t check this node.", "");
-  });
-  const page = await opened("eagleray.debugWithOptions");
-  await pressed(page, "runChecks");
-  await until(() => checksOf(page).state === "failed");
-  assert.equal(checksOf(page).text, "python couldn’t check this node.");
-  await page.send("start");
-  assert.equal(startedPlans(), 1);
-});
-
-test("a page of an untrusted workspace checks nothing", async () => {
-  const page = await opened("eagleray.debugWithOptions");
-  editor.trusted = false;
-  await pressed(page, "runChecks");
-  await settled();
-  assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), []);
 });

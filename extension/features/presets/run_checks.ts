@@ -24,7 +24,7 @@ interface MadeChecks {
   readonly madeAt: number;
 }
 
-/** So long the form stays the same before it is checked. */
+/** The form is checked when it hasn't changed for this long. */
 const PAUSE_MS = 1000;
 
 export class RunChecks implements vscode.Disposable {

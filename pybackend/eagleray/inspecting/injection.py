@@ -24,7 +24,7 @@ _SHARED_FOLDER = "/tmp"  # noqa: S108
 _STARTING, _LOADING = ".starting", ".loading"
 # A thread that finds the import lock held ends at once, and another is started later.
 _PAUSE_S, _TICK_S = 0.05, 0.005
-# A process that is sampled, perhaps from another window, is stopped for milliseconds.
+# A process that is sampled, for example from another window, is stopped for milliseconds.
 _SAMPLED_S = 1.0
 # Files of a process that has ended without removing them.
 _ABANDONED_S = 86_400.0

@@ -55,7 +55,7 @@ def served_record(pid: int) -> dict[str, Any] | None:
 
 
 def served_records(pids: Collection[int], limit_s: float = PICTURE_S) -> dict[int, dict[str, Any]]:
-    """The records of those of `pids` that have a server and answer within `limit_s`, without what only a person reads."""
+    """The records of the processes `pids` that serve one and answer within `limit_s`, with the fields that ranks are compared by."""
     left = sorted(_serving() & set(pids))
     records: dict[int, dict[str, Any]] = {}
 

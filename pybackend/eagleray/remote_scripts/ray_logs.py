@@ -46,9 +46,9 @@ MOST_TRIED = 20000
 BEFORE, AFTER, TRACE = 10, 3, 80
 TRACEBACK = b"Traceback (most recent call last)"
 LONGEST_LINE = 4000
-# Of a log for which there is no room.
+# An excerpt isn't shortened below this size, even if it exceeds the limit.
 SHORTEST_TEXT = 4000
-# So far from a literal does a pattern reach.
+# How far a pattern may reach from its literal.
 REACH = 400
 LONGEST_PART = 800
 NUMBERS = itertools.count()
@@ -91,7 +91,7 @@ def main(arguments: "list[str]") -> None:
 
 
 def packed(text: bytes, room: int) -> "tuple[str, bool]":
-    """The lines compressed, without the last ones if there is no room, and whether any are missing; a few are always there."""
+    """The compressed lines, and whether the last ones were left out to fit into `room`; at least SHORTEST_TEXT stays."""
     is_shortened = False
     while True:
         data = base64.b64encode(zlib.compress(text, 6)).decode("ascii")

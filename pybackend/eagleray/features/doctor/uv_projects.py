@@ -92,7 +92,7 @@ def _python(tokens: Sequence[str], base: Path, lock: Path | None, text: str) -> 
         pinned = _content(folder / ".python-version").strip()
         if pinned:
             return _minor(pinned)
-        # A project is not asked for the pin of those around it.
+        # Pins of folders above the project don't count.
         if lock is None or folder == lock.parent:
             break
     match = _REQUIRES.search(text)

@@ -68,12 +68,12 @@ def worker_pythons(command: Sequence[str], folder: Path) -> tuple[WorkerPython, 
 
 
 def path_of_workers(pythons: Sequence[WorkerPython]) -> str:
-    """The one that nodes are asked by: the first path of a Python, "" without one."""
+    """The Python that answers on the nodes: the first path of one, "" without any."""
     return next((python.path for python in pythons if python.path), "")
 
 
 def with_path_unknown(pythons: Sequence[WorkerPython]) -> tuple[WorkerPython, ...]:
-    """Without a cluster: a Python of its nodes isn't asked."""
+    """Without a cluster, a Python of its nodes can't be compared."""
     unknown = t("use --cluster to compare it")
     return tuple(evolve(python, unknown=unknown) if python.path else python for python in pythons)
 

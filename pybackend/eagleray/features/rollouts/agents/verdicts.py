@@ -40,7 +40,8 @@ CLIENT_SHARE = 0.8
 # A healthy pool assigns a connection within a millisecond.
 POOL_WAIT_S = 0.1
 POOL_SHARE = 0.2
-# A queue: most requests take this many times as long as the quickest, or so many times as many are there as it computes.
+# A queue: most requests take this many times as long as the quickest, or the server has this
+# many times as many as it computes at once.
 QUEUE_FACTOR = 4.0
 QUEUE_SLOTS = 2.0
 QUEUE_LEAST_S = 0.2
