@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from eagleray.features.hangs import texts
 from eagleray.features.hangs.collecting import here
 from eagleray.features.hangs.collecting.hosts import HostPictures
 from eagleray.features.hangs.collecting.rounds import SamplingPlan
-from eagleray.injected.record_server import START, remove_abandoned
+from eagleray.injected import record_server
 from eagleray.inspecting.questions import INSIDE, inspect
 from eagleray.inspecting.served_record import served_record
 from eagleray.sampling.dumps import BY_SIGNAL, Tools, dump
@@ -60,6 +61,14 @@ def test_command_names_the_mismatch_from_one_pid_and_without_ptrace(
         SCENARIOS["mismatch"].culprits,
     )
     assert sorted(each["ranks"] for each in printed["classes"]) == ["0,2", "1,3"]
+    # A run shows them in its first picture, which borrows none of its threads.
+    calls = {0: "all_reduce", 1: "all_gather", 2: "all_reduce", 3: "all_gather"}
+    assert {row["rank"]: row["collectives"] for row in printed["ranks"]} == {
+        rank: [{"group": "default_pg", "started": 4, "ended": 3, "call": call}]
+        for rank, call in calls.items()
+    }
+    assert "as collective 4 of default_pg" in verdict["sentence"]
+    assert printed["inside"] == []
     assert printed["coverage"]["seen"] == 4
     assert not any(value for name, value in printed["coverage"].items() if name != "seen")
 
@@ -68,6 +77,9 @@ def test_command_names_the_mismatch_from_one_pid_and_without_ptrace(
         SCENARIOS["mismatch"].culprits,
     )
     assert sorted(by_signal.coverage.main_only) == [0, 1, 2, 3]
+    assert [(row.started, row.ended) for each in by_signal.ranks for row in each.collectives] == [
+        (4, 3)
+    ] * 4
     assert any("further threads of ranks 0-3" in line for line in texts.lines(by_signal))
 
 
@@ -276,8 +288,14 @@ def test_rank_that_keeps_the_gil_is_not_asked_but_writes_its_stack_and_its_recor
     assert (written.how, main.is_main, main.active) == (BY_SIGNAL, True, True)
     assert "parse_answer" in [frame.function for frame in main.frames]
     # The ranks were killed.
-    remove_abandoned()
-    assert not [path for pid in pids for path in Path("/tmp").glob(f"{START}{pid}-*")]
+    assert sockets(pids)
+    record_server.remove_abandoned(record_server.folder())
+    assert not sockets(pids)
+
+
+def sockets(pids: Iterable[int]) -> list[Path]:
+    """Those on which ranks serve their records."""
+    return [path for pid in pids for path in Path(record_server.folder()).glob(f"{pid}-*")]
 
 
 FORKING = """
@@ -294,12 +312,13 @@ dist.destroy_process_group()
 """
 
 
-def test_rank_with_a_record_server_forks_and_ends_as_without(tmp_path: Path) -> None:
-    env = {**os.environ, **Run(tmp_path, breakpoints=[]).env(EAGLERAY_RECORD_SERVER="on")}
+@pytest.mark.parametrize("server", ["", "on"])
+def test_rank_that_serves_its_record_forks_and_ends_as_without(tmp_path: Path, server: str) -> None:
+    served = Run(tmp_path, breakpoints=[]).env(EAGLERAY_RECORD_SERVER=server)
     [port] = free_ports(1)
     with subprocess.Popen(
         [TORCH_PYTHON, "-c", FORKING, str(port)],
-        env=env,
+        env={**os.environ, **served},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -309,4 +328,4 @@ def test_rank_with_a_record_server_forks_and_ends_as_without(tmp_path: Path) -> 
         record = served_record(rank.pid)
         rank.stdin.close()
     assert (rank.returncode, record is not None) == (0, True)
-    assert list(Path("/tmp").glob(f"{START}{rank.pid}-*")) == []
+    assert sockets([rank.pid]) == []

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.injected import record_server
+from eagleray.injected import record_server, record_thread
 from eagleray.injected.hooks.import_hook import ImportHook
 from eagleray.inspecting import served_record
+from eagleray.sampling.dumps import Tools
+from eagleray.sampling.processes import RANK, Described
+from eagleray.sampling.served import ServedRecords
 
 # Answers as PyTorch's worker server does: the names of its handlers, and what each of them says.
 FAKE_WORKER_SERVER = """
@@ -43,47 +46,70 @@ GLOO = {
 }
 
 
+# Answers as a rank does: a line for each recorder, and one with the groups.
+FAKE_RANK = """
+import os, socket, sys, threading, time, types
+from eagleray.injected import record_thread
+socket.setdefaulttimeout(0.01)
+dumps = {name: lambda whole, active, text=text: text for name, text in eval(sys.argv[2]).items()}
+listener = record_thread.start(sys.argv[1], types.SimpleNamespace(**dumps))
+assert listener.fileno() >= 0 and threading.active_count() == 1
+child = os.fork()
+if child == 0:
+    # One that stays would answer nobody.
+    os._exit(listener.fileno() != -1)
+assert os.waitpid(child, 0)[1] == 0
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder in place of `/tmp`, whose path is as short as that of a socket has to be."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as path:
+        monkeypatch.setattr(served_record, "_ROOT", path)
+        monkeypatch.setattr(record_server, "_ROOT", path)
+        yield Path(record_server.folder())
+
+
 @contextmanager
-def serving(answers: dict[str, str], mode: int = 0o700, of: int = 0) -> Iterator[int]:
-    """The pid of a process that answers; its folder is named as that of `of`, if given."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        path = Path(folder) / "s"
-        with subprocess.Popen(
-            [sys.executable, "-c", FAKE_WORKER_SERVER, str(path), json.dumps(answers)],
-            stdout=subprocess.PIPE,
-        ) as process:
-            named = Path("/tmp") / f"{served_record.START}{of or process.pid}-test"
-            try:
-                assert process.stdout and process.stdout.readline() == b"ready\n"
-                named.mkdir()
-                named.chmod(mode)
-                path.rename(named / served_record.SOCKET)
-                yield process.pid
-            finally:
-                process.kill()
-                (named / served_record.SOCKET).unlink(missing_ok=True)
-                named.rmdir()
+def serving(answers: dict[str, str], folder: Path, of: int = 0) -> Iterator[int]:
+    """The pid of a process that answers as PyTorch; its socket is named as that of `of`, if given."""
+    path = folder / "s"
+    with subprocess.Popen(
+        [sys.executable, "-c", FAKE_WORKER_SERVER, str(path), json.dumps(answers)],
+        stdout=subprocess.PIPE,
+    ) as process:
+        try:
+            assert process.stdout and process.stdout.readline() == b"ready\n"
+            path.rename(folder / f"{of or process.pid}-test{record_server.OF_PYTORCH}")
+            yield process.pid
+        finally:
+            process.kill()
 
 
 def test_both_sides_mean_the_same_socket() -> None:
-    for name in ("START", "SOCKET", "HANDLERS"):
+    for name in ("START", "OF_THREAD", "OF_PYTORCH", "HANDLERS"):
         assert getattr(served_record, name) == getattr(record_server, name)
+    for name in ("WHOLE", "COUNTERS"):
+        assert getattr(served_record, name) == getattr(record_thread, name)
 
 
-def test_record_has_the_newest_collectives() -> None:
-    with serving({"ping": "pong", "fr_trace_json": json.dumps(GLOO)}) as pid:
+def test_record_has_the_newest_collectives(folder: Path) -> None:
+    with serving({"ping": "pong", "fr_trace_json": json.dumps(GLOO)}, folder) as pid:
         record = served_record.served_record(pid)
     assert record is not None
     assert [entry["record_id"] for entry in record["entries"]] == list(range(200, 300))
     assert (record["version"], record["pg_status"]) == ("2.10", {"0": {}})
 
 
-def test_record_of_nccl_comes_first_where_it_has_collectives() -> None:
+def test_record_of_nccl_comes_first_where_it_has_collectives(folder: Path) -> None:
     empty = json.dumps({"version": "2.10"})
     nccl = json.dumps({"version": "nccl", "entries": [{}]})
     for first, version in ((nccl, "nccl"), (empty, "2.10")):
         answers = {"fr_trace_json": json.dumps(GLOO), "dump_nccl_trace_json": first}
-        with serving(answers) as pid:
+        with serving(answers, folder) as pid:
             record = served_record.served_record(pid)
         assert record is not None and record["version"] == version
         assert record["entries"]
@@ -100,57 +126,88 @@ def test_record_of_nccl_comes_first_where_it_has_collectives() -> None:
     ],
     ids=str,
 )
-def test_answer_of_another_kind_is_no_record(answers: dict[str, str]) -> None:
-    with serving(answers) as pid:
+def test_answer_of_another_kind_is_no_record(answers: dict[str, str], folder: Path) -> None:
+    with serving(answers, folder) as pid:
         assert served_record.served_record(pid) is None
 
 
-def test_socket_of_another_process_or_folder_of_all_is_not_read() -> None:
+def test_socket_of_another_process_or_in_a_folder_of_all_is_not_read(folder: Path) -> None:
     answers = {"fr_trace_json": json.dumps(GLOO)}
-    with serving(answers, of=os.getpid()):
+    with serving(answers, folder, of=os.getpid()):
         assert served_record.served_record(os.getpid()) is None
-    with serving(answers, mode=0o755) as pid:
+    with serving(answers, folder) as pid:
+        assert served_record.served_record(pid) is not None
+        folder.chmod(0o755)
         assert served_record.served_record(pid) is None
-
-
-def test_picture_gets_records_of_processes_with_a_server_and_waits_for_no_silent_one() -> None:
-    entry = {"pg_id": 0, "collective_seq_id": 4, "frames": [{"name": "fit"}], "retired": False}
-    gloo = json.dumps({**GLOO, "entries": [entry, "no collective"]})
-    with serving({"fr_trace_json": gloo}) as pid, silent() as other:
-        records = served_record.served_records([pid, other, os.getpid()], limit_s=0.5)
-        assert served_record.served_records([os.getpid()]) == {}
-    [record] = records.values()
-    assert (list(records), record["pg_status"]) == ([pid], {"0": {}})
-    assert record["entries"] == [{"pg_id": 0, "collective_seq_id": 4, "retired": False}]
+    assert record_server.folder() == ""
 
 
 @contextmanager
-def silent() -> Iterator[int]:
-    """The pid of a process that listens and never answers."""
-    code = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print(flush=True); sys.stdin.read()"
-    with (
-        tempfile.TemporaryDirectory(dir="/tmp") as folder,
-        subprocess.Popen(
-            [sys.executable, "-c", code, f"{folder}/s"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        ) as process,
-    ):
-        assert process.stdout and process.stdout.readline() == b"\n"
-        named = Path("/tmp") / f"{served_record.START}{process.pid}-test"
-        named.mkdir(mode=0o700)
-        (Path(folder) / "s").rename(named / served_record.SOCKET)
+def rank(folder: Path, **dumps: str) -> Iterator[int]:
+    """The pid of a process in which our thread answers; `dumps` are the functions of PyTorch."""
+    path = folder / "s"
+    with subprocess.Popen(
+        [sys.executable, "-c", FAKE_RANK, str(path), repr(dumps)], stdout=subprocess.PIPE
+    ) as process:
         try:
+            assert process.stdout and process.stdout.readline() == b"ready\n"
+            path.rename(folder / f"{process.pid}-test{record_server.OF_THREAD}")
             yield process.pid
         finally:
             process.kill()
-            (named / served_record.SOCKET).unlink()
-            named.rmdir()
 
 
-def test_server_is_off_unless_asked_for() -> None:
-    hook: Any = ImportHook()
-    record_server.prepare(hook, {})
-    assert hook._after == {}
-    record_server.prepare(hook, {record_server.VARIABLE: "on"})
-    assert list(hook._after) == ["torch.distributed.distributed_c10d"]
+@pytest.mark.parametrize("count", [0, 1, 100, 101, 300])
+def test_thread_of_a_rank_answers_with_its_newest_collectives(folder: Path, count: int) -> None:
+    # A text in an entry may look like the start of the next.
+    entries = [{"collective_seq_id": n, "note": '},{"collective_seq_id":'} for n in range(count)]
+    gloo = json.dumps({**GLOO, "entries": entries}, separators=(",", ":"))
+    nccl = json.dumps({"version": "nccl"})
+    with rank(folder, _dump_fr_trace_json=gloo, _dump_nccl_trace_json=nccl) as pid:
+        record = served_record.served_record(pid)
+    assert record is not None
+    assert (record["entries"], record["version"]) == (entries[-100:], "2.10")
+    assert (record["pg_status"], record["groups"]) == ({"0": {}}, [])
+
+
+def test_picture_waits_for_no_rank_whose_gil_is_held(folder: Path) -> None:
+    entry = {"pg_id": 0, "collective_seq_id": 4, "frames": [{"name": "fit"}], "retired": False}
+    gloo = json.dumps({**GLOO, "entries": [entry, "no collective"]})
+    tools = Tools(read_records=served_record.served_records)
+    with (
+        serving({"fr_trace_json": gloo}, folder) as pytorch,
+        rank(folder, _dump_fr_trace_json=gloo) as thread,
+        silent(folder, record_server.OF_THREAD) as other,
+    ):
+        pids = [pytorch, thread, other, os.getpid()]
+        ranks = [Described(pid, 1, RANK, "w", n, "") for n, pid in enumerate(pids)]
+        reading = ServedRecords(ranks, tools, is_whole=True)
+        records = reading.result(holding=[other])
+        assert reading._thread.is_alive()
+    assert set(records) == {pytorch, thread}
+    for record in records.values():
+        assert record["entries"] == [{"pg_id": 0, "collective_seq_id": 4, "retired": False}]
+
+
+@contextmanager
+def silent(folder: Path, ending: str) -> Iterator[int]:
+    """The pid of a process that listens and never answers."""
+    code = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, f"{folder}/s"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        try:
+            assert process.stdout and process.stdout.readline() == b"\n"
+            (folder / "s").rename(folder / f"{process.pid}-test{ending}")
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def test_record_is_served_unless_that_is_off() -> None:
+    for value, modules in ((None, 1), ("on", 1), ("off", 0)):
+        hook: Any = ImportHook()
+        record_server.prepare(hook, {record_server.VARIABLE: value} if value else {})
+        assert list(hook._after) == ["torch.distributed.distributed_c10d"] * modules

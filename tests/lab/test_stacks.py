@@ -51,13 +51,13 @@ def processes(site: Site, argument: str, *hosts: str) -> list[int]:
 
 
 def leftovers(site: Site, *hosts: str) -> list[str]:
-    """Our folders and steps on these hosts, without the folder for sockets of processes that have answered."""
+    """Our folders and steps on these hosts, without the folders for sockets of processes that answer."""
     folders = [
         f"{host}: {path.name}"
         for host in hosts
         for place in ("tmp", "dev/shm", "var/tmp")
         for path in site.path(host, place).glob("eagleray-*")
-        if not path.name.startswith("eagleray-inspect-")
+        if not path.name.startswith(("eagleray-inspect-", "eagleray-records-"))
     ]
     sampling = [
         f"{host}: {folder.name}"

@@ -1,6 +1,6 @@
-"""PyTorch's flight recorder of a process of a run, from PyTorch's own server in it (`injected/record_server.py`).
+"""PyTorch's flight recorder of a process of a run, which that serves on a socket (`injected/record_server.py`).
 
-That needs neither ptrace nor the GIL, and no code of the process but PyTorch's.
+That needs no ptrace, and none of the threads of the program.  PyTorch's own server in it needs no GIL either.
 """
 
 from __future__ import annotations
@@ -20,18 +20,17 @@ from .inside.flight_record import MOST_COLLECTIVES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from typing import Any
 
-# The same as in `injected/record_server.py`.
-START = "eagleray-record-"
-SOCKET = "socket"
+# The same as in `injected/record_server.py` and `injected/record_thread.py`.
+START = "eagleray-records-"
+OF_THREAD, OF_PYTORCH = ".thread", ".pytorch"
 # That of NCCL is separate, where PyTorch was built with it.
 HANDLERS = ("dump_nccl_trace_json", "fr_trace_json")
+WHOLE, COUNTERS = b"w", b"c"
 _ROOT = "/tmp"  # noqa: S108 (the folder in it is checked)
 ANSWER_S = 5.0
-# For all of a node, whose picture waits for them.
-PICTURE_S = 1.0
 _AT_ONCE = 8
 _LARGEST = 64 * 2**20
 _LONGEST_LIST = 2**16
@@ -39,51 +38,49 @@ _COMPARED = (
     *("pg_id", "process_group", "collective_seq_id", "is_p2p", "profiling_name"),
     *("input_sizes", "input_dtypes", "state", "retired"),
 )
+# As PyTorch writes them: the keys of an object are sorted.
+_ENTRIES, _NEXT_ENTRY = b'"entries":[{', b'},{"collective_seq_id":'
 # A process may answer with anything.
 _UNREADABLE = (
     *(OSError, http.client.HTTPException),
-    *(ValueError, TypeError, AttributeError, RecursionError),
+    *(ValueError, TypeError, AttributeError, KeyError, RecursionError),
 )
 
 
-def served_record(pid: int) -> dict[str, Any] | None:
+def served_record(pid: int, *, is_whole: bool = True) -> dict[str, Any] | None:
     """The newest collectives of `pid` and its counters, as `flight_record` of `inside/`; None without a server."""
     for path in _sockets(pid):
         with contextlib.suppress(*_UNREADABLE):
-            return _record(path, pid)
+            if path.suffix == OF_THREAD:
+                return _of_thread(path, pid, is_whole=is_whole)
+            return _of_pytorch(path, pid)
     return None
 
 
-def served_records(pids: Collection[int], limit_s: float = PICTURE_S) -> dict[int, dict[str, Any]]:
-    """The records of the processes `pids` that serve one and answer within `limit_s`, with the fields that ranks are compared by."""
-    left = sorted(_serving() & set(pids))
-    records: dict[int, dict[str, Any]] = {}
+def served_records(pids: Collection[int], records: dict[int, Any], *, is_whole: bool) -> None:
+    """Puts into `records` what the processes `pids` answer, with the fields that ranks are compared by.
+
+    It has {} for one that gives no record, and for one that needs the GIL to answer None until then.  Returns once all are
+    there, or some of them not within `ANSWER_S`; `records` grows meanwhile.
+    """
+    left = list(pids)
+    for pid in pids:
+        if any(path.suffix == OF_THREAD for path in _sockets(pid)):
+            records[pid] = None
 
     def read() -> None:
         with contextlib.suppress(IndexError):
             while pid := left.pop():
-                if record := served_record(pid):
-                    records[pid] = _compared_part(record)
+                record = served_record(pid, is_whole=is_whole)
+                records[pid] = _compared_part(record) if record else {}
 
-    until = time.monotonic() + limit_s
+    until = time.monotonic() + ANSWER_S
     threads = [threading.Thread(target=read, daemon=True) for _ in left[:_AT_ONCE]]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
     left.clear()
-    return dict(records)
-
-
-def _serving() -> set[int]:
-    """The processes that may have a server, by the names of their folders."""
-    try:
-        with os.scandir(_ROOT) as entries:
-            names = [entry.name[len(START) :] for entry in entries if entry.name.startswith(START)]
-    except OSError:
-        return set()
-    pids = (name.partition("-")[0] for name in names)
-    return {int(pid) for pid in pids if pid.isdecimal()}
 
 
 def _compared_part(record: dict[str, Any]) -> dict[str, Any]:
@@ -96,29 +93,55 @@ def _compared_part(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sockets(pid: int) -> Iterator[Path]:
-    for folder in Path(_ROOT).glob(f"{START}{pid}-*"):
-        with contextlib.suppress(OSError):
-            status = folder.lstat()
-            if (
-                stat.S_ISDIR(status.st_mode)
-                and status.st_uid == Path(f"/proc/{pid}").stat().st_uid
-                and not status.st_mode & 0o077
-            ):
-                yield folder / SOCKET
+    """The sockets of `pid` in the folder that belongs to its user, and that only this may enter."""
+    with contextlib.suppress(OSError):
+        uid = Path(f"/proc/{pid}").stat().st_uid
+        folder = Path(_ROOT, f"{START}{uid}")
+        status = folder.lstat()
+        if stat.S_ISDIR(status.st_mode) and status.st_uid == uid and not status.st_mode & 0o077:
+            yield from folder.glob(f"{pid}-*")
 
 
-def _record(path: Path, pid: int) -> dict[str, Any] | None:
+def _of_thread(path: Path, pid: int, *, is_whole: bool) -> dict[str, Any] | None:
+    with _connected(path, pid) as connection:
+        connection.sendall(WHOLE if is_whole else COUNTERS)
+        content = bytearray()
+        while part := connection.recv(2**16):
+            content += part
+            if len(content) > _LARGEST:
+                raise ValueError("no record")
+    *records, groups = bytes(content).splitlines()
+    best = _best(map(_with_newest, records))
+    return best and {**best, "groups": json.loads(groups)}
+
+
+def _with_newest(text: bytes) -> Any:
+    """The record without older collectives than are used: to parse all takes twenty times as long."""
+    start, at = text.find(_ENTRIES) + len(_ENTRIES) - 1, len(text)
+    for _ in range(MOST_COLLECTIVES):
+        if (at := text.rfind(_NEXT_ENTRY, start, at)) < 0:
+            return json.loads(text)
+    return json.loads(text[:start] + text[at + 2 :])
+
+
+def _of_pytorch(path: Path, pid: int) -> dict[str, Any] | None:
     offered = json.loads(_answer(path, pid, "GET", "/handler/", _LONGEST_LIST))
+    return _best(
+        json.loads(_answer(path, pid, "POST", f"/handler/{name}", _LARGEST))
+        for name in HANDLERS
+        if name in offered
+    )
+
+
+def _best(records: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
+    """The first record with collectives, else the first with counters, else any."""
     best: dict[str, Any] | None = None
-    for name in HANDLERS:
-        if name not in offered:
-            continue
-        record = json.loads(_answer(path, pid, "POST", f"/handler/{name}", _LARGEST))
-        entries = record.get("entries") or []
-        if entries or best is None:
+    for record in records:
+        entries, status = record.get("entries") or [], record.get("pg_status") or {}
+        if best is None or entries or (status and not best["pg_status"]):
             best = {
                 "version": str(record.get("version", "")),
-                "pg_status": record.get("pg_status") or {},
+                "pg_status": status,
                 "entries": entries[-MOST_COLLECTIVES:],
             }
         if entries:
@@ -148,12 +171,22 @@ class _Connection(http.client.HTTPConnection):
         self._pid = pid
 
     def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(ANSWER_S)
-        self.sock.connect(str(self._path))
+        self.sock = _connected(self._path, self._pid)
+
+
+def _connected(path: Path, pid: int) -> socket.socket:
+    """A connection to the process `pid` itself; raises OSError."""
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(ANSWER_S)
+        connection.connect(str(path))
         size = struct.calcsize("3i")
         peer, uid, _ = struct.unpack(
-            "3i", self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+            "3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
         )
-        if peer != self._pid or (uid != os.geteuid() and os.geteuid() != 0):
+        if peer != pid or (uid != os.geteuid() and os.geteuid() != 0):
             raise ConnectionError("the socket belongs to another process")
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -26,10 +26,19 @@ from .signalled import main_stack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Collection, Iterable, Sequence
+    from typing import Any, Protocol
 
-    ReadRecords = Callable[[Collection[int]], Mapping[int, Any]]
+    class ReadRecords(Protocol):
+        """Puts the records of these processes into a table as they come, and returns when no further one comes.
+
+        {}: there is none; None: it comes unless native code holds the GIL.
+        """
+
+        def __call__(
+            self, pids: Collection[int], records: dict[int, Any], *, is_whole: bool
+        ) -> None: ...
+
 
 TIME_LIMIT_S = 5.0
 LONGEST_OUTPUT = 16 * 2**20
@@ -83,7 +92,7 @@ class ProcessDump(NamedTuple):
 class Tools(NamedTuple):
     """What reads processes: paths of programs, "" for one that isn't there, and functions.
 
-    `read_records` has the flight recorders of those of some processes, by their pids, that PyTorch itself serves.
+    `read_records` has the flight recorders of those of some processes, by their pids, that serve it.
     """
 
     py_spy: str = ""

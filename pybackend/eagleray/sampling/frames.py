@@ -31,7 +31,9 @@ _NOISE_FILES = re.compile(
 # A program of ten thousand ranks has no more different frames; each is looked at again for each rank.
 _MOST_FRAMES = 2**16
 
-_LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|lib(64)?/python3[.\d]*)/|^<frozen ")
+_LIBRARY = re.compile(
+    r"(^|/)(site-packages|dist-packages|lib(64)?/python3[.\d]*|_?eagleray\w*/injected)/|^<frozen "
+)
 _DEBUGGER = re.compile(
     r"(^|/)(_pydevd_bundle|pydevd[^/]*|debugpy|pdb\.py|bdb\.py|rpdb\.py)(/|$)|^<eagleray stop>$"
 )

@@ -47,8 +47,8 @@ class ProcessSample(NamedTuple):
     `io_bytes` is what it has read and written.  `before` is what its main thread had done before its stack was read, and
     `after` once it had continued: reading a stack wakes a thread.  Both are zeros if another thread leads.
     `gil_holder` is the name of the thread that held the GIL, and `gil_holder_active` whether that one was running.
-    `gpus` are those that it uses, in the first and last round only, as is `record`: the JSON of the flight recorder of a
-    rank or actor that PyTorch itself serves, in the first round its counters alone.  `printed` is the exception at the end of its log, in
+    `gpus` are those that it uses, in the first and last round only, as is `record`: the JSON of the flight recorder that a
+    rank or actor of a run serves, in the first round its counters alone.  `printed` is the exception at the end of its log, in
     the last round of a rank, actor or driver that handles one, or ends.
     """
 
@@ -173,7 +173,7 @@ def sample_once(
 ) -> Round:
     """One round of `processes`, with the use of GPUs if `gpus` is given, and flight recorders if it is an end of the samples."""
     table = gpus.ask() if gpus else None
-    records = ServedRecords(processes, tools) if is_last or is_first else None
+    records = ServedRecords(processes, tools, is_whole=is_last) if is_last or is_first else None
     # Variables cost as much again as the stacks; once is enough, since what hangs keeps them.
     take = partial(dump, tools=tools, variables=is_last)
     pids = [process.pid for process in processes]
@@ -184,7 +184,8 @@ def sample_once(
     uses = gpu_uses.uses(table.result(), processes) if table else {}
     taken = _round(processes, dumps, before, uses)
     if records:
-        taken = _with_records(taken, processes, records.result(), is_last=is_last)
+        served = records.result(_holding_gil(dumps))
+        taken = _with_records(taken, processes, served, is_last=is_last)
     return _with_logs(taken, processes, dumps) if is_last else taken
 
 
@@ -281,6 +282,10 @@ def _with_records(
         for sample, process in zip(taken.processes, processes)
     )
     return taken._replace(processes=tuple(samples))
+
+
+def _holding_gil(dumps: Sequence[ProcessDump]) -> set[int]:
+    return {each.pid for each in dumps if any(thread.holds_gil for thread in each.threads)}
 
 
 def _unwinds(process: Described, threads: Sequence[Thread]) -> bool:

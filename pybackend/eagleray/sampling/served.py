@@ -1,46 +1,55 @@
-"""Flight recorders that PyTorch itself serves, read beside the dumps of a round."""
+"""Flight recorders that processes of a run serve, read beside the dumps of a round."""
 
 from __future__ import annotations
 
 import json
 import threading
+import time
 
 from . import proc
 from .processes import ACTOR, RANK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
     from .dumps import ReadRecords, Tools
     from .processes import Described
 
-# Longer than the function needs that reads them; a picture never waits for longer.
-LIMIT_S = 2.0
+# For all of a node, after the dumps.
+LIMIT_S = 1.0
+_TICK_S = 0.005
 # A hundred collectives need a fifth of it.
 LONGEST_RECORD = 2**17
 
 
 class ServedRecords:
-    """Begins to read the records of ranks and actors; none of their threads is borrowed."""
+    """Begins to read the records of ranks and actors, with their collectives if `is_whole`; none of their threads is borrowed."""
 
-    def __init__(self, processes: Sequence[Described], tools: Tools) -> None:
-        self._records: Mapping[int, Any] = {}
+    def __init__(self, processes: Sequence[Described], tools: Tools, *, is_whole: bool) -> None:
+        self._records: dict[int, Any] = {}
         pids = [each.pid for each in processes if each.role in (RANK, ACTOR) and _runs(each.pid)]
+        self._pids = pids
         read = tools.read_records
-        self._thread = threading.Thread(target=self._run, args=(read, pids), daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(read, pids, is_whole), daemon=True)
         if read and pids:
             self._thread.start()
 
-    def result(self) -> Mapping[int, Any]:
-        """The records by pid, without those that are unreadable or not there in time."""
-        if self._thread.ident:
-            self._thread.join(LIMIT_S)
-        return self._records
+    def result(self, holding: Collection[int]) -> Mapping[int, Any]:
+        """The records by pid, without those that aren't there in time; only PyTorch can answer for processes `holding` the GIL."""
+        until = time.monotonic() + LIMIT_S
+        while self._thread.is_alive() and time.monotonic() < until:
+            if all(self._is_done(pid, holding) for pid in self._pids):
+                break
+            self._thread.join(_TICK_S)
+        return {pid: record for pid, record in self._records.copy().items() if record}
 
-    def _run(self, read: ReadRecords, pids: Sequence[int]) -> None:
-        self._records = read(pids)
+    def _is_done(self, pid: int, holding: Collection[int]) -> bool:
+        return pid in self._records and (self._records[pid] is not None or pid in holding)
+
+    def _run(self, read: ReadRecords, pids: Sequence[int], is_whole: bool) -> None:
+        read(pids, self._records, is_whole=is_whole)
 
 
 def _runs(pid: int) -> bool:
