@@ -252,3 +252,69 @@ def test_error_of_a_task_is_that_of_its_worker(tmp_path: Path) -> None:
 
     assert texts_of["driver.log"] == "ZeroDivisionError: division by zero"
     assert texts_of["other.log"].startswith("ray.exceptions.RayTaskError(ZeroDivisionError)")
+
+
+VLLM = "(LLMRayActor pid=7) (EngineCore_DP0 pid=9) ERROR 11-21 01:25:07 [core.py:396]"
+
+
+def test_logged_traceback_is_one_error_in_the_words_of_its_exception(tmp_path: Path) -> None:
+    lines = [
+        "INFO 11-21 01:25:01 [core.py:10] Initializing",
+        f"{VLLM} EngineCore failed to start.",
+        f"{VLLM} Traceback (most recent call last):",
+        f'{VLLM}   File "core.py", line 387, in run',
+        f"{VLLM}     engine = Engine()",
+        f"{VLLM}              ^^^^^^^^",
+        f"{VLLM} mine.EngineError: no such layer",
+        f"{VLLM} ",
+    ]
+    _write(tmp_path, "a.out", "\n".join(lines) + "\n")
+
+    diagnosis = _diagnose(tmp_path)
+
+    (error,) = diagnosis.unknown
+    assert (error.line, error.worker) == (7, "LLMRayActor pid=7")
+    assert error.text.endswith("mine.EngineError: no such layer")
+
+
+def test_exception_without_a_message_has_the_code_of_its_frame(tmp_path: Path) -> None:
+    text = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    assert rows == 3\n'
+    _write(tmp_path, "a.out", f"{text}           ^^^^^^^^^\nAssertionError\n")
+
+    assert _diagnose(tmp_path).sentence.endswith("AssertionError (assert rows == 3)")
+
+
+def test_exception_is_named_before_an_earlier_line_with_an_error_level(tmp_path: Path) -> None:
+    noise = "2026-11-21 01:25:01 ERROR plugins.py:3 -- no plugin\nstep 1\n"
+    text = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\nmine.Bad: 7 rows\n'
+    _write(tmp_path, "a.out", f"{noise}{text}")
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert diagnosis.sentence.endswith("The first error is: mine.Bad: 7 rows")
+    assert [error.line for error in diagnosis.unknown] == [1, 5]
+
+
+@pytest.mark.parametrize(("at", "first"), [("01:25:07", "unknown-error"), ("01:59:07", "gloo")])
+def test_exception_without_a_rule_comes_before_its_consequences(
+    tmp_path: Path, at: str, first: str
+) -> None:
+    text = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\nmine.Bad: 7 rows\n'
+    _write(tmp_path, "a.err", f"2026-11-21 {at} INFO step 3\n{text}")
+    _write(tmp_path, "b.err", f"2026-11-21 01:55:07 INFO step 3\n{GLOO}")
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert diagnosis.causes[0].id.startswith(first)
+    assert diagnosis.causes[-1].id == "gloo-timeout"
+    if first == "unknown-error":
+        assert diagnosis.sentence == "No rule explains the first error: mine.Bad: 7 rows"
+        assert diagnosis.causes[1].secondary
+        assert diagnosis.unknown == ()
+
+
+def test_stopped_program_has_no_error(tmp_path: Path) -> None:
+    text = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\nKeyboardInterrupt\n'
+    _write(tmp_path, "a.out", text)
+
+    assert _diagnose(tmp_path).unknown == ()

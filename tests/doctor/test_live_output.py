@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from eagleray.features.doctor import live_output
-from eagleray.features.doctor.live_output import GRACE_S, UNKNOWN, OutputMatching, first_problem
+from eagleray.features.doctor.consequences import UNKNOWN
+from eagleray.features.doctor.live_output import GRACE_S, OutputMatching, first_problem
 from eagleray.features.doctor.log_lines import without_first_word
 from eagleray.features.doctor.rule_files import own_rules
 from hypothesis import given

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from attrs import frozen
+from eagleray.features.doctor.consequences import UNKNOWN
 from eagleray.features.doctor.diagnosing import diagnose
 from eagleray.features.doctor.log_files import list_logs
 from eagleray.features.doctor.model import Diagnosis
@@ -23,7 +24,7 @@ LOGS = Path(__file__).with_name("logs.json")
 @frozen
 class LogScores:
     """Counts of logs: all, those with a named cause, those whose first cause is right, those of which only a consequence is
-    named, and unnamed ones that list the cause first.
+    named, and unnamed ones whose sentence has the line of the cause.
     """
 
     logs: int
@@ -38,7 +39,7 @@ class LogScores:
         return (
             f"of {self.logs} logs, {self.named} have a named cause, and {self.right} of these are the first one"
             f" (precision {self.right}/{self.named}, recall {self.right}/{self.logs}); of {self.secondary} only a"
-            f" consequence is named; in {self.listed} the line is the first of the unknown errors"
+            f" consequence is named; in {self.listed} the sentence has the line of the cause, which no rule explains"
         )
 
 
@@ -50,12 +51,15 @@ def log_scores() -> LogScores:
     rows = json.loads(LOGS.read_text("utf-8"))
     for row in rows:
         found = _diagnosis(row["lines"])
-        causes = [cause for cause in found.causes if cause.severity == "error"]
+        errors = [cause for cause in found.causes if cause.severity == "error"]
+        # An exception that no rule explains is the first of the unknown errors.
+        is_unknown = bool(errors) and errors[0].id == UNKNOWN
+        causes = [] if is_unknown else errors
         named += bool(causes)
         secondary += bool(causes) and causes[0].id in following
         if causes and any(row["cause"] in item.text for item in causes[0].evidence):
             right += 1
-        elif not causes and found.unknown and row["cause"] in found.unknown[0].text:
+        elif not causes and row["cause"] in found.sentence:
             listed += 1
         else:
             shown = [cause.id for cause in causes] or [item.text for item in found.unknown]

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from eagleray.features.doctor import texts
 from eagleray.features.doctor.clocks import Clocks
-from eagleray.features.doctor.consequences import with_consequences
+from eagleray.features.doctor.consequences import UNKNOWN, with_consequences
 from eagleray.features.doctor.frameworks import frameworks_of_logs, with_settings_of
 from eagleray.features.doctor.line_reading import ReadableLog
 from eagleray.features.doctor.literal_scan import Hit, LiteralScan, OnBytes
@@ -27,14 +27,27 @@ from eagleray.features.doctor.model import (
     UncheckedFile,
 )
 from eagleray.features.doctor.ranks import rank_near, rank_of
-from eagleray.features.doctor.unknown_errors import MARKERS, TRACEBACK, exception_in, is_error
+from eagleray.features.doctor.unknown_errors import (
+    MARKERS,
+    STOPS,
+    TRACEBACK,
+    code_before,
+    exception_in,
+    is_bare,
+    is_error,
+    unlogged,
+)
 
 _MOST_UNKNOWN = 20
 # Around so many lines of causes a framework is looked for.
 _MOST_PLACES = 50
 _NO_TIME = float("inf")
+# The traceback of a line with an error comes so soon after it.
+_NEAR = 4
 # Of a line that begins so far before its sign, the part around the sign is shown.
 _LONGEST_BEFORE = 400
+# Of a traceback; most are much shorter.
+_LONGEST_TRACEBACK = 65_536
 # So many bytes of a line are in it only once, mostly.
 _SIGN = 20
 
@@ -100,6 +113,7 @@ class _Findings:
     scope: TimeScope
     groups: dict[str, _MatchedRule] = field(factory=dict)
     unknown: list[LogEvidence] = field(factory=list)
+    exceptions: list[LogEvidence] = field(factory=list)
     places: list[tuple[Path, int]] = field(factory=list)
 
     def has_settings(self) -> bool:
@@ -133,6 +147,8 @@ class _FileReading:
     findings: _Findings
     counts: dict[str, int] = field(factory=dict)
     unknown: int = 0
+    # The starts of lines that the tracebacks above them have named.
+    exceptions: set[int] = field(factory=set)
     ranks: dict[tuple[str, str], int | None] = field(factory=dict)
 
     def read(self, hits: Iterator[Hit]) -> None:
@@ -173,21 +189,49 @@ class _FileReading:
     def _unknown(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
         if TRACEBACK in line.text:
             self._traceback(hit, start, line, raw)
-        elif is_error(line.text):
+        elif start in self.exceptions or not is_error(line.text):
+            return
+        elif not self._is_heading(start, line, raw):
             self._add_unknown(self._evidence(hit, start, line))
 
-    def _traceback(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
+    def _is_heading(self, start: int, line: LogLine, raw: bytes) -> bool:
+        """Whether a traceback follows, whose exception says more."""
         after = self.log.lines_from(start + len(raw) + 1)
-        lines = [parse_line(text) for _, text in after]
-        # Lines of other workers come between those of this one.
-        own = [index for index, other in enumerate(lines) if other.process == line.process]
-        index = exception_in([lines[place].text for place in own])
-        if index < 0:
+        lines = (parse_line(text) for _, text in after[:_NEAR])
+        own = next((other for other in lines if other.process == line.process), None)
+        return own is not None and TRACEBACK in own.text
+
+    def _traceback(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
+        offset = start + len(raw) + 1
+        own = self._exception(line, self.log.lines_from(offset))
+        if own is None:
+            own = self._exception(line, self.log.lines_from(offset, _LONGEST_TRACEBACK))
+        if own is None:
             return
-        offset, _ = after[own[index]]
-        exception = lines[own[index]]
-        if not self.findings.matcher.matches(exception.text):
-            self._add_unknown(self._evidence(Hit(hit.file, offset), offset, exception))
+        offset, exception, code = own
+        self.exceptions.add(offset)
+        text = unlogged(exception.text)
+        if text.startswith(STOPS) or self.findings.matcher.matches(exception.text):
+            return
+        evidence = self._evidence(Hit(hit.file, offset), offset, exception)
+        if code and is_bare(text):
+            evidence = evolve(evidence, text=f"{evidence.text} ({shown(code)})")
+        self.findings.exceptions.append(evidence)
+        self._add_unknown(evidence)
+
+    def _exception(
+        self, line: LogLine, after: list[tuple[int, bytes]]
+    ) -> tuple[int, LogLine, LogLine | None] | None:
+        """Offset and line of the exception of a traceback that begins with `line`, and the code of its last frame."""
+        parsed = [(offset, parse_line(text)) for offset, text in after]
+        # Lines of other workers come between those of this one.
+        own = [(offset, other) for offset, other in parsed if other.process == line.process]
+        texts_of = [other.text for _, other in own]
+        index = exception_in(texts_of)
+        if index < 0:
+            return None
+        code = code_before(texts_of, index)
+        return *own[index], evolve(own[index][1], text=code) if code else None
 
     def _add_unknown(self, evidence: LogEvidence) -> None:
         self.unknown += 1
@@ -254,11 +298,13 @@ class _FileReading:
 
 def _diagnosis(findings: _Findings, checked: Checked, frameworks: Collection[str]) -> Diagnosis:
     causes = sorted((_cause(group) for group in findings.groups.values()), key=_order)
-    causes = with_settings_of(with_consequences(causes), frameworks)
     unknown = sorted(findings.unknown, key=_place)[:_MOST_UNKNOWN]
-    return Diagnosis(
-        texts.sentence(causes, unknown, checked), tuple(causes), tuple(unknown), checked
-    )
+    first = min(findings.exceptions, key=_place, default=None)
+    causes = with_settings_of(with_consequences(causes, first), frameworks)
+    if causes and causes[0].id == UNKNOWN:
+        unknown = [item for item in unknown if item != first]
+    sentence = texts.sentence(causes, [first] if first else unknown, checked)
+    return Diagnosis(sentence, tuple(causes), tuple(unknown), checked)
 
 
 def _cause(group: _MatchedRule) -> Cause:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from eagleray.common.l10n import t
 from eagleray.features.doctor import texts
+from eagleray.features.doctor.consequences import unknown_cause
 from eagleray.features.doctor.live_tracebacks import NumberedLine, Tracebacks
 from eagleray.features.doctor.log_lines import (
     LogLine,
@@ -23,8 +23,6 @@ from eagleray.features.doctor.unknown_errors import TRACEBACK
 from eagleray.features.runs.terminal_output import WAIT_S, next_piece
 
 _LONGEST_LINE = 2**16
-# The ID of a cause that no rule explains.
-UNKNOWN = "unknown-error"
 # So long may the cause come after a traceback that no rule explains.
 GRACE_S = 10.0
 
@@ -175,23 +173,8 @@ class UnknownErrors:
         if exception is None or has_cause or self._matcher.matches(exception.line.text):
             return
         evidence = _evidence(self._output, exception.line, exception.number)
-        self.first = unknown_cause(evidence)
+        self.first = unknown_cause(evidence, texts.sentence((), [evidence], Checked(0, 0, 0)))
         self._until = time.monotonic() + GRACE_S
-
-
-def unknown_cause(evidence: LogEvidence) -> Cause:
-    """An error that no rule explains, in the words of a diagnosis."""
-    return Cause(
-        UNKNOWN,
-        texts.sentence((), [evidence], Checked(0, 0, 0)),
-        t("Read the traceback above this line."),
-        (evidence,),
-        secondary=False,
-        severity="error",
-        count=1,
-        files=1,
-        source="",
-    )
 
 
 def _evidence(output: Path, line: LogLine, number: int, sign: str = "") -> LogEvidence:

@@ -6,17 +6,17 @@ from attrs import define, field, frozen
 
 from eagleray.features.doctor.log_lines import LogLine
 from eagleray.features.doctor.unknown_errors import (
+    STOPS,
     TRACEBACK,
     exception_in,
     is_frame,
     is_of_task,
+    unlogged,
 )
 
 # Deeper ones are given up; so are those that no line of their worker follows.
 _MOST_LINES = 300
 _MOST_OPEN = 100
-# How a program ends that somebody stops.
-_STOPS = ("KeyboardInterrupt", "SystemExit")
 
 
 @frozen
@@ -72,6 +72,6 @@ class Tracebacks:
     def _ended(self, process: tuple[str, int | None]) -> NumberedLine | None:
         lines = self._open.pop(process, [])
         index = exception_in([line.line.text for line in lines])
-        if index < 0 or lines[index].line.text.startswith(_STOPS):
+        if index < 0 or unlogged(lines[index].line.text).startswith(STOPS):
             return None
         return lines[index]

@@ -18,7 +18,8 @@ from attrs import define, evolve, field
 
 from eagleray.common import tasks
 from eagleray.common.off_loop import off_loop
-from eagleray.features.doctor.live_output import UNKNOWN, OutputMatching, UnknownErrors
+from eagleray.features.doctor.consequences import UNKNOWN
+from eagleray.features.doctor.live_output import OutputMatching, UnknownErrors
 from eagleray.features.doctor.log_copies import (
     NodeLog,
     folder_name,
