@@ -148,7 +148,7 @@ def test_traceback_without_a_rule_is_an_unknown_error(tmp_path: Path) -> None:
         "CRITICAL:root:it broke",
         "2026-11-21 01:25:07,123 - mine.trainer - ERROR - it broke",
         "ERROR 11-21 01:25:07 [core.py:10] it broke",
-        "Fatal Python error: Segmentation fault",
+        "Fatal Python error: Aborted",
         "训练失败：数据为空",
         "错误码：104",
         "失败: 0.5",
