@@ -53,6 +53,7 @@ _BLOCKING, _NONBLOCKING = ("blocking",), ("nonblocking",)
 _NOT_TRACED = "TtD"
 _UNREADABLE = ("permission", "no-tool", "not-python", FILES_DELETED)
 _PEERS = ("src", "dst", "group_src", "group_dst", "tag")
+_JOINING = ("port", "rank", "world_size")
 _EXCEPTION = re.compile(r"<(?:[\w.]+\.)?(\w*(?:Error|Exception|Exit|Interrupt)) at 0x[0-9a-f]+>")
 _DENIED = re.compile(r"os error (1|13)\b|Permission denied|Operation not permitted", re.IGNORECASE)
 _ENDED = re.compile(r"os error (2|3)\b|No such process", re.IGNORECASE)
@@ -61,7 +62,7 @@ _ENDED = re.compile(r"os error (2|3)\b|No such process", re.IGNORECASE)
 class Thread(NamedTuple):
     """A thread, its frames outermost first; `active`: it was running and not waiting in the kernel.
 
-    `peers` are the integers `src`, `dst` and so on in PyTorch's functions, and `exceptions` the names of the types of the
+    `peers` are the integers `src`, `port` and so on in PyTorch's functions, and `exceptions` the names of the types of the
     exceptions in local variables.  Nothing else of the variables is kept: they may hold secrets.
     """
 
@@ -253,14 +254,23 @@ def _variables(
     peers: dict[str, int] = {}
     exceptions: dict[str, None] = {}
     for frame in frames:
-        in_torch = str(frame["filename"]).endswith("torch/distributed/distributed_c10d.py")
+        numbers = _numbers_of(str(frame["filename"]), str(frame["name"]))
         for variable in frame.get("locals") or []:
             name, value = variable["name"], str(variable["repr"])
-            if in_torch and name in _PEERS and re.fullmatch(r"\d{1,9}", value):
+            if name in numbers and re.fullmatch(r"\d{1,9}", value):
                 peers.setdefault(name, int(value))
             elif match := _EXCEPTION.fullmatch(value):
                 exceptions.setdefault(match[1])
     return tuple(peers.items()), tuple(exceptions)
+
+
+def _numbers_of(file: str, function: str) -> tuple[str, ...]:
+    """The names of variables whose integers are `peers`, in a function of PyTorch."""
+    if file.endswith("torch/distributed/rendezvous.py"):
+        return _JOINING
+    if not file.endswith("torch/distributed/distributed_c10d.py"):
+        return ()
+    return _JOINING if function.endswith("init_process_group") else _PEERS
 
 
 def _frame(frame: dict[str, Any]) -> PythonFrame:

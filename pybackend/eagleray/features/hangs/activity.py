@@ -53,6 +53,9 @@ WAIT = "wait"
 # The reductions of DDP and FSDP run within the backward pass, where no Python frame tells that they wait (torch 2.13).
 BACKWARD = "backward"
 
+# What PyTorch connects to first; libraries make one of their own, too.
+STORE = "TCPStore"
+
 _INITIALIZERS = re.compile(
     r"(^|\.)(init_process_group|init_device_mesh|new_group|new_subgroups|rendezvous|next_rendezvous|_store_based_barrier"
     r"|_new_process_group_helper|_create_c10d_store|_env_rendezvous_handler|_tcp_rendezvous_handler)$"
@@ -85,6 +88,8 @@ def activity(
         return Activity(Doing.UNREADABLE, "", None)
     if any(_INITIALIZERS.search(frame.function) and not is_users(frame) for frame in frames):
         return Activity(Doing.INITIALIZING, outer_name(frames, is_initializer), place)
+    if is_store(frames[-1]):
+        return Activity(Doing.INITIALIZING, STORE, place)
     if any(_LOADER.search(frame.file) for frame in frames):
         return Activity(Doing.LOADING_DATA, "", place)
     handler = handler_of(frames)
@@ -127,6 +132,13 @@ def collective_of(frames: Sequence[PythonFrame], place: PythonFrame | None) -> s
 
 def is_initializer(frame: PythonFrame) -> bool:
     return _INITIALIZERS.search(frame.function) is not None
+
+
+def is_store(frame: PythonFrame) -> bool:
+    """Whether `frame` connects to the store of a process group, or serves it and waits for the others."""
+    return frame.function.endswith("_create_c10d_store") or (
+        is_users(frame) and STORE in source_lines.calls_at(frame.file, frame.line)
+    )
 
 
 def outer_name(frames: Sequence[PythonFrame], belongs: Callable[[PythonFrame], bool]) -> str:

@@ -329,6 +329,9 @@ def _moves(
         # It sleeps until its partners come: a thread that is woken often takes part in many of them.
         return is_elsewhere or _wakes(samples) > _WAKES_PER_S * between
     works = last.cpu_s - first.cpu_s > _WORKING_CPU * between
+    if doing.doing is Doing.INITIALIZING:
+        # It reads libtorch for the stack that PyTorch prints each time it has not reached the store.
+        return is_elsewhere and works
     return (is_elsewhere and works) or last.io_bytes - first.io_bytes > _WORKING_BYTES * between
 
 

@@ -85,13 +85,33 @@ def _united(worlds: Sequence[list[Placed]]) -> list[list[Placed]]:
         by_appearance[_appearance(world)].append(world)
     united = []
     for alike in by_appearance.values():
-        whole = [each for part in alike for each in part]
-        is_whole = len(whole) <= whole[0].process.world_size and not _clash(whole)
-        united += [whole] if is_whole else alike
-    return united
+        whole = _all(alike)
+        united += [whole] if _fits(whole) else alike
+    return _completed(united)
 
 
-def _appearance(world: Sequence[Placed]) -> Hashable:
+def _completed(worlds: Sequence[list[Placed]]) -> list[list[Placed]]:
+    """The worlds, where parts that are whole only together are one, though some of its ranks have another port."""
+    alike: dict[Hashable, list[list[Placed]]] = defaultdict(list)
+    for world in worlds:
+        alike[_appearance(world)[:2]].append(world)
+    completed = []
+    for parts in alike.values():
+        whole, size = _all(parts), parts[0][0].process.world_size
+        is_whole = len(parts) > 1 and len(whole) == size and _fits(whole)
+        completed += [whole] if is_whole else parts
+    return completed
+
+
+def _all(parts: Iterable[Iterable[Placed]]) -> list[Placed]:
+    return [each for part in parts for each in part]
+
+
+def _fits(world: Sequence[Placed]) -> bool:
+    return len(world) <= world[0].process.world_size and not _clash(world)
+
+
+def _appearance(world: Sequence[Placed]) -> tuple[Hashable, ...]:
     first = world[0].process
     names = tuple(sorted({each.name for each in world}))
     return names, first.world_size, first.rendezvous.rpartition(":")[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eagleray.common.l10n import counted, t
+from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.rules.scene import Scene, about, reading
 from eagleray.features.hangs.verdict import Kind, Reading
 
@@ -14,7 +15,7 @@ def going_on(scene: Scene) -> Iterator[Reading]:
     moving = [each for each in scene.world.ranks if each.goes_on]
     busy = scene.elsewhere
     # One of many may be woken by something else; most are only when what they wait for has ended.
-    woken = [each for each in scene.waiting if each.wakes]
+    woken = [each for each in scene.world.doing(Doing.IN_COLLECTIVE) if each.wakes]
     have_gone_on = 2 * len(woken) > len(scene.waiting) or any(
         each.goes_on for each in scene.waiting
     )
