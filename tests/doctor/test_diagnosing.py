@@ -318,3 +318,22 @@ def test_stopped_program_has_no_error(tmp_path: Path) -> None:
     _write(tmp_path, "a.out", text)
 
     assert _diagnose(tmp_path).unknown == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["mine.EngineError: no such layer", "RuntimeError: x", "a.cc:219: Check failed: objects_valid"],
+)
+def test_error_without_a_traceback_above_it_is_unknown(tmp_path: Path, line: str) -> None:
+    _write(tmp_path, "a.out", f"step 1\n{line}\nstep 2\n")
+
+    assert [error.text for error in _diagnose(tmp_path).unknown] == [line]
+
+
+@pytest.mark.parametrize(
+    "line", ["Error: 0.1", "loss of ValueError: none", "EngineError:", "Last Exception: never"]
+)
+def test_text_that_only_mentions_an_exception_is_none(tmp_path: Path, line: str) -> None:
+    _write(tmp_path, "a.out", f"step 1\n{line}\nstep 2\n")
+
+    assert _diagnose(tmp_path).unknown == ()

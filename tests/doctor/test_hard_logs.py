@@ -13,8 +13,8 @@ from eagleray.features.doctor.log_files import list_logs
 from eagleray.features.doctor.model import Diagnosis
 from eagleray.features.doctor.rule_files import own_rules
 
-from tests.doctor.blind.log_scores import log_scores
-from tests.doctor.blind.scores import scores
+from tests.doctor.blind.log_scores import NEWER_LOGS, log_scores
+from tests.doctor.blind.scores import NEWER_LINES, scores
 
 FILES = b"2026-11-21 01:25:07 OSError: [Errno 24] Too many open files: 'x'\n"
 DOCUMENT = Path(__file__).parents[2] / "docs" / "doctor.md"
@@ -81,11 +81,13 @@ def test_log_without_permission_is_listed_as_not_checked(
     ]
 
 
-def test_document_has_the_scores_of_the_blind_set() -> None:
+def test_document_has_the_scores_of_the_blind_sets() -> None:
     document = " ".join(DOCUMENT.read_text("utf-8").split())
 
     assert scores().sentence() in document
+    assert scores(NEWER_LINES).sentence() in document
     assert log_scores().sentence() in document
+    assert log_scores(NEWER_LOGS).sentence() in document
 
 
 def test_cancelled_list_of_a_large_folder_is_cut(tmp_path: Path) -> None:

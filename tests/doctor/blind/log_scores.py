@@ -19,6 +19,7 @@ from eagleray.features.doctor.model import Diagnosis
 from eagleray.features.doctor.rule_files import own_rules
 
 LOGS = Path(__file__).with_name("logs.json")
+NEWER_LOGS = Path(__file__).with_name("newer_logs.json")
 
 
 @frozen
@@ -43,12 +44,12 @@ class LogScores:
         )
 
 
-def log_scores() -> LogScores:
+def log_scores(logs: Path = LOGS) -> LogScores:
     named = right = secondary = listed = 0
     wrong = []
     # Where nothing else is named, a consequence comes first.
     following = {rule.id for rule in own_rules() if rule.follows}
-    rows = json.loads(LOGS.read_text("utf-8"))
+    rows = json.loads(logs.read_text("utf-8"))
     for row in rows:
         found = _diagnosis(row["lines"])
         errors = [cause for cause in found.causes if cause.severity == "error"]
@@ -76,6 +77,7 @@ def _diagnosis(lines: list[str]) -> Diagnosis:
 
 
 if __name__ == "__main__":
-    result = log_scores()
-    print("\n".join(result.wrong))
-    print(result.sentence())
+    for path in (LOGS, NEWER_LOGS):
+        result = log_scores(path)
+        print("\n".join(result.wrong))
+        print(result.sentence())

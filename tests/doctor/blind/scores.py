@@ -16,6 +16,8 @@ from eagleray.features.doctor.rule_files import own_rules
 from eagleray.features.doctor.unknown_errors import is_error
 
 LINES = Path(__file__).with_name("lines.json")
+# Lines of 28 November 2026, from other issues, labelled when the rules for errors of engines and packages were complete.
+NEWER_LINES = Path(__file__).with_name("newer_lines.json")
 
 
 @frozen
@@ -39,11 +41,11 @@ class Scores:
         )
 
 
-def scores() -> Scores:
+def scores(lines: Path = LINES) -> Scores:
     matcher = Matcher(own_rules())
     errors = covered = matched = right = others = alarms = 0
     missed = []
-    for row in json.loads(LINES.read_text("utf-8")):
+    for row in json.loads(lines.read_text("utf-8")):
         text = parse_line(row["line"].encode()).text
         ids = [match.rule.id for match in matcher.matches(text)]
         if row["expected"] == "none":

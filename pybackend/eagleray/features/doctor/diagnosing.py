@@ -35,6 +35,7 @@ from eagleray.features.doctor.unknown_errors import (
     exception_in,
     is_bare,
     is_error,
+    is_exception,
     unlogged,
 )
 
@@ -189,9 +190,11 @@ class _FileReading:
     def _unknown(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
         if TRACEBACK in line.text:
             self._traceback(hit, start, line, raw)
-        elif start in self.exceptions or not is_error(line.text):
+        elif start in self.exceptions:
             return
-        elif not self._is_heading(start, line, raw):
+        elif is_exception(line.text):
+            self._add_exception(self._evidence(hit, start, line))
+        elif is_error(line.text) and not self._is_heading(start, line, raw):
             self._add_unknown(self._evidence(hit, start, line))
 
     def _is_heading(self, start: int, line: LogLine, raw: bytes) -> bool:
@@ -216,6 +219,9 @@ class _FileReading:
         evidence = self._evidence(Hit(hit.file, offset), offset, exception)
         if code and is_bare(text):
             evidence = evolve(evidence, text=f"{evidence.text} ({shown(code)})")
+        self._add_exception(evidence)
+
+    def _add_exception(self, evidence: LogEvidence) -> None:
         self.findings.exceptions.append(evidence)
         self._add_unknown(evidence)
 

@@ -16,6 +16,9 @@ MARKERS = (
     "Segmentation fault",
     "Bus error",
     "core dumped",
+    "Check failed: ",
+    "Error: ",
+    "Exception: ",
     "错误",
     "失败",
 )
@@ -25,7 +28,7 @@ _LEVEL = re.compile(
     r"|[\w.]{1,60} [-|] |[^\w\s]{1,2}\s{0,4}){0,6}(?:ERROR|CRITICAL|FATAL)\b"
 )
 _SIGNALS = re.compile(
-    r"^(?:Fatal Python error: |.{0,80}Segmentation fault|.{0,80}Bus error|.{0,80}core dumped)"
+    r"^(?:Fatal Python error: |.{0,80}Segmentation fault|.{0,80}Bus error|.{0,80}core dumped|.{0,120}Check failed: )"
 )
 # Not "没有错误" (no error) and "失败: 0".
 _CHINESE = re.compile(
@@ -33,6 +36,8 @@ _CHINESE = re.compile(
 )
 # The last line of a traceback: "ValueError: …", "torch.cuda.OutOfMemoryError: …", "KeyboardInterrupt".
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]{0,200}(?:\([\w.]{1,100}\))?(?::|$)")
+# Without the traceback above it, as in a part of a log: "ValueError: …", "torch.OutOfMemoryError: …".
+_NAMED_EXCEPTION = re.compile(r"^(?:\w{1,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception): \S")
 # "ray.exceptions.RayTaskError(ValueError): ray::step() (pid=1, ip=10.0.0.1)".
 _TASK_ERROR = re.compile(r"^ray\.exceptions\.RayTaskError(?:\((?P<cause>\w{1,100})\))?: ")
 # What vLLM logs before each line of a traceback: "(EngineCore_DP0 pid=7) ERROR 11-21 01:25:07 [core.py:10] ", without brackets
@@ -53,6 +58,11 @@ def is_error(text: str) -> bool:
     if logged and (logged.end() == len(text) or _FRAME.match(text, logged.end())):
         return False
     return bool(_LEVEL.search(text) or _SIGNALS.search(text) or _CHINESE.search(text))
+
+
+def is_exception(text: str) -> bool:
+    """Whether a line is that of an exception, whatever is above it."""
+    return bool(_NAMED_EXCEPTION.match(text)) and not is_of_task(text)
 
 
 def unlogged(text: str) -> str:
