@@ -7,9 +7,12 @@ import base64
 import contextlib
 import json
 import os
+import re
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import zlib
 from collections.abc import Iterator
@@ -190,6 +193,72 @@ def test_logs_are_those_that_processes_of_the_job_name(tmp_path: Path) -> None:
 
     assert ended["path"] == living["path"] == str(own / "raylet.err")
     assert (end["logs"], end["unread"], end["cut"]) == (1, 0, 0)
+
+
+def container(folder: Path, job: str, script: str) -> subprocess.Popen[bytes]:
+    """A process of a job with a /tmp of its own, in which the script first writes; it ends with its input."""
+    # The name of the process is that of a raylet, as the checks of nodes need it.
+    program = folder / "raylet"
+    program.symlink_to(sys.executable)
+    text = f"mount -t tmpfs tmpfs /tmp && {script} && echo ready && exec {program} -c 'input()' --temp_dir=/tmp/ray --log_dir=/tmp/ray/session_c/logs"
+    process = subprocess.Popen(
+        ["unshare", "--user", "--map-root-user", "--mount", "bash", "-c", text],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "SLURM_JOB_ID": job},
+    )
+    assert process.stdout and process.stdout.readline() == b"ready\n"
+    return process
+
+
+LOGS = "mkdir -p /tmp/ray/session_c/logs && echo '{line}' > /tmp/ray/session_c/logs/raylet.err"
+
+
+def test_logs_of_a_container_are_read_through_its_root(tmp_path: Path) -> None:
+    program = Path(tempfile.mkdtemp(dir=Path.home()))
+    other = Path(tempfile.mkdtemp(dir=Path.home()))
+    first = container(program, "12", LOGS.format(line=FILES.replace("'", "")))
+    second = container(other, "12", LOGS.format(line=OOM))
+    try:
+        one, two, end = values(tmp_path)
+    finally:
+        for process, folder in ((first, program), (second, other)):
+            process.communicate(b"\n")
+            shutil.rmtree(folder)
+
+    # Both containers have a log by this name.
+    path = "/tmp/ray/session_c/logs/raylet.err"
+    assert one["path"] == path
+    assert re.fullmatch(rf"/proc/\d+/root{path}", two["path"])
+    assert {text_of(one), text_of(two)} == {FILES.replace("'", "") + "\n", f"{OOM}\n"}
+    assert (end["logs"], end["unread"]) == (2, 0)
+
+
+def test_checks_of_a_node_read_the_disks_of_its_container() -> None:
+    folder = Path(tempfile.mkdtemp(dir=Path.home()))
+    process = container(folder, "12", "mount -t tmpfs -o size=7M tmpfs /dev/shm && mkdir /tmp/ray")
+    script = SCRIPT.with_name("node_facts.py")
+    try:
+        facts = [
+            json.loads(
+                subprocess.run(
+                    [sys.executable, script],
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                    env={**os.environ, "SLURM_JOB_ID": job},
+                ).stdout
+            )
+            for job in ("12", "13")
+        ]
+    finally:
+        process.communicate(b"\n")
+        shutil.rmtree(folder)
+
+    own, other = facts
+    assert (own["shm"]["path"], own["shm"]["size"]) == ("/dev/shm", 7 * 2**20)
+    assert own["ray_tmp"]["path"] == "/tmp/ray"
+    assert other["shm"]["size"] != 7 * 2**20
 
 
 def test_earlier_logs_links_and_pipes_are_not_read(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from tests.lab.eagleray import Eagleray
@@ -41,3 +43,32 @@ def test_cause_in_a_log_on_a_node_is_named_by_a_laptop(
     )
     # Real logs of a healthy Ray have no other cause.
     assert [each["id"] for each in found["causes"] if each["severity"] == "error"] == ["cuda-oom"]
+
+
+# As enroot and pyxis do it without root: user and mount namespaces, and a /tmp of its own.
+CONTAINER = f"""
+mount -t tmpfs tmpfs /tmp && mkdir -p /tmp/ray/session_c/logs
+echo '{OOM}' > /tmp/ray/session_c/logs/worker-3a-01000000-8.err
+exec python3 -c 'import sys; print("ready", flush=True); sys.stdin.read()' --log_dir=/tmp/ray/session_c/logs
+"""
+
+
+def test_log_in_a_container_of_the_job_is_read(
+    site: Site, slurm_job: Job, laptop: Eagleray
+) -> None:
+    _, node = slurm_job.ray.nodes
+    step = ["srun", "--overlap", "--jobid", slurm_job.id, "-N1", "-n1", "-w", node]
+    own = ["unshare", "--user", "--map-root-user", "--mount", "bash", "-c", CONTAINER]
+    process = site.popen(
+        "login", "alice", [*step, *own], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        assert process.stdout and process.stdout.readline().strip() == b"ready"
+        found = laptop.json("doctor", "--slurm", f"ssh://login/slurm://{slurm_job.id}")
+    finally:
+        process.communicate()
+
+    (cause,) = [cause for cause in found["causes"] if cause["id"] == "cuda-oom"]
+    (evidence,) = cause["evidence"]
+    assert (evidence["node"], evidence["text"]) == (node, OOM)
+    assert evidence["path"].endswith(f"/{node}/tmp/ray/session_c/logs/worker-3a-01000000-8.err")

@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import pwd
+import re
 import resource
 import shutil
 import socket
@@ -72,6 +73,7 @@ _TMP = "/tmp"  # noqa: S108
 
 def facts() -> dict[str, Any]:
     """All facts; sizes in bytes, times in seconds since 1970."""
+    root, tmp = _ray_root()
     return {
         "host": socket.gethostname(),
         "time": time.time(),
@@ -82,8 +84,8 @@ def facts() -> dict[str, Any]:
         "executable": sys.executable,
         "packages": {name: version for name in _PACKAGES if (version := _version(name))},
         "memory": _memory(),
-        "shm": _disk(_SHM),
-        "ray_tmp": _disk(os.environ.get("RAY_TMPDIR", _TMP)),
+        "shm": _disk(_SHM, root),
+        "ray_tmp": _disk(tmp or os.environ.get("RAY_TMPDIR", _TMP), root),
         "nofile": list(resource.getrlimit(resource.RLIMIT_NOFILE)),
         "nproc": list(resource.getrlimit(resource.RLIMIT_NPROC)),
         "cgroup": _cgroup(),
@@ -98,7 +100,7 @@ def facts() -> dict[str, Any]:
         "gpus": sorted(map(str, Path("/dev").glob("nvidia[0-9]*"))),
         "gpu_models": _gpu_models(),
         "driver": _driver(),
-        "graphics": [path for path in _GRAPHICS if Path(path).exists()],
+        "graphics": [path for path in _GRAPHICS if Path(root + path).exists()],
         "cpus": len(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
         else os.cpu_count(),
@@ -140,9 +142,37 @@ def _memory() -> int | None:
     return None
 
 
-def _disk(path: str) -> dict[str, Any] | None:
+def _ray_root() -> tuple[str, str]:
+    """The file system that the Ray of this SLURM job sees, "" unless it runs in a container, and its folder for temporary files."""
+    own = _mounts("self")
+    for path in _processes():
+        entry = _ray_process(path)
+        if not entry or entry["name"] != "raylet" or entry["user"] != os.getuid():
+            continue
+        mounts = _mounts(path.name)
+        if mounts and own and mounts != own and _is_of_this_job(path):
+            folder = re.search(r"\0--temp_dir=(/[^\0]+)", _text(f"{path}/cmdline"))
+            return f"{path}/root", folder[1] if folder else _TMP
+    return "", ""
+
+
+def _mounts(pid: str) -> int:
+    """The mount namespace of a process, 0 if it can't be read."""
     try:
-        status = os.statvfs(path)
+        return Path(f"/proc/{pid}/ns/mnt").stat().st_ino
+    except OSError:
+        return 0
+
+
+def _is_of_this_job(path: Path) -> bool:
+    job = os.environ.get("SLURM_JOB_ID", "")
+    return bool(job) and f"SLURM_JOB_ID={job}" in _text(f"{path}/environ").split("\0")
+
+
+def _disk(path: str, root: str = "") -> dict[str, Any] | None:
+    """The file system of a path, which that of a container has below `root`."""
+    try:
+        status = os.statvfs(root + path)
     except OSError:
         return None
     return {

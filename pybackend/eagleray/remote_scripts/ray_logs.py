@@ -58,6 +58,8 @@ SPECIAL = re.compile(rb"[][\\.*^$+?(){}|]")
 # With literals alone, grep takes twice the time; no log has these bytes.
 NO_LITERAL = b"\x01[\x02]\x01"
 LOG_FOLDER = re.compile(r"--log_dir=(/.+)")
+# The file system of a process in a container, such as one of enroot: its /tmp is its own.
+ROOT = re.compile(r"/proc/\d+/root(?=/)")
 
 
 def main(arguments: "list[str]") -> None:
@@ -68,6 +70,7 @@ def main(arguments: "list[str]") -> None:
     left = int(room)
     excerpts = Excerpts(json.loads(zlib.decompress(base64.b64decode(signs)).decode("utf-8")))
     paths = [path for folder in folders_of(job, since) for path in logs_in(folder, since)]
+    names = set()  # type: set[str]
     # Drivers have the output of all their workers.
     paths.sort(key=rank_of)
     unread = cut = 0
@@ -84,7 +87,7 @@ def main(arguments: "list[str]") -> None:
             data, is_shortened = packed(text, left)
             is_cut = is_cut or is_shortened
             left -= len(data)
-            write(mark, {"path": str(path), "data": data})
+            write(mark, {"path": shown(path, names), "data": data})
         cut += is_cut
     unread += len(paths[MOST_LOGS:])
     write(mark, {"logs": len(paths), "unread": unread, "cut": cut})
@@ -113,7 +116,7 @@ def write(mark: "str", value: "dict[str, object]") -> None:
 def folders_of(job: str, since: float) -> "list[Path]":
     """The folders with the logs of the job's Ray:
 
-    1. Those that processes of the job name, as raylet and GCS do.
+    1. Those that processes of the job name, as raylet and GCS do, in the file system that they see.
     2. Without any, which is so after Ray has ended: sessions of this user that were written since the job started, unless
        processes of another job name them.
     """
@@ -122,9 +125,9 @@ def folders_of(job: str, since: float) -> "list[Path]":
     for process in Path("/proc").glob("[0-9]*"):
         folder = named_folder(process)
         if folder:
-            (own if job_of(process) == job else others).add(real(folder))
+            (own if job_of(process) == job else others).add(place_of(process, folder))
     if own:
-        return sorted(own)
+        return distinct(own)
     named = [os.environ.get(name, "") for name in ("RAY_TMPDIR", "TMPDIR")]
     parents = [Path(place, "ray") for place in [*named, tempfile.gettempdir()] if place]
     sessions = [path for parent in parents for path in listed(parent)]
@@ -138,6 +141,36 @@ def folders_of(job: str, since: float) -> "list[Path]":
 
 def real(path: str) -> Path:
     return Path(os.path.realpath(path))
+
+
+def place_of(process: Path, folder: str) -> Path:
+    """A folder as this process reaches it: in a container, through the root of the one that names it."""
+    try:
+        is_own = (process / "ns/mnt").stat().st_ino == Path("/proc/self/ns/mnt").stat().st_ino
+    except OSError:
+        is_own = True
+    # A link there would lead into the file system of this process: it isn't followed.
+    return real(folder) if is_own else Path(f"{process}/root{os.path.normpath(folder)}")
+
+
+def distinct(folders: "set[Path]") -> "list[Path]":
+    """Each folder once: all processes of a container name it by their own root."""
+    by_place = {}  # type: dict[tuple[int, int], Path]
+    for folder in sorted(folders):
+        try:
+            status = folder.lstat()
+        except OSError:
+            continue
+        by_place.setdefault((status.st_dev, status.st_ino), folder)
+    return sorted(by_place.values())
+
+
+def shown(path: Path, names: "set[str]") -> str:
+    """The path of a log in its container, unless another container has one by this name."""
+    name = ROOT.sub("", str(path), count=1)
+    name = str(path) if name in names else name
+    names.add(name)
+    return name
 
 
 def named_folder(process: Path) -> str:
