@@ -18,6 +18,7 @@ from tests.rollouts.observed import PROGRAMS, observe, plan_of
 
 GROUPS, GROUP_SIZE = 64, 8
 _PAIRS = 5
+OBSERVER = str(REPOSITORY / "pybackend")
 # The guide's own loop, with the agent of the wave and one client for all runs; alone, or observed as a wave is.
 BARE = """
 import asyncio, json, sys, time
@@ -63,12 +64,16 @@ asyncio.run(main(*json.loads(sys.stdin.readline())))
 
 
 def rows(samples: int) -> Iterator[Row]:
-    ours, bare, observed = [], [], []
+    ours: list[float] = []
+    bare: list[tuple[float, float]] = []
+    observed: list[tuple[float, float]] = []
     with serving() as engine:
         for _ in range(min(samples, _PAIRS)):
-            bare.append(_gathered(engine))
             ours.append(_wave(engine))
-            observed.append(_gathered(engine, str(REPOSITORY / "pybackend")))
+            # Each of the two comes first once, so that neither is always the one behind the wave.
+            for is_observed in (False, True, True, False):
+                runs = observed if is_observed else bare
+                runs.append(_gathered(engine, OBSERVER if is_observed else ""))
     yield at_most("agents in a file of 2,000 lines (ms)", [_lines_ms() for _ in range(samples)], 50)
     alone = [seconds for seconds, _ in bare]
     yield least_at_most_times(f"wave of {GROUPS} x {GROUP_SIZE} runs (s)", ours, alone, 1.1)
