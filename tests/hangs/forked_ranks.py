@@ -10,13 +10,13 @@ from pathlib import Path
 import psutil
 
 from scripts.ray_cluster import free_ports
-from tests.hangs.ranks import PROGRAM, TORCH_PYTHON, WORLD, wait_until_ready
+from tests.hangs.ranks import PROGRAM, TORCH_PYTHON, WORLD, program_of, wait_until_ready
 
 FORKING = PROGRAM.with_name("forked_ranks.py")
 
 
 class RankForker:
-    """Starts scenarios of trainer.py in folders below `folder`."""
+    """Starts scenarios in folders below `folder`."""
 
     def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
         self._process = process
@@ -31,7 +31,12 @@ class RankForker:
             (folder / f"{rank}.log").touch()
         [port] = free_ports(1)
         assert self._process.stdin and self._process.stdout
-        request = {"scenario": scenario, "port": port, "folder": str(folder)}
+        request = {
+            "program": str(program_of(scenario)),
+            "scenario": scenario,
+            "port": port,
+            "folder": str(folder),
+        }
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         launcher, *ranks = json.loads(self._process.stdout.readline())

@@ -1,4 +1,4 @@
-"""Four real ranks of `tests/programs/hangs/trainer.py`, and what the verdict on each of its scenarios has to be."""
+"""Four real ranks of `trainer.py` or `joining.py` in `tests/programs/hangs`, and what the verdict on each scenario has to be."""
 
 import os
 import shlex
@@ -19,6 +19,7 @@ from scripts.ray_cluster import free_ports
 from tests.shared_clusters import CACHE
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "hangs" / "trainer.py"
+JOINING_PROGRAM = PROGRAM.with_name("joining.py")
 WITHOUT_PTRACE = PROGRAM.with_name("without_ptrace.py")
 WORLD = 4
 TORCH_PYTHON = CACHE / "proofs" / "bin" / "python"
@@ -74,6 +75,26 @@ SCENARIOS: Mapping[str, Expected] = {
     ),
 }
 
+_ELSEWHERE = "joins with another address, rank or world size than the others."
+_UNCONNECTED = "doesn't reach the store that the others are connected to."
+# Those of `joining.py`, of which ranks form process groups.
+JOINING: Mapping[str, Expected] = {
+    "other_port": Expected("initialization", "2", f"Rank 2 {_ELSEWHERE}"),
+    "other_port_of_first": Expected("initialization", "0", f"Rank 0 {_ELSEWHERE}"),
+    "other_address": Expected("initialization", "2", f"Rank 2 {_UNCONNECTED}"),
+    "other_size": Expected("initialization", "2", f"Rank 2 {_ELSEWHERE}"),
+    "further_rank": Expected("initialization", "4", "There is no process of rank 4."),
+    "same_rank": Expected("initialization", "2", f"Rank 2 {_ELSEWHERE}"),
+    "own_store": Expected("initialization", "2", f"Rank 2 {_UNCONNECTED}"),
+    "late_first": Expected(
+        "initialization", "0", "has not joined the process group, and is in read_settings"
+    ),
+    "other_backend": Expected(
+        "initialization", "2", "has not joined the process group, and is in read_settings"
+    ),
+    "only_some": Expected("initialization", "2", "Rank 2 waits in all_reduce (joining.py:"),
+}
+
 # What the verdict is once processes have been read from inside, where that differs.
 FROM_INSIDE: Mapping[str, Expected] = {
     "mismatch": Expected(
@@ -97,6 +118,10 @@ FROM_INSIDE: Mapping[str, Expected] = {
     "group_in_variable": Expected("wrong-process-group", "3", "of group 2"),
     "without_data": Expected("unknown", "", "None of them has started a collective."),
 }
+
+
+def program_of(scenario: str) -> Path:
+    return JOINING_PROGRAM if scenario in JOINING else PROGRAM
 
 
 def refused_py_spy(folder: Path) -> str:
@@ -146,7 +171,7 @@ def _start(
     }
     # pdb waits for an input that stays open.
     return subprocess.Popen(
-        [str(TORCH_PYTHON), str(PROGRAM), scenario],
+        [str(TORCH_PYTHON), str(program_of(scenario)), scenario],
         env=env,
         stdin=subprocess.PIPE,
         stdout=log,

@@ -12,7 +12,7 @@ from eagleray.sampling.dumps import Tools
 from eagleray.sampling.node import sample
 from eagleray.tools.pyspy import find_program
 
-from tests.hangs.ranks import FROM_INSIDE, SCENARIOS, hanging
+from tests.hangs.ranks import FROM_INSIDE, JOINING, SCENARIOS, hanging
 
 RECORDED = Path(__file__).parent / "recorded"
 REPOSITORY = str(Path(__file__).parents[2])
@@ -42,6 +42,6 @@ def write(path: Path, value: object) -> None:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or SCENARIOS:
+    for name in sys.argv[1:] or (*SCENARIOS, *JOINING):
         print(name, flush=True)
         record(name)

@@ -10,7 +10,7 @@ from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.features.hangs.model import Picture
 
 from tests.hangs.forked_ranks import RankForker, rank_forker
-from tests.hangs.ranks import FROM_INSIDE, SCENARIOS, WORLD, Expected, states
+from tests.hangs.ranks import FROM_INSIDE, JOINING, SCENARIOS, WORLD, Expected, states
 
 pytestmark = [pytest.mark.torch_ranks, pytest.mark.timeout(300)]
 
@@ -42,6 +42,15 @@ def test_live_hang_is_named_with_its_culprits(scenario: str, forker: RankForker)
             assert_expected(taken, FROM_INSIDE[scenario])
             assert [each.reason for each in taken.inside] == [""] * WORLD
         assert not any(states(pid) in ("t", "T") for pid in pids)
+
+
+# Recordings have the others.
+@pytest.mark.parametrize("scenario", ["other_port_of_first", "own_store", "same_rank", "only_some"])
+def test_rank_that_keeps_others_from_forming_a_group_is_named(
+    scenario: str, forker: RankForker
+) -> None:
+    with forker.hanging(scenario) as pids:
+        assert_expected(take(pids), JOINING[scenario])
 
 
 def test_rank_that_was_killed_is_named_and_counted_as_unseen(forker: RankForker) -> None:

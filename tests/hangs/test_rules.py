@@ -7,7 +7,7 @@ from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import HangEvidence, evidence
 from eagleray.sampling import wire
 
-from tests.hangs.ranks import SCENARIOS
+from tests.hangs.ranks import JOINING, SCENARIOS
 from tests.hangs.record import PAUSE_S, PLACE, RECORDED, REPOSITORY
 
 
@@ -16,10 +16,10 @@ def recorded(scenario: str) -> HangEvidence:
     return evidence(wire.load(json.loads(text)), PAUSE_S, is_whole=False)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", [*SCENARIOS, *JOINING])
 def test_recorded_hang_is_named_with_its_culprits(scenario: str) -> None:
     reading = diagnosis(recorded(scenario)).reading
-    expected = SCENARIOS[scenario]
+    expected = {**SCENARIOS, **JOINING}[scenario]
     assert (reading.kind.value, str(reading.culprits)) == (expected.kind, expected.culprits)
     assert expected.words in reading.sentence
 

@@ -52,6 +52,14 @@ def test_rank_that_calls_its_node_localhost_belongs_to_the_others() -> None:
     assert len(set(named)) == 1
 
 
+def test_rank_with_another_port_belongs_to_those_that_are_all_but_it() -> None:
+    others = [("a", rank(number)) for number in range(3)]
+    apart = rank(3, address="10.0.0.1:29501")
+    assert len(set(groups(*others, ("b", apart)))) == 1
+    # Of two jobs, each lacks ranks.
+    assert len(set(groups(*others[:2], ("b", apart)))) == 2
+
+
 def test_another_program_in_the_same_environment_is_a_world_of_its_own() -> None:
     trainers = [("a", rank(number)) for number in range(2)]
     monitors = [("a", rank(number, "monitor.py")) for number in range(2)]

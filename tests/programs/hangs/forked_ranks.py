@@ -1,6 +1,6 @@
-"""Starts scenarios of trainer.py with four ranks each, which are forked, so that torch is imported only once.
+"""Starts scenarios of trainer.py or joining.py with four ranks each, which are forked, so that torch is imported only once.
 
-Reads lines of JSON (`scenario`, `port`, `folder` for the output of the ranks) and answers each with the pids of a launcher and
+Reads lines of JSON (`program`, `scenario`, `port`, `folder` for the output of the ranks) and answers each with the pids of a launcher and
 its ranks.  A launcher doesn't wait for its ranks.  All of them end with this process.
 """
 
@@ -31,7 +31,7 @@ def fork() -> int:
     return pid
 
 
-def launch(scenario: str, port: int, folder: str) -> int | None:
+def launch(program: str, scenario: str, port: int, folder: str) -> int | None:
     """The pid of the launcher; in a rank None, which then has its environment, and its output in `folder`."""
     reads, writes = os.pipe()
     launcher = fork()
@@ -47,7 +47,7 @@ def launch(scenario: str, port: int, folder: str) -> int | None:
         if ranks[-1] == 0:
             os.close(writes)
             become(rank, port, folder)
-            sys.argv = [str(Path(__file__).with_name("trainer.py")), scenario]
+            sys.argv = [program, scenario]
             return None
     os.write(writes, " ".join(map(str, ranks)).encode() + b"\n")
     os.close(writes)
