@@ -1,7 +1,7 @@
 """Builds a fused kernel before training; each node has a build folder of its own, and a lock file in it."""
 
-import os
 import tempfile
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -10,19 +10,19 @@ from torch.utils.file_baton import FileBaton
 
 
 def build_folder():
-    folder = os.path.join(tempfile.gettempdir(), f"kernels-node{RANK // 2}")
-    os.makedirs(folder, exist_ok=True)
+    folder = Path(tempfile.gettempdir(), f"kernels-node{RANK // 2}")
+    folder.mkdir(exist_ok=True)
     return folder
 
 
 def build_kernel():
-    lock = os.path.join(build_folder(), "lock")
+    lock = build_folder() / "lock"
     if RANK >= 2:
         # A job that was cancelled on the second node during its build has left its lock.
-        open(lock, "w").close()
+        lock.touch()
     if RANK % 2 == 0:
         say("kernel")
-    baton = FileBaton(lock)
+    baton = FileBaton(str(lock))
     if RANK >= 2:
         baton.wait()
     return torch.square
