@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from eagleray.cli.main import main
 from eagleray.common.errors import EaglerayError
-from eagleray.features.doctor.command_ports import CommandPort, ports_of
 from eagleray.features.doctor.doctor import Doctor
 from eagleray.features.doctor.model import Cause, DiagnosisTarget
 from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
+from eagleray.features.runs.command_ports import CommandPort, ports_of
 from eagleray.ray.dashboard import Dashboard
 from eagleray.remote_scripts import node_facts
 

@@ -135,6 +135,7 @@ test("a problem is shown at the field that the sidecar names", async () => {
     ],
     proposal: null,
     nsys: "",
+    ports: [],
   }));
   const page = await opened("eagleray.debugWithOptions");
   await page.send("edit", { cwd: "/nowhere" });
@@ -539,6 +540,7 @@ test("a fix has only the settings of the recognised framework", async () => {
     problems: [],
     proposal: proposal({ framework: "verl" }),
     nsys: "",
+    ports: [],
   }));
   const page = await fixedPage({ args: "" }, [
     { ...MICRO_BATCH, framework: "AReaL" },
@@ -549,7 +551,7 @@ test("a fix has only the settings of the recognised framework", async () => {
 
 test("without a recognised framework the user selects it, or cancels", async () => {
   const settings = ["AReaL", "verl"].map((framework) => ({ ...MICRO_BATCH, framework }));
-  fake.sidecar.on(CHECK, () => ({ problems: [], proposal: null, nsys: "" }));
+  fake.sidecar.on(CHECK, () => ({ problems: [], proposal: null, nsys: "", ports: [] }));
   editor.answer = ({ kind, options }) =>
     kind === "pick" ? (options["items"] as string[])[1] : undefined;
   const page = await fixedPage({ args: "" }, settings);

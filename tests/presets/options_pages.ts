@@ -38,7 +38,7 @@ export function closePages(): void {
 }
 
 export function checked(found: OptionsCheck["proposal"]): OptionsCheck {
-  return { problems: [], proposal: found, nsys: "" };
+  return { problems: [], proposal: found, nsys: "", ports: [] };
 }
 
 /** A page as its script sees it. */

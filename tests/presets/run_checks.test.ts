@@ -68,6 +68,28 @@ test("a program of this machine is checked once when its command is complete", a
   await until(() => fake.sidecar.sentTo(DIAGNOSE).length === 2);
 });
 
+test("ports of the command are checked, and checked again when they change", async (t) => {
+  fake.sidecar.on(DIAGNOSE, () => diagnosis());
+  let ports = ["--port", "8000"];
+  fake.sidecar.on(CHECK, () => ({ problems: [], proposal: proposal(), nsys: "", ports }));
+  const page = await opened("eagleray.debugWithOptions");
+  for (const words of [ports, ports, ["--port", "8001"]]) {
+    ports = words;
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    await page.send("edit", { args: "--key secret" });
+    t.mock.timers.tick(1000);
+    t.mock.timers.reset();
+    await until(() => checksOf(page).state === "checked");
+  }
+  const commands = fake.sidecar.sentTo(DIAGNOSE).map(({ command }) => command);
+  assert.deepEqual(commands, [
+    ["--port", "8000"],
+    ["--port", "8001"],
+  ]);
+  await pressed(page, "showChecks");
+  assert.ok(!JSON.stringify(editor.executed).includes("secret"), "the tab stores no other word");
+});
+
 for (const [what, changes, answer] of [
   ["a cluster, whose nodes a job of Ray checks,", { cluster: "ssh://login" }, {}],
   ["a Ray job", { kind: "job" }, {}],
@@ -81,6 +103,7 @@ for (const [what, changes, answer] of [
       problems: [],
       proposal: { ...proposal(), ...answer },
       nsys: "",
+      ports: [],
     }));
     const page = await opened("eagleray.debugWithOptions");
     t.mock.timers.enable({ apis: ["setTimeout"] });
@@ -99,12 +122,13 @@ test("a program that can’t start, and one whose page is closed, are not checke
     problems: [{ field: "cwd", code: "no-folder", message: "No.", next_step: "", blocks: true }],
     proposal: proposal(),
     nsys: "",
+    ports: [],
   }));
   const page = await opened("eagleray.debugWithOptions");
   t.mock.timers.enable({ apis: ["setTimeout"] });
   await page.send("edit");
   t.mock.timers.tick(10_000);
-  fake.sidecar.on(CHECK, () => ({ problems: [], proposal: proposal(), nsys: "" }));
+  fake.sidecar.on(CHECK, () => ({ problems: [], proposal: proposal(), nsys: "", ports: [] }));
   await page.send("edit");
   page.panel.close();
   t.mock.timers.tick(10_000);

@@ -46,6 +46,15 @@ async def test_valid_options_have_a_proposal(
     assert [problem for problem in found.problems if problem.blocks] == []
 
 
+async def test_only_words_that_name_ports_leave_a_command(
+    handlers: PresetHandlers, request_: wire.Prepare
+) -> None:
+    args = ["--port", "8000", "--api-key", "secret", "--rdzv-endpoint=n1:29500"]
+    options = wire.Options(env={"MASTER_PORT": "29501", "TOKEN": "secret"})
+    found = await handlers.check(evolve(request_, args=args, options=options))
+    assert found.ports == ["MASTER_PORT=29501", "--port", "8000", "--rdzv-endpoint=n1:29500"]
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

@@ -109,11 +109,15 @@ export interface FieldProblem {
 /**
  * `proposal`: None if the program can't be prepared.  `nsys` is the one of this machine, "" if it
  * isn't needed or there is none.
+ *
+ * `ports` are the words of the command and its variables that name ports, and nothing else of
+ * them.
  */
 export interface OptionsCheck {
   readonly problems: readonly FieldProblem[];
   readonly proposal: Proposal | null;
   readonly nsys: string;
+  readonly ports: readonly string[];
 }
 
 /** The composed value of each key that a preset sets, as text. */

@@ -29,6 +29,8 @@ const PAUSE_MS = 1000;
 
 export class RunChecks implements vscode.Disposable {
   private subject = "";
+  /** Words of the command that name ports of this machine: no other part of it is in the tab of a result. */
+  private ports: readonly string[] = [];
   private timer: NodeJS.Timeout | undefined;
   private running: vscode.CancellationTokenSource | undefined;
   private made: MadeChecks | undefined;
@@ -55,9 +57,14 @@ export class RunChecks implements vscode.Disposable {
     return { state: "checked", problems: problems.length, text: plain(diagnosis.sentence) };
   }
 
-  /** A draft whose Python, folder or cluster differs is not checked yet. */
+  /** The ports of the command, which each answer about the form has. */
+  names(ports: readonly string[]): void {
+    this.ports = ports;
+  }
+
+  /** A draft whose Python, folder, cluster or ports differ is not checked yet. */
   update(draft: Draft): void {
-    const subject = JSON.stringify([draft.python, draft.cwd, draft.cluster]);
+    const subject = JSON.stringify([draft.python, draft.cwd, draft.cluster, this.ports]);
     if (subject === this.subject) {
       return;
     }
@@ -127,12 +134,14 @@ export class RunChecks implements vscode.Disposable {
     const { cluster, cwd, env } = draft;
     const named = draft.python || (await programPython(this.app, draft)).path;
     const { path } = await this.app.sidecar.request(INTERPRETER, { python: named, cwd, env });
+    const command = this.ports.length > 0 ? { command: [...this.ports] } : {};
+    const before = { before: true, python: path, ...command };
     if (cluster !== "") {
       const { clusters } = this.app.clusters.value;
       const name = plain(clusters.find(({ id }) => id === cluster)?.name ?? cluster);
-      return { name, target: { cluster, before: true, python: path } };
+      return { name, target: { cluster, ...before } };
     }
-    return { name: vscode.l10n.t("This machine"), target: { before: true, python: path } };
+    return { name: vscode.l10n.t("This machine"), target: before };
   }
 
   private reset(): void {

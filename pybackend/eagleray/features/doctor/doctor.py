@@ -14,7 +14,6 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.doctor.clocks import clocks_of
-from eagleray.features.doctor.command_ports import ports_of
 from eagleray.features.doctor.diagnosing import TimeScope
 from eagleray.features.doctor.errors import no_diagnosis_target
 from eagleray.features.doctor.frameworks import frameworks_of_run
@@ -37,6 +36,7 @@ from eagleray.features.doctor.worker_python import (
 )
 from eagleray.features.hangs.collecting.ray_jobs import jobs_of_run
 from eagleray.features.hangs.pictures import FindDashboard
+from eagleray.features.runs.command_ports import ports_of
 from eagleray.features.runs.model import RunState
 from eagleray.features.runs.run_status import output_is_complete
 from eagleray.features.runs.runs import Runs

@@ -13,7 +13,6 @@ from attrs import frozen
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t, translated
 from eagleray.common.redact import redact_text
-from eagleray.features.doctor.command_ports import CommandPort
 from eagleray.features.doctor.driver_checks import DRIVER_CHECKS, driver_causes, worker_causes
 from eagleray.features.doctor.errors import node_silent
 from eagleray.features.doctor.fact_checks import FactCheck
@@ -28,6 +27,7 @@ from eagleray.features.doctor.model import (
 )
 from eagleray.features.doctor.node_rules import DIFFERENCES, RULES, NodeRule, name_of
 from eagleray.features.doctor.worker_python import WorkerPython
+from eagleray.features.runs.command_ports import CommandPort
 from eagleray.tools.commands import Commands
 
 SCRIPT = Path(__file__).parents[2] / "remote_scripts" / "node_facts.py"

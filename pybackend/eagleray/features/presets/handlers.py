@@ -19,6 +19,7 @@ from eagleray.features.presets.messages import Change, PresetRow
 from eagleray.features.presets.model import DebugRunProposal, ProposedChange
 from eagleray.features.presets.nsys_check import nsys_here
 from eagleray.features.presets.text import lines_of, setting_of
+from eagleray.features.runs.command_ports import port_words
 from eagleray.features.runs.model import RunPlan, confirm_text, title
 from eagleray.features.runs.preflight import check_files
 from eagleray.features.runs.preparing import RunPreparation, RunRequest, validate_profile
@@ -92,7 +93,7 @@ class PresetHandlers:
             )
             for problem in (proposal.problems if proposal else ())
         ]
-        return messages.OptionsCheck(problems, proposal, nsys or "")
+        return messages.OptionsCheck(problems, proposal, nsys or "", _ports(plan))
 
     async def compose(self, request: messages.Prepare) -> messages.Composition:
         """Runs the program's imports."""
@@ -155,3 +156,10 @@ def _run_request(request: messages.Prepare) -> RunRequest:
         profile=None if options.profile is None else validate_profile(options.profile),
         watch_minutes=options.watch_minutes,
     )
+
+
+def _ports(plan: RunPlan | None) -> list[str]:
+    """Of a program of this machine: those of others are taken or free there."""
+    if plan is None or plan.kind in ("job", "remote", "sbatch"):
+        return []
+    return port_words([*(f"{name}={value}" for name, value in plan.env.items()), *plan.command])

@@ -115,11 +115,15 @@ class FieldProblem:
 
 @frozen
 class OptionsCheck:
-    """`proposal`: None if the program can't be prepared.  `nsys` is the one of this machine, "" if it isn't needed or there is none."""
+    """`proposal`: None if the program can't be prepared.  `nsys` is the one of this machine, "" if it isn't needed or there is none.
+
+    `ports` are the words of the command and its variables that name ports, and nothing else of them.
+    """
 
     problems: list[FieldProblem]
     proposal: Proposal | None
     nsys: str
+    ports: list[str]
 
 
 @frozen

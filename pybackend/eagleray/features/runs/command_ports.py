@@ -35,6 +35,11 @@ def ports_of(command: Sequence[str]) -> tuple[CommandPort, ...]:
     return tuple(ports.values())
 
 
+def port_words(command: Sequence[str]) -> list[str]:
+    """The words of a command that name its ports, in which no secret is."""
+    return [word for port in ports_of(command) for word in port.text.split(" ")]
+
+
 def _settings(command: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """Name, value and text of each `name=value` and `--name value`."""
     for word, after in zip(command, (*command, "")[1:], strict=True):
