@@ -10,10 +10,10 @@ from attrs import frozen
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
-from eagleray.features.doctor.command_ports import CommandPort
 from eagleray.features.doctor.model import Cause, LogEvidence, Severity
 from eagleray.features.doctor.node_rules import Facts, listener_text, name_of
 from eagleray.features.doctor.worker_python import WorkerPython
+from eagleray.features.runs.command_ports import CommandPort
 
 _LOOPBACK = ("", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::")  # noqa: S104 (compared only)
 # Checks of ports, and of versions.

@@ -46,7 +46,7 @@ def list_logs(
     files: dict[tuple[int, int], ScannedFile] = {}
     unchecked: list[UncheckedFile] = []
     for path in paths:
-        if not path.exists():
+        if not _exists(path):
             raise no_such_path(path)
         for candidate in _candidates(path, unchecked):
             if is_cancelled():
@@ -57,13 +57,29 @@ def list_logs(
     return list(files.values()), unchecked
 
 
+def _exists(path: Path) -> bool:
+    """Whether it may exist: a path in a folder of another user is listed as not checked."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return True
+
+
+def _reason(error: OSError) -> str:
+    return t("no permission") if isinstance(error, PermissionError) else error.strerror or ""
+
+
 def _candidates(path: Path, unchecked: list[UncheckedFile]) -> Iterator[Path]:
-    if not path.is_dir():
+    try:
+        is_file = not path.is_dir()
+    except PermissionError:
+        is_file = True
+    if is_file:
         yield path
         return
 
     def on_error(error: OSError) -> None:
-        unchecked.append(UncheckedFile(str(error.filename), error.strerror or ""))
+        unchecked.append(UncheckedFile(str(error.filename), _reason(error)))
 
     for folder, folders, names in os.walk(path, onerror=on_error):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
@@ -78,7 +94,7 @@ def _add(
     try:
         status = path.stat()
     except OSError as error:
-        unchecked.append(UncheckedFile(str(path), error.strerror or ""))
+        unchecked.append(UncheckedFile(str(path), _reason(error)))
         return
     # A pipe or device would wait, or never end.
     if not stat.S_ISREG(status.st_mode) or not status.st_size:
