@@ -25,6 +25,7 @@ from eagleray.features.hangs.ray_names import job_of_driver
 from eagleray.ray.dashboard import Dashboard
 
 from scripts.ray_cluster import MARK, free_ports
+from tests.injected.runs import Run
 from tests.ray_cluster import (
     PROGRAMS,
     Program,
@@ -45,8 +46,8 @@ def run(cluster: RayCluster) -> Iterator[Callable[..., Program]]:
     """Starts programs of tests/programs/hangs until they hang; they end with the test, and their workers too."""
     programs = []
 
-    def started(name: str, *arguments: str) -> Program:
-        program = cluster.run(f"hangs/{name}", *arguments)
+    def started(name: str, *arguments: str, **env: str) -> Program:
+        program = cluster.run(f"hangs/{name}", *arguments, **env)
         programs.append(program)
         wait_for(
             f"ready of {name}: {program.output()}",
@@ -115,10 +116,20 @@ def leftovers(cluster: RayCluster) -> list[str]:
 
 
 async def test_actors_answer_from_inside_through_the_job(
-    cluster: RayCluster, run: Callable[..., Program], dashboard: Dashboard
+    cluster: RayCluster, run: Callable[..., Program], dashboard: Dashboard, tmp_path: Path
 ) -> None:
     [port] = free_ports(1)
-    run("ray_trainers.py", "arguments", "2", str(port))
+    run_env = Run(tmp_path, breakpoints=[]).env()
+    run("ray_trainers.py", "arguments", "2", str(port), **run_env)
+    # Those of a run have served their counters already.
+    served = await take(dashboard)
+    assert served.inside == ()
+    assert {
+        row.rank: [(each.group, each.started, each.ended) for each in row.collectives]
+        for row in served.ranks
+        if row.group == "Trainer"
+    } == {rank: [("default_pg", 2, 1)] for rank in range(2)}
+    assert "as collective 2 of default_pg" in served.verdict.sentence
     taken = await take(dashboard, inside=True)
     verdict = taken.verdict
     assert (verdict.kind, verdict.culprits) == ("collective-mismatch", "1")
