@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -45,6 +46,14 @@ def wait_for_partner():
         for _ in range(2):
             if not os.fork():
                 tokenize()
+    print("ready", flush=True)
+    threading.Event().wait()
+wait_for_partner()
+"""
+GREEDY = """
+import signal, threading
+signal.signal(signal.SIGUSR1, lambda *_: b"x" * 2**28)
+def wait_for_partner():
     print("ready", flush=True)
     threading.Event().wait()
 wait_for_partner()
@@ -133,6 +142,42 @@ def test_rank_that_exits_during_the_picture_is_named() -> None:
 
         taken = take([started[0].pid], on_progress=end_one)
     assert (taken.verdict.kind, taken.verdict.culprits) == ("rank-dead", "1")
+
+
+@contextmanager
+def little_memory(pids: Sequence[int]) -> Iterator[None]:
+    """These processes in a control group of their own, with 64 MB more than they have."""
+    groups = [line.split(":", 2) for line in proc.cgroup(os.getpid()).splitlines()]
+    of_memory = [path for _, controllers, path in groups if controllers == "memory"]
+    # Version 1 of control groups, or 2.
+    kind, path = ("memory", of_memory[0]) if of_memory else ("", groups[-1][2])
+    parent = Path("/sys/fs/cgroup", kind, path.lstrip("/"))
+    group = parent / f"eagleray-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        limit = "memory.limit_in_bytes" if of_memory else "memory.max"
+        (group / limit).write_text(str(2**26))
+    except OSError:
+        with contextlib.suppress(OSError):
+            group.rmdir()
+        pytest.skip("this machine has no control groups of memory for us")
+    try:
+        for pid in pids:
+            (group / "cgroup.procs").write_text(str(pid))
+        yield
+    finally:
+        for pid in (group / "cgroup.procs").read_text().split():
+            (parent / "cgroup.procs").write_text(pid)
+        group.rmdir()
+
+
+def test_rank_that_was_killed_for_lack_of_memory_is_named_with_that() -> None:
+    with ranks(GREEDY, 3) as started, little_memory([each.pid for each in started]):
+        started[1].send_signal(signal.SIGUSR1)
+        assert started[1].wait(30) == -signal.SIGKILL
+        taken = take([started[0].pid])
+    assert (taken.verdict.kind, taken.verdict.culprits) == ("rank-dead", "1")
+    assert "lack of memory" in taken.verdict.sentence
 
 
 def test_children_of_a_rank_that_has_ended_are_not_that_rank() -> None:
