@@ -246,11 +246,17 @@ test("a diagnosis is restored with its window, one of another version is not", a
 
 test("rules of a team count in a workspace that the user trusts, in no other", async () => {
   editor.folders = [{ uri: Uri.file("/work/rl"), name: "rl", index: 0 }];
+  const path = "/work/rl/.eagleray/doctor-rules.json";
+  editor.files.set(path, "{}");
   const target = { paths: [LOG] };
   editor.trusted = false;
-  await opened(Uri.file(LOG));
+  const restricted = await opened(Uri.file(LOG));
+  const { unchecked } = shown(restricted).stored.diagnosis.checked;
+  const reason = "Trust this workspace to use its rules.";
+  assert.deepEqual(unchecked[0], { path, reason });
   editor.trusted = true;
   const panel = await opened(Uri.file(LOG));
+  assert.ok(!shown(panel).stored.diagnosis.checked.unchecked.some((file) => file.path === path));
   assert.deepEqual(fake.sidecar.sentTo(DIAGNOSE), [
     target,
     { ...target, rule_folders: ["/work/rl"] },

@@ -216,6 +216,10 @@ export const workspace = {
     return { dispose: () => void editor.providers.delete(scheme) };
   },
   fs: {
+    stat: (uri: Uri) =>
+      editor.files.has(uri.path)
+        ? Promise.resolve({})
+        : Promise.reject(new FileSystemError("FileNotFound")),
     readFile: (uri: Uri) => {
       const text = editor.files.get(uri.path);
       return text === undefined

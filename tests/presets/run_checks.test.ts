@@ -81,7 +81,8 @@ test("ports of the command are checked, and checked again when they change", asy
     t.mock.timers.reset();
     await until(() => checksOf(page).state === "checked");
   }
-  const commands = fake.sidecar.sentTo(DIAGNOSE).map(({ command }) => command);
+  const sent = fake.sidecar.sentTo(DIAGNOSE) as { readonly command?: readonly string[] }[];
+  const commands = sent.map(({ command }) => command);
   assert.deepEqual(commands, [
     ["--port", "8000"],
     ["--port", "8001"],

@@ -1,5 +1,5 @@
 /**
- * Unusual windows: untrusted with a trap in it, without a folder, two at once, closed; and what they show when files
+ * Unusual windows: untrusted with a trap and rules in it, without a folder, two at once, closed; and what they show when files
  * differ, a worker is held for long, or one of their processes is killed.
  *
  *     node tests/vscode/windows.mjs [--vscode 1.139|1.105]
@@ -196,6 +196,7 @@ async function story({ stage, server, browser, window: usual, driver, test }) {
       "the worker as held, though the workspace is not trusted",
     );
     await untrusted.shot("untrusted");
+    await diagnosesWithoutRules(untrusted);
     await until(() => !fs.existsSync(trap.sprung), "the trap was not sprung", 1000);
   });
 }
@@ -211,6 +212,28 @@ async function windowWithSession(windows, step) {
   return undefined;
 }
 
+/** A log is diagnosed by our rules only; the page names those of the workspace that don't count. */
+async function diagnosesWithoutRules(window) {
+  const { page } = window;
+  const shown = page
+    .frameLocator("iframe.webview.ready >> visible=true")
+    .frameLocator("#active-frame");
+  await page.keyboard.press("Control+Shift+E");
+  await window.fromMenu(
+    page.locator(".explorer-folders-view .monaco-list-row", { hasText: "train.log" }).first(),
+    "Diagnose",
+    () => shown.locator("h1", { hasText: /No rule matches.*it broke/ }).isVisible(),
+    "the page names the error, and no rule of the workspace",
+  );
+  const ignored = shown.getByText(/doctor-rules\.json: Trust this workspace to use its rules\./);
+  await window.click(
+    shown.locator("summary", { hasText: "Not checked (1)" }),
+    () => ignored.isVisible(),
+    "the page says which rules don't count",
+  );
+  await window.shot("untrusted-diagnosis");
+}
+
 /** A workspace whose Pythons say so when they are run. */
 function layTrap(stage) {
   const folder = path.join(stage.base, "untrusted");
@@ -223,6 +246,17 @@ function layTrap(stage) {
   fs.mkdirSync(path.join(folder, ".vscode"));
   const settings = { "eagleray.python": path.join(folder, "evil") };
   fs.writeFileSync(path.join(folder, ".vscode", "settings.json"), JSON.stringify(settings));
+  const rule = {
+    id: "their-rule",
+    pattern: "it broke in layer",
+    meaning: "A rule of this workspace.",
+    fix: "None.",
+    source: "here",
+  };
+  fs.mkdirSync(path.join(folder, ".eagleray"));
+  const rules = path.join(folder, ".eagleray", "doctor-rules.json");
+  fs.writeFileSync(rules, JSON.stringify({ format: 1, rules: [rule] }));
+  fs.writeFileSync(path.join(folder, "train.log"), "ERROR:root:it broke in layer 3\n");
   fs.writeFileSync(path.join(folder, "sitecustomize.py"), `open(${JSON.stringify(sprung)}, "w")\n`);
   return { folder, sprung };
 }

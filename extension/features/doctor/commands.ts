@@ -12,6 +12,7 @@ import { connected } from "../hangs/connected_job";
 import { ofCluster, targetOf } from "../hangs/targets_model";
 import { runStateText } from "../runs/states";
 import { DiagnosisPanels, type NamedDiagnosis } from "./diagnosis_panel";
+import { withIgnoredRules } from "./ignored_rules";
 import { DIAGNOSE } from "./messages";
 import {
   logsOf,
@@ -88,7 +89,7 @@ export class DoctorCommands {
     const diagnosis = await longWork(title, (options) =>
       this.app.sidecar.request(DIAGNOSE, { ...logs.target, ...ruleFolders() }, options),
     );
-    return { ...logs, diagnosis, madeAt: Date.now() };
+    return { ...logs, diagnosis: await withIgnoredRules(diagnosis), madeAt: Date.now() };
   }
 
   private async picked(): Promise<NamedLogs | undefined> {
