@@ -48,10 +48,12 @@ GLOO = {
 
 # Answers as a rank does: a line for each recorder, and one with the groups.
 FAKE_RANK = """
-import os, socket, sys, threading, time, types
+import functools, os, socket, sys, threading, time, types
 from eagleray.injected import record_thread
 socket.setdefaulttimeout(0.01)
-dumps = {name: lambda whole, active, text=text: text for name, text in eval(sys.argv[2]).items()}
+def dump(whole, active, texts):
+    return texts if isinstance(texts, str) else texts[0] if whole else texts.pop(1)
+dumps = {name: functools.partial(dump, texts=texts) for name, texts in eval(sys.argv[2]).items()}
 listener = record_thread.start(sys.argv[1], types.SimpleNamespace(**dumps))
 assert listener.fileno() >= 0 and threading.active_count() == 1
 child = os.fork()
@@ -143,8 +145,11 @@ def test_socket_of_another_process_or_in_a_folder_of_all_is_not_read(folder: Pat
 
 
 @contextmanager
-def rank(folder: Path, **dumps: str) -> Iterator[int]:
-    """The pid of a process in which our thread answers; `dumps` are the functions of PyTorch."""
+def rank(folder: Path, **dumps: str | list[str]) -> Iterator[int]:
+    """The pid of a process in which our thread answers; `dumps` are what the functions of PyTorch return.
+
+    A list has the whole record, and then the counters at each question.
+    """
     path = folder / "s"
     with subprocess.Popen(
         [sys.executable, "-c", FAKE_RANK, str(path), repr(dumps)], stdout=subprocess.PIPE
@@ -168,6 +173,16 @@ def test_thread_of_a_rank_answers_with_its_newest_collectives(folder: Path, coun
     assert record is not None
     assert (record["entries"], record["version"]) == (entries[-100:], "2.10")
     assert (record["pg_status"], record["groups"]) == ({"0": {}}, [])
+
+
+def test_thread_of_a_rank_that_advances_answers_with_counters_alone(folder: Path) -> None:
+    counters = [
+        json.dumps({"pg_status": {"0": {"last_enqueued_collective": n}}}) for n in (4, 4, 5)
+    ]
+    whole = json.dumps({**GLOO, "pg_status": {}}, separators=(",", ":"))
+    with rank(folder, _dump_fr_trace_json=[whole, *counters]) as pid:
+        records = [served_record.served_record(pid) for _ in range(3)]
+    assert [len(record["entries"]) for record in records if record] == [100, 100, 0]
 
 
 def test_picture_waits_for_no_rank_whose_gil_is_held(folder: Path) -> None:

@@ -27,6 +27,9 @@ _GROUPS_MODULE = "torch.distributed.distributed_c10d"
 _MOST_GROUPS, _LONGEST_NAME = 200, 200
 _WAITING_CALLERS = 16
 
+# The counters at the latest question.
+_latest: list[Any] = []
+
 
 def start(path: str, module: Any) -> Any:
     """The socket that listens at `path`; None where `module`, PyTorch's C++, has no recorder or no thread can start."""
@@ -65,7 +68,10 @@ def _serve(listener: Any, dumps: list[Any]) -> None:
 
 
 def _answer(file: int, dumps: list[Any]) -> None:
-    """A line for each recorder, and one with the groups that the rank has joined: a recorder has only those that it used."""
+    """A line for each recorder, and one with the groups that the rank has joined: a recorder has only those that it used.
+
+    Counters that have advanced since the latest question come alone.
+    """
     import _socket
 
     connection = _socket.socket(fileno=file)
@@ -73,9 +79,13 @@ def _answer(file: int, dumps: list[Any]) -> None:
         connection.settimeout(PATIENCE_S)
         if not _is_ours(connection):
             return
-        is_whole = connection.recv(1) == WHOLE
-        # Without Python frames, whose lines would have to be read.
-        lines = [dump(is_whole, False) for dump in dumps]
+        wanted = connection.recv(1)
+        lines = [dump(False, False) for dump in dumps]
+        has_advanced = bool(_latest) and lines != _latest
+        _latest[:] = lines
+        # Two thousand collectives need the GIL for 50 ms, which a rank that makes progress would notice.
+        if wanted == WHOLE and not has_advanced:
+            lines = [dump(True, False) for dump in dumps]
         lines.append(_groups())
         for line in lines:
             connection.sendall((line.encode() if isinstance(line, str) else line) + b"\n")

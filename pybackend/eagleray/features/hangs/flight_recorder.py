@@ -67,10 +67,12 @@ def parse(text: bytes | str) -> RankRecord | None:
         value = json.loads(text)
         entries = [_collective(entry) for entry in value["entries"] if not entry["is_p2p"]]
         status = value.get("pg_status") or {}
-        names = {
+        groups = {str(name): _label(name, desc) for name, desc in value.get("groups") or []}
+        # Counters that come alone have only numbers of groups, which are their names mostly.
+        names = groups | {
             str(entry["pg_id"]): _group(entry) for entry in value["entries"] if "pg_id" in entry
         }
-        joined = [_label(name, description) for name, description in value.get("groups") or []]
+        joined = groups.values()
         progress = dict.fromkeys(joined, GroupProgress(0, 0)) | {
             names.get(number, number): GroupProgress(
                 _number(counts["last_enqueued_collective"]),
