@@ -19,7 +19,7 @@ from eagleray.features.presets.messages import Change, PresetRow
 from eagleray.features.presets.model import DebugRunProposal, ProposedChange
 from eagleray.features.presets.nsys_check import nsys_here
 from eagleray.features.presets.text import lines_of, setting_of
-from eagleray.features.runs.command_ports import port_words
+from eagleray.features.runs.command_ports import port_arguments
 from eagleray.features.runs.model import RunPlan, confirm_text, title
 from eagleray.features.runs.preflight import check_files
 from eagleray.features.runs.preparing import RunPreparation, RunRequest, validate_profile
@@ -162,4 +162,4 @@ def _ports(plan: RunPlan | None) -> list[str]:
     """Of a program of this machine: those of others are taken or free there."""
     if plan is None or plan.kind in ("job", "remote", "sbatch"):
         return []
-    return port_words([*(f"{name}={value}" for name, value in plan.env.items()), *plan.command])
+    return port_arguments([*(f"{name}={value}" for name, value in plan.env.items()), *plan.command])

@@ -35,8 +35,8 @@ def ports_of(command: Sequence[str]) -> tuple[CommandPort, ...]:
     return tuple(ports.values())
 
 
-def port_words(command: Sequence[str]) -> list[str]:
-    """The words of a command that name its ports, in which no secret is."""
+def port_arguments(command: Sequence[str]) -> list[str]:
+    """The arguments of a command that name its ports, in which no secret is."""
     return [word for port in ports_of(command) for word in port.text.split(" ")]
 
 
