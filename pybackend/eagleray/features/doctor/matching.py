@@ -14,6 +14,10 @@ from eagleray.features.doctor.model import Cause, LogEvidence, Rule
 # So far from a literal on either side does a pattern reach, which bounds its time.
 _REACH = 400
 _MOST_EVIDENCE = 10
+# As long as the shortest literal, of three Chinese letters.
+_START = 3
+# In longer texts, searching each literal is faster.
+_SHORT = 1000
 
 
 @frozen
@@ -31,16 +35,38 @@ class Matcher:
 
     rules: Sequence[Rule]
     _patterns: dict[str, re.Pattern[str]] = field(init=False)
+    # The places in `rules` of those that have a literal, and literals by their beginning.
+    _places: dict[str, list[int]] = field(init=False, factory=dict)
+    _starts: dict[str, list[str]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         # A check has no literal: it matches no line.
         self._patterns = {rule.id: re.compile(rule.pattern) for rule in self.rules}
+        for place, rule in enumerate(self.rules):
+            for literal in rule.literals:
+                self._places.setdefault(literal, []).append(place)
+        for literal in self._places:
+            self._starts.setdefault(literal[:_START], []).append(literal)
 
     def literals(self) -> list[str]:
-        return list(dict.fromkeys(text for rule in self.rules for text in rule.literals))
+        return list(self._places)
 
     def matches(self, text: str) -> list[Match]:
-        return [match for rule in self.rules if (match := self._match(rule, text))]
+        places = {place for literal in self._present(text) for place in self._places[literal]}
+        matched = (self._match(self.rules[place], text) for place in sorted(places))
+        return [match for match in matched if match]
+
+    def _present(self, text: str) -> Iterable[str]:
+        """The literals in a text: by their beginnings, since nearly no line has one of some hundred."""
+        if len(text) > _SHORT:
+            return [literal for literal in self._places if literal in text]
+        starts = self._starts
+        return [
+            literal
+            for at in range(len(text) - _START + 1)
+            for literal in starts.get(text[at : at + _START], ())
+            if text.startswith(literal, at)
+        ]
 
     def _match(self, rule: Rule, text: str) -> Match | None:
         for literal in rule.literals:
