@@ -1,4 +1,4 @@
-"""Flight recorders that PyTorch serves: which processes are asked for theirs, and what travels of them."""
+"""Flight recorders that processes serve: which processes are asked for theirs, and what travels of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from eagleray.sampling import proc, served
@@ -28,9 +28,9 @@ def described(pid: int, role: str) -> Described:
 def test_only_ranks_and_actors_that_run_are_asked() -> None:
     asked: list[int] = []
 
-    def read(pids: Collection[int]) -> Mapping[int, Any]:
+    def read(pids: Collection[int], records: dict[int, Any], *, is_whole: bool) -> None:
         asked.extend(pids)
-        return dict.fromkeys(pids, RECORD)
+        records.update(dict.fromkeys(pids, RECORD if is_whole else {}))
 
     own, parent = os.getpid(), os.getppid()
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as stopped:
@@ -42,21 +42,26 @@ def test_only_ranks_and_actors_that_run_are_asked() -> None:
             described(parent, ACTOR),
             described(os.getpgid(0), DATA_LOADER),
         ]
-        records = ServedRecords(processes, Tools(read_records=read)).result()
+        tools = Tools(read_records=read)
+        records = [
+            ServedRecords(processes, tools, is_whole=is_whole).result(())
+            for is_whole in (True, False)
+        ]
         stopped.kill()
-    assert (asked, records) == ([own, parent], {own: RECORD, parent: RECORD})
-    assert ServedRecords(processes, Tools()).result() == {}
+    assert asked == [own, parent] * 2
+    assert records == [{own: RECORD, parent: RECORD}, {}]
+    assert ServedRecords(processes, Tools(), is_whole=True).result(()) == {}
 
 
 def test_picture_does_not_wait_for_records_that_never_come(monkeypatch: Any) -> None:
     monkeypatch.setattr(served, "LIMIT_S", 0.05)
     ended = threading.Event()
 
-    def read(pids: Collection[int]) -> Mapping[int, Any]:
+    def read(pids: Collection[int], records: dict[int, Any], *, is_whole: bool) -> None:
         ended.wait()
-        return {}
 
-    assert ServedRecords([described(os.getpid(), RANK)], Tools(read_records=read)).result() == {}
+    rank = described(os.getpid(), RANK)
+    assert ServedRecords([rank], Tools(read_records=read), is_whole=True).result(()) == {}
     ended.set()
 
 
