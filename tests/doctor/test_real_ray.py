@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from eagleray.features.doctor import log_copies, log_watch
-from eagleray.features.doctor.live_output import UNKNOWN
+from eagleray.features.doctor.consequences import UNKNOWN
 from eagleray.features.doctor.log_copies import copy_logs
 from eagleray.features.doctor.log_watch import first_cluster_problem
 from eagleray.features.doctor.remote_facts import RemoteFacts
