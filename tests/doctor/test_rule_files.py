@@ -12,7 +12,7 @@ import pytest
 from eagleray.cli.main import main
 from eagleray.common.errors import EaglerayError
 from eagleray.features.doctor.fact_checks import FACTS, PACKAGES, FactCheck
-from eagleray.features.doctor.matching import Matcher
+from eagleray.features.doctor.matching import Matcher, cause_of
 from eagleray.features.doctor.messages import DIAGNOSE
 from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.features.doctor.rule_files import (
@@ -366,3 +366,13 @@ def test_documents_name_each_fact_of_checks() -> None:
     text = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text()
 
     assert [name for name in FACTS if "package." not in name and f"`{name}`" not in text] == []
+
+
+def test_texts_of_own_examples_are_whole() -> None:
+    rules = own_rules()
+    matcher = Matcher(rules)
+    matches = [
+        match for rule in rules for line in rule.examples for match in matcher.matches(line)
+    ]
+    causes = [cause_of(match, [], 1) for match in matches]
+    assert [cause.id for cause in causes if "?" in cause.sentence + cause.fix + cause.why] == []
