@@ -371,8 +371,6 @@ def test_documents_name_each_fact_of_checks() -> None:
 def test_texts_of_own_examples_are_whole() -> None:
     rules = own_rules()
     matcher = Matcher(rules)
-    matches = [
-        match for rule in rules for line in rule.examples for match in matcher.matches(line)
-    ]
+    matches = [match for rule in rules for line in rule.examples for match in matcher.matches(line)]
     causes = [cause_of(match, [], 1) for match in matches]
     assert [cause.id for cause in causes if "?" in cause.sentence + cause.fix + cause.why] == []
