@@ -151,6 +151,7 @@ export class BatchCommands {
       framework: "verl",
       batch: folder.fsPath,
       command,
+      cwd: workspaceFolder(),
     });
   }
 

@@ -411,7 +411,7 @@ export interface DumpToSave {
 
 /**
  * What trains on a saved batch: a script for AReaL, with `config`; the `command` of the training
- * for verl.
+ * for verl, in `cwd`.
  *
  * `replace`: an existing script is overwritten.
  */
@@ -421,6 +421,7 @@ export interface ReplayRequest {
   readonly script?: string;
   readonly config?: string;
   readonly command?: string;
+  readonly cwd?: string;
   readonly unpickle?: boolean;
   readonly replace?: boolean;
 }

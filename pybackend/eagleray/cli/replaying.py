@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from datetime import datetime
 from functools import partial
+from pathlib import Path
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_json, completed, positive
@@ -14,7 +16,8 @@ from eagleray.cli.json_shapes import replay_json
 from eagleray.cli.output import print_json
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
-from eagleray.features.rollouts.batches.replay import areal_script, verl_command, write_script
+from eagleray.features.rollouts.batches.replay import areal_script, write_script
+from eagleray.features.rollouts.batches.verl_replay import verl_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +78,9 @@ async def replay(app: App, arguments: argparse.Namespace) -> int:
     """Writes a script or extends a command; prints the command that `eagleray run` takes."""
     file = absolute(arguments.file)
     if arguments.framework == "verl":
-        argv, written = verl_command(file, shlex.split(arguments.training)), ""
+        now, command = datetime.now().astimezone(), shlex.split(arguments.training)
+        argv = await off_loop(partial(verl_command, file, command, str(Path.cwd()), now))
+        written = ""
     else:
         written = absolute(arguments.script)
         generated = areal_script(

@@ -153,7 +153,7 @@ test("verl's command gets the folder of its rollouts", async () => {
     input: command,
     info: "Run",
   });
-  const request = { framework: "verl", batch: "/w/rollouts", command };
+  const request = { framework: "verl", batch: "/w/rollouts", command, cwd: "" };
   assert.deepEqual(fake.sidecar.sentTo(REPLAY), [request]);
   assert.equal(fake.sidecar.sentTo(PREPARE).length, 1);
 });

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +26,8 @@ from eagleray.features.rollouts.batches import batches
 from eagleray.features.rollouts.batches.errors import bad_training_command, untrusted_batch
 from eagleray.features.rollouts.batches.findings import findings
 from eagleray.features.rollouts.batches.model import WrittenBatch
-from eagleray.features.rollouts.batches.replay import areal_script, verl_command, write_script
+from eagleray.features.rollouts.batches.replay import areal_script, write_script
+from eagleray.features.rollouts.batches.verl_replay import verl_command
 from eagleray.features.rollouts.batches.wave_prompts import listed_server
 from eagleray.features.rollouts.comparing import stored
 from eagleray.features.rollouts.comparing.errors import untrusted_model
@@ -164,7 +166,11 @@ class BatchHandlers:
                 command = shlex.split(request.command)
             except ValueError as error:
                 raise bad_training_command(str(error)) from error
-            return messages.ReplayCommand("", list(verl_command(request.batch, command)))
+            now = datetime.now().astimezone()
+            argv = await off_loop(
+                partial(verl_command, request.batch, command, request.cwd or str(Path.home()), now)
+            )
+            return messages.ReplayCommand("", list(argv))
         written = areal_script(
             request.batch, request.script, request.config, 1, unpickle=request.unpickle
         )

@@ -88,7 +88,7 @@ class DumpToSave:
 
 @frozen
 class ReplayRequest:
-    """What trains on a saved batch: a script for AReaL, with `config`; the `command` of the training for verl.
+    """What trains on a saved batch: a script for AReaL, with `config`; the `command` of the training for verl, in `cwd`.
 
     `replace`: an existing script is overwritten.
     """
@@ -98,6 +98,7 @@ class ReplayRequest:
     script: str = ""
     config: str = ""
     command: str = ""
+    cwd: str = ""
     unpickle: bool = False
     replace: bool = False
 

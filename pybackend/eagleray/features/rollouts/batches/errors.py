@@ -118,6 +118,16 @@ def untrusted_batch() -> EaglerayError:
     )
 
 
+def not_replayed(why: str) -> EaglerayError:
+    return EaglerayError(
+        "not-replayed",
+        t(
+            "This command can't train on saved rollouts of verl. {why}", why=printable(why, 400)
+        ).strip(),
+        t("Enter a training with verl, or a script that passes arguments on."),
+    )
+
+
 def bad_training_command(why: str) -> EaglerayError:
     return EaglerayError(
         "bad-training-command",

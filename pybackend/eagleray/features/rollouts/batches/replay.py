@@ -1,14 +1,12 @@
-"""Generates what trains on a saved batch without an engine: a script for AReaL, overrides for verl.
+"""Generates what trains on a saved batch without an engine: a script for AReaL.
 
-AReaL: the steps of `areal/trainer/rl_trainer.py` after its rollout, and `_create_train_engine` there, as of 4aef98d8;
+The steps of `areal/trainer/rl_trainer.py` after its rollout, and `_create_train_engine` there, as of 4aef98d8;
 guide "Debugging Custom RL Algorithms".  The batch is loaded with `weights_only=True`, unless the user unpickles it.
-verl: `verl/utils/rollout_skip.py` of b178a3cd generates in a first run and loads in later ones.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -122,16 +120,3 @@ def write_script(name: str, text: str, *, replace: bool) -> None:
         replace_text(path, text)
     except OSError as error:
         raise not_written(name, error.strerror or str(error)) from error
-
-
-def verl_command(folder: str, command: Sequence[str]) -> tuple[str, ...]:
-    """The first run writes its rollout into `folder`, an absolute path; later ones train on it.
-
-    The name of the file there has batch size and number of samples, but no experiment unless `data.experiment_name` is
-    set: each experiment needs a folder of its own.
-    """
-    return (
-        *command,
-        "actor_rollout_ref.rollout.skip_rollout=True",
-        f"actor_rollout_ref.rollout.skip_dump_dir={folder}",
-    )
