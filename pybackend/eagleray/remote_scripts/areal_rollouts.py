@@ -4,7 +4,8 @@
 
 All arguments but --agent, --folder and --items are AReaL's own.  The engine of the configuration is started, the agent gets its
 proxies, which AReaL's trainer starts too, and each item is run `gconfig.n_samples` times.  Runs in the environment of
-AReaL (read in inclusionAI/AReaL 4aef98d8, 2026-05).  The last line on standard output says how many groups were accepted.
+AReaL (read in inclusionAI/AReaL 4aef98d8, 2026-05, and areal 1.0.4).  The last line on standard output says how many groups
+were accepted.
 """
 
 from __future__ import annotations
@@ -80,8 +81,10 @@ def _server_arguments(config: Any) -> Any:
     allocation = _allocation(config)
     sizes = allocation.parallel
     if allocation.backend == "sglang":
+        # Only AReaL 1.0 and later know it.
+        stages = {"pp_size": sizes.pp_size} if sizes.pp_size > 1 else {}
         return SGLangConfig.build_args(
-            sglang_config=config.sglang, tp_size=sizes.tp_size, base_gpu_id=0
+            sglang_config=config.sglang, tp_size=sizes.tp_size, base_gpu_id=0, **stages
         )
     return vLLMConfig.build_args(
         vllm_config=config.vllm, tp_size=sizes.tp_size, pp_size=sizes.pp_size

@@ -67,6 +67,12 @@ def test_vllm_gets_its_own_arguments(tmp_path: Path) -> None:
     assert _calls(ran)[1]["server_args"] == {"engine": "vllm", "tp_size": 1}
 
 
+def test_pipeline_of_sglang_has_its_stages(tmp_path: Path) -> None:
+    ran = _run(tmp_path, ["a"], "rollout.backend=sglang:d1t2p2")
+
+    assert _calls(ran)[1]["server_args"] == {"engine": "sglang", "tp_size": 2, "pp_size": 2}
+
+
 def test_scheduler_that_runs_no_agents_is_refused(tmp_path: Path) -> None:
     ran = _run(tmp_path, ["a"], "scheduler.type=ray")
 

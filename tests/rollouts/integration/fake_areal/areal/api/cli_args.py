@@ -14,7 +14,8 @@ class GRPOConfig: ...
 class SGLangConfig:
     @staticmethod
     def build_args(**arguments: Any) -> dict[str, Any]:
-        return {"engine": "sglang", "tp_size": arguments["tp_size"]}
+        sizes = {name: size for name, size in arguments.items() if name in ("tp_size", "pp_size")}
+        return {"engine": "sglang", **sizes}
 
 
 class vLLMConfig:
