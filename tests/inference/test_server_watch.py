@@ -10,7 +10,13 @@ from attrs import evolve
 from eagleray.common.retry import SERVER_START
 from eagleray.features.inference.probing import FirstToken, Health
 from eagleray.features.inference.sockets import ServerAddress
-from eagleray.features.runs.model import RunPlan, RunState, ServerPlan, ServerStatus
+from eagleray.features.runs.model import (
+    RunPlan,
+    RunState,
+    ServerPlan,
+    ServerStatus,
+    server_state,
+)
 from eagleray.features.runs.records import RunRecord, RunRecords
 from eagleray.supervisor.server_watch import ServerWatch
 
@@ -206,6 +212,22 @@ def test_open_address_is_warned_of(tmp_path: Path) -> None:
     server = Server(lambda now, _: "ok", addresses=(evolve(ADDRESS, is_open=True),))
     changes = watched(tmp_path, server, 1.0)
     assert changes[0][1].warning == "Other machines can reach this server."
+
+
+def test_server_whose_engine_died_has_failed_though_it_exits_with_0(tmp_path: Path) -> None:
+    """As vLLM 0.32 does after its engine was killed."""
+    record = record_of(tmp_path)
+    server = Server(lambda now, _: "ok")
+    assert PLAN.server
+    watch = ServerWatch(record, PLAN.server, server, server, now=lambda: 0.0)
+    asyncio.run(watch.poll())
+    record.output.write_text("INFO: Shutting down\n")
+    assert server_state(evolve(watch.last_state(RUNNING, 0), phase="exited", code=0)) == "stopped"
+    line = "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue."
+    record.output.write_text(f"(APIServer pid=1) ERROR 11-28 11:25:25 [async_llm.py:906] {line}\n")
+    ended = watch.last_state(RUNNING, 0)
+    assert ended.server and ended.server.reason == "The engine of the server ended unexpectedly."
+    assert server_state(evolve(ended, phase="exited", code=0)) == "failed"
 
 
 def test_stopped_server_has_no_reason(tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from eagleray.features.rollouts.agents.response_tokens import token_columns
 
+RECORDED = Path(__file__).parent / "recorded"
 NO_IDS: list[int] = []
 
 
@@ -38,6 +41,21 @@ def test_turn_that_continues_keeps_what_was_generated() -> None:
     assert columns["token_ids"] == [1, 2, 7, 8, 3, 9]
     assert columns["mask"] == [0, 0, 1, 1, 0, 1]
     assert columns["logprobs"] == [0.0, 0.0, -1.0, -2.0, 0.0, -1.0]
+
+
+def test_turns_of_a_real_vllm_are_one_sequence() -> None:
+    """Recorded from vLLM 0.32.0 on a CPU, with `return_token_ids` and `logprobs`."""
+    first, second = json.loads((RECORDED / "vllm-0.32.0-turns.json").read_text())
+    columns = token_columns([first, second])
+    ids = [turn["choices"][0]["token_ids"] for turn in (first, second)]
+    assert columns["token_ids"] == second["prompt_token_ids"] + ids[1]
+    start = len(first["prompt_token_ids"])
+    assert columns["token_ids"][start : start + 5] == ids[0]
+    assert (
+        columns["mask"]
+        == [0] * start + [1] * 5 + [0] * (len(columns["mask"]) - start - 10) + [1] * 5
+    )
+    assert columns["logprobs"][start] == pytest.approx(-3.6975, abs=1e-4)
 
 
 def test_turn_with_another_beginning_is_alone() -> None:

@@ -13,7 +13,7 @@ from eagleray.common.l10n import t
 from eagleray.common.retry import SERVER_HEALTH, Backoff
 from eagleray.features.inference.engines import BY_NAME
 from eagleray.features.inference.errors import key_rejected, no_answer, no_token
-from eagleray.features.inference.failures import last_text, reason_of
+from eagleray.features.inference.failures import engine_death, last_text, reason_of
 from eagleray.features.inference.probing import HEALTH_S, STARTING_HEALTH_S, FirstToken, Health
 from eagleray.features.inference.sockets import ServerAddress
 from eagleray.features.runs.model import RunState, ServerPlan, ServerStatus
@@ -85,6 +85,8 @@ class ServerWatch:
             )
         elif state.phase != "stopping" and self._status.phase == "starting":
             reason = t("The server exited while it started.")
+        elif state.phase != "stopping":
+            reason = engine_death(last_text(self._record.output))
         return evolve(state, server=evolve(self._status, reason=reason))
 
     async def run(self) -> None:

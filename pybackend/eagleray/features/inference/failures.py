@@ -79,6 +79,7 @@ RULES = (
     ),
     _rule(r"No module named (?:'|\")?[\w.]+", later("The server lacks a module: {line}")),
 )
+_DEAD_ENGINE = re.compile(r"\bEngineDeadError\b")
 _OUT_OF_MEMORY = later("The server was killed, perhaps because this machine ran out of memory.")
 
 
@@ -104,6 +105,11 @@ def reason_of(text: str, code: int | None, plan: ServerPlan, owner_of: Callable[
     if code is None:
         return t("The server ended.")
     return t("The server exited with code {code}.", code=code)
+
+
+def engine_death(text: str) -> str:
+    """Why a server ended that exited with 0, as vLLM does after the end of its engine (0.32); "" for any other end."""
+    return t("The engine of the server ended unexpectedly.") if _DEAD_ENGINE.search(text) else ""
 
 
 def last_text(output: Path) -> str:

@@ -313,14 +313,17 @@ class RunState:
 def server_state(state: RunState) -> ServerState:
     """The state of the inference server that a run is.
 
-    1. That of its run, once that ends.
+    1. That of its run, once that ends; failed also where it exited with 0 for a reason.
     2. Unhealthy while no supervisor watches it.
     3. As its supervisor reports it.
     """
     if state.phase == "stopping":
         return "stopping"
     if state.is_over:
-        ended_well = state.phase == "cancelled" or (state.phase == "exited" and state.code == 0)
+        has_reason = state.server is not None and state.server.reason != ""
+        ended_well = state.phase == "cancelled" or (
+            state.phase == "exited" and state.code == 0 and not has_reason
+        )
         return "stopped" if ended_well else "failed"
     if state.phase == "unwatched":
         return "unhealthy"
