@@ -11,6 +11,8 @@ from eagleray.features.doctor.rule_files import own_rules
 from tests.doctor.clean_logs import PROGRAMS, false_alarms
 from tests.ray_cluster import PROGRAMS as FOLDER
 
+RECORDED = Path(__file__).parent / "recorded"
+
 
 def test_causes_and_unknown_errors_are_false_alarms(tmp_path: Path) -> None:
     log = tmp_path / "a.err"
@@ -34,6 +36,12 @@ def test_note_and_clean_log_are_no_false_alarms(tmp_path: Path) -> None:
     found = diagnose(files, rules[:1], unchecked)
     assert len(found.causes) == 1
     assert false_alarms(found) == []
+
+
+def test_start_of_a_real_server_has_no_cause() -> None:
+    """Recorded from vLLM 0.32.0, which quotes an error that there may be later."""
+    files, unchecked = list_logs([RECORDED / "vllm-0.32.0-start.log"])
+    assert false_alarms(diagnose(files, own_rules(), unchecked)) == []
 
 
 def test_programs_exist() -> None:
