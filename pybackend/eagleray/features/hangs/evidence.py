@@ -30,8 +30,9 @@ from eagleray.sampling.unwinding import is_at_exit
 _WORKING_CPU = 0.05
 _WORKING_BYTES = 5_000_000
 _WAKES_PER_S = 10
-# Measured: 10 to 40 for a thread that only polls, 190 and more for one that calls a collective again.
-_WORK_OF_A_WAKE_US = 60
+# Measured on two machines: 10 to 40 for a thread that only polls; for one that calls a collective again, 190 and more on the
+# slower, and 51 to 90 on the faster.
+_WORK_OF_A_WAKE_US = 45
 
 # Exceptions with which Python and its libraries say that something is over or not there yet.
 _OF_CONTROL = (
