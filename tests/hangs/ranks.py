@@ -83,7 +83,7 @@ JOINING: Mapping[str, Expected] = {
     "other_port_of_first": Expected("initialization", "0", f"Rank 0 {_ELSEWHERE}"),
     "other_address": Expected("initialization", "2", f"Rank 2 {_UNCONNECTED}"),
     "other_size": Expected("initialization", "2", f"Rank 2 {_ELSEWHERE}"),
-    "further_rank": Expected("initialization", "4", "There is no process of rank 4."),
+    "further_rank": Expected("initialization", "4", "No process runs rank 4."),
     "same_rank": Expected("initialization", "2", f"Rank 2 {_ELSEWHERE}"),
     "own_store": Expected("initialization", "2", f"Rank 2 {_UNCONNECTED}"),
     "late_first": Expected(

@@ -65,8 +65,8 @@ def test_rank_that_finished_well_is_not_told_as_one_that_failed() -> None:
 @pytest.mark.parametrize(
     ("ending", "sentence"),
     [
-        (None, "There is no process of rank 3."),
-        (Ending(1, 3, None), "There is no process of rank 3."),
+        (None, "No process runs rank 3."),
+        (Ending(1, 3, None), "No process runs rank 3."),
         (
             Ending(1, 3, 0),
             "Rank 3 has finished with exit code 0. It never joined the process group.",

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ GLOO = {
 
 # Answers as a rank does: a line for each recorder, and one with the groups.
 FAKE_RANK = """
-import functools, os, socket, sys, threading, time, types
+import functools, os, socket, sys, threading, types
 from eagleray.injected import record_thread
 socket.setdefaulttimeout(0.01)
 def dump(whole, active, texts):
@@ -62,7 +62,7 @@ if child == 0:
     os._exit(listener.fileno() != -1)
 assert os.waitpid(child, 0)[1] == 0
 print("ready", flush=True)
-time.sleep(60)
+sys.stdin.read()
 """
 
 
@@ -76,19 +76,26 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @contextmanager
-def serving(answers: dict[str, str], folder: Path, of: int = 0) -> Iterator[int]:
-    """The pid of a process that answers as PyTorch; its socket is named as that of `of`, if given."""
+def listening(folder: Path, ending: str, code: str, *arguments: str, of: int = 0) -> Iterator[int]:
+    """The pid of a process that listens; its socket is named as that of `of`, if given."""
     path = folder / "s"
     with subprocess.Popen(
-        [sys.executable, "-c", FAKE_WORKER_SERVER, str(path), json.dumps(answers)],
+        [sys.executable, "-c", code, str(path), *arguments],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as process:
         try:
             assert process.stdout and process.stdout.readline() == b"ready\n"
-            path.rename(folder / f"{of or process.pid}-test{record_server.OF_PYTORCH}")
+            path.rename(folder / f"{of or process.pid}-test{ending}")
             yield process.pid
         finally:
             process.kill()
+
+
+def serving(answers: dict[str, str], folder: Path, of: int = 0) -> AbstractContextManager[int]:
+    """A process that answers as PyTorch."""
+    texts = json.dumps(answers)
+    return listening(folder, record_server.OF_PYTORCH, FAKE_WORKER_SERVER, texts, of=of)
 
 
 def test_both_sides_mean_the_same_socket() -> None:
@@ -144,22 +151,12 @@ def test_socket_of_another_process_or_in_a_folder_of_all_is_not_read(folder: Pat
     assert record_server.folder() == ""
 
 
-@contextmanager
-def rank(folder: Path, **dumps: str | list[str]) -> Iterator[int]:
-    """The pid of a process in which our thread answers; `dumps` are what the functions of PyTorch return.
+def rank(folder: Path, **dumps: str | list[str]) -> AbstractContextManager[int]:
+    """A process in which our thread answers; `dumps` are what the functions of PyTorch return.
 
-    A list has the whole record, and then the counters at each question.
+    A list has the whole record, and then the counters at each request.
     """
-    path = folder / "s"
-    with subprocess.Popen(
-        [sys.executable, "-c", FAKE_RANK, str(path), repr(dumps)], stdout=subprocess.PIPE
-    ) as process:
-        try:
-            assert process.stdout and process.stdout.readline() == b"ready\n"
-            path.rename(folder / f"{process.pid}-test{record_server.OF_THREAD}")
-            yield process.pid
-        finally:
-            process.kill()
+    return listening(folder, record_server.OF_THREAD, FAKE_RANK, repr(dumps))
 
 
 @pytest.mark.parametrize("count", [0, 1, 100, 101, 300])
@@ -204,21 +201,10 @@ def test_picture_waits_for_no_rank_whose_gil_is_held(folder: Path) -> None:
         assert record["entries"] == [{"pg_id": 0, "collective_seq_id": 4, "retired": False}]
 
 
-@contextmanager
-def silent(folder: Path, ending: str) -> Iterator[int]:
-    """The pid of a process that listens and never answers."""
-    code = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print(flush=True); sys.stdin.read()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, f"{folder}/s"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
-        try:
-            assert process.stdout and process.stdout.readline() == b"\n"
-            (folder / "s").rename(folder / f"{process.pid}-test{ending}")
-            yield process.pid
-        finally:
-            process.kill()
+def silent(folder: Path, ending: str) -> AbstractContextManager[int]:
+    """A process that listens and never answers."""
+    code = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); print('ready', flush=True); sys.stdin.read()"
+    return listening(folder, ending, code)
 
 
 def test_record_is_served_unless_that_is_off() -> None:

@@ -73,8 +73,8 @@ test("ports of the command are checked, and checked again when they change", asy
   let ports = ["--port", "8000"];
   fake.sidecar.on(CHECK, () => ({ problems: [], proposal: proposal(), nsys: "", ports }));
   const page = await opened("eagleray.debugWithOptions");
-  for (const words of [ports, ports, ["--port", "8001"]]) {
-    ports = words;
+  for (const next of [ports, ports, ["--port", "8001"]]) {
+    ports = next;
     t.mock.timers.enable({ apis: ["setTimeout"] });
     await page.send("edit", { args: "--key secret" });
     t.mock.timers.tick(1000);
@@ -88,7 +88,10 @@ test("ports of the command are checked, and checked again when they change", asy
     ["--port", "8001"],
   ]);
   await pressed(page, "showChecks");
-  assert.ok(!JSON.stringify(editor.executed).includes("secret"), "the tab stores no other word");
+  assert.ok(
+    !JSON.stringify(editor.executed).includes("secret"),
+    "the tab stores no other argument",
+  );
 });
 
 for (const [what, changes, answer] of [

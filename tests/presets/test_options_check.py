@@ -46,7 +46,7 @@ async def test_valid_options_have_a_proposal(
     assert [problem for problem in found.problems if problem.blocks] == []
 
 
-async def test_only_words_that_name_ports_leave_a_command(
+async def test_only_arguments_that_name_ports_leave_a_command(
     handlers: PresetHandlers, request_: wire.Prepare
 ) -> None:
     args = ["--port", "8000", "--api-key", "secret", "--rdzv-endpoint=n1:29500"]

@@ -110,7 +110,7 @@ export interface FieldProblem {
  * `proposal`: None if the program can't be prepared.  `nsys` is the one of this machine, "" if it
  * isn't needed or there is none.
  *
- * `ports` are the words of the command and its variables that name ports, and nothing else of
+ * `ports` are the arguments of the command and its variables that name ports, and nothing else of
  * them.
  */
 export interface OptionsCheck {

@@ -332,7 +332,7 @@ class OptionsPage {
       ]);
       if (!cancel.token.isCancellationRequested) {
         this.classes = classes;
-        this.checks.names(answer.ports);
+        this.checks.setPorts(answer.ports);
         this.post({ kind: "facts", facts: this.facts });
         this.post({ kind: "checked", number, ...shown(answer) });
         if (isReady(answer) && isOfThisMachine(draft)) {

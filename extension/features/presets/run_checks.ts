@@ -29,7 +29,7 @@ const PAUSE_MS = 1000;
 
 export class RunChecks implements vscode.Disposable {
   private subject = "";
-  /** Words of the command that name ports of this machine: no other part of it is in the tab of a result. */
+  /** Arguments of the command that name ports of this machine: no other part of it is in the tab of a result. */
   private ports: readonly string[] = [];
   private timer: NodeJS.Timeout | undefined;
   private running: vscode.CancellationTokenSource | undefined;
@@ -57,8 +57,8 @@ export class RunChecks implements vscode.Disposable {
     return { state: "checked", problems: problems.length, text: plain(diagnosis.sentence) };
   }
 
-  /** The ports of the command, which each answer about the form has. */
-  names(ports: readonly string[]): void {
+  /** The ports of the command, which each check of the form returns. */
+  setPorts(ports: readonly string[]): void {
     this.ports = ports;
   }
 

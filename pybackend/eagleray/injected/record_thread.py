@@ -1,6 +1,6 @@
 """A thread that waits on a Unix socket, and answers its own user with PyTorch's flight recorder.
 
-It costs nothing until it is asked, and the program sees nothing of it: it isn't one of `threading`, which a debugger would
+It costs nothing until a request comes, and the program sees nothing of it: it isn't one of `threading`, which a debugger would
 show and a program might join, takes no signals, and uses nothing that a program or gevent may have replaced.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DUMPS = ("_dump_nccl_trace_json", "_dump_fr_trace_json")
 # What a caller sends: whether it wants collectives, or counters alone.
 WHOLE, COUNTERS = b"w", b"c"
-# For a caller that neither asks nor reads.
+# For a caller that neither sends nor reads.
 PATIENCE_S = 5.0
 _GROUPS_MODULE = "torch.distributed.distributed_c10d"
 _MOST_GROUPS, _LONGEST_NAME = 200, 200

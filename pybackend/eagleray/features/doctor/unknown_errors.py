@@ -46,7 +46,7 @@ _LOGGED = re.compile(
     r"^(?:\([\w.-]{1,60} pid=\d{1,9}[^()]{0,60}\) ){0,2}(?:ERROR|CRITICAL) \d\d-\d\d [\d:.]{8,15} \[?[\w./-]{1,80}:\d{1,6}\](?: |$)"
 )
 _FRAME = re.compile(r"(?:\s|File \"|Traceback |ray::|\^|\+-)")
-# What a logger writes after a traceback has its colon, too: it is no exception.
+# A logger's line after a traceback has a colon, too, and isn't an exception.
 _LEVELS = re.compile(r"^(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b")
 # How a program ends that somebody stops.
 STOPS = ("KeyboardInterrupt", "SystemExit")

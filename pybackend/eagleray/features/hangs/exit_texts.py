@@ -129,7 +129,7 @@ def not_joined(evidence: HangEvidence, world: World, gone: RankSet) -> tuple[str
             Ranks=ranks,
         )
         return text + endings(evidence, world, gone), t("Read the end of their logs.")
-    text = t("There is no process of {ranks}.", ranks=wording.ranks_of(gone))
+    text = t("No process runs {ranks}.", ranks=wording.ranks_of(gone))
     return text, t("Check that all ranks were started, and with the same address.")
 
 

@@ -117,7 +117,7 @@ class FieldProblem:
 class OptionsCheck:
     """`proposal`: None if the program can't be prepared.  `nsys` is the one of this machine, "" if it isn't needed or there is none.
 
-    `ports` are the words of the command and its variables that name ports, and nothing else of them.
+    `ports` are the arguments of the command and its variables that name ports, and nothing else of them.
     """
 
     problems: list[FieldProblem]

@@ -37,7 +37,7 @@ def ports_of(command: Sequence[str]) -> tuple[CommandPort, ...]:
 
 def port_arguments(command: Sequence[str]) -> list[str]:
     """The arguments of a command that name its ports, in which no secret is."""
-    return [word for port in ports_of(command) for word in port.text.split(" ")]
+    return [argument for port in ports_of(command) for argument in port.text.split(" ")]
 
 
 def _settings(command: Sequence[str]) -> Iterator[tuple[str, str, str]]:

@@ -1,6 +1,6 @@
 """The command of a training with verl that saves its rollouts in a first run, and trains on them in later ones.
 
-The names of these settings have changed three times from verl 0.6 to 0.9.  They are those of the preset for verl, for the
+The names of these settings have changed twice from verl 0.6 to 0.9.  They are those of the preset for verl, for the
 version at hand.
 """
 
@@ -14,9 +14,8 @@ from eagleray.features.presets.model import WITHOUT_EFFECT
 from eagleray.features.presets.overrides import overrides_for
 from eagleray.features.presets.propose import put
 from eagleray.features.rollouts.batches.errors import not_replayed
+from eagleray.features.rollouts.integration.verl_batch import VERL
 from eagleray.features.runs.model import RunPlan
-
-VERL = "verl"
 
 
 def verl_command(folder: str, command: Sequence[str], cwd: str, now: datetime) -> tuple[str, ...]:
