@@ -18,6 +18,8 @@ from tests.rollouts.observed import PROGRAMS, observe, plan_of
 
 GROUPS, GROUP_SIZE = 64, 8
 _PAIRS = 5
+# In a shorter run one more or less of the full garbage collections, each a tenth of a second, would decide.
+_WAVES_OBSERVED = 3
 OBSERVER = str(REPOSITORY / "pybackend")
 # The guide's own loop, with the agent of the wave and one client for all runs; alone, or observed as a wave is.
 BARE = """
@@ -41,7 +43,7 @@ def observing(observed_by):
 
     return begin_run, watch.stop
 
-async def main(groups, size, base_url, api_key, observed_by):
+async def main(groups, size, waves, base_url, api_key, observed_by):
     agent = Shared()
     begin_run, stop = observing(observed_by) if observed_by else (int, int)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
@@ -54,7 +56,8 @@ async def main(groups, size, base_url, api_key, observed_by):
         await asyncio.gather(*[run(data) for _ in range(size)])
     data = [{"messages": [{"role": "user", "content": f"Count to {n}"}]} for n in range(1, groups + 1)]
     began, computed = time.monotonic(), time.process_time()
-    await asyncio.gather(*map(group, data))
+    for _ in range(waves):
+        await asyncio.gather(*map(group, data))
     seconds, computed = time.monotonic() - began, time.process_time() - computed
     stop()
     print(json.dumps([seconds, computed]))
@@ -65,23 +68,25 @@ asyncio.run(main(*json.loads(sys.stdin.readline())))
 
 def rows(samples: int) -> Iterator[Row]:
     ours: list[float] = []
+    alone: list[float] = []
     bare: list[tuple[float, float]] = []
     observed: list[tuple[float, float]] = []
     with serving() as engine:
         for _ in range(min(samples, _PAIRS)):
             ours.append(_wave(engine))
-            # Each of the two comes first once, so that neither is always the one behind the wave.
+            alone.append(_gathered(engine, 1)[0])
+            # Each of the two comes first once.
             for is_observed in (False, True, True, False):
                 runs = observed if is_observed else bare
-                runs.append(_gathered(engine, OBSERVER if is_observed else ""))
+                runs.append(
+                    _gathered(engine, _WAVES_OBSERVED, OBSERVER if is_observed else "")
+                )
     yield at_most("agents in a file of 2,000 lines (ms)", [_lines_ms() for _ in range(samples)], 50)
-    alone = [seconds for seconds, _ in bare]
     yield least_at_most_times(f"wave of {GROUPS} x {GROUP_SIZE} runs (s)", ours, alone, 1.1)
-    times, computed = zip(*observed, strict=True)
-    yield least_at_most_times("bare gather that is observed (s)", list(times), alone, 1.03)
     # On a busy machine the seconds say little.
-    both = list(computed), [cpu for _, cpu in bare]
-    yield least_at_most_times("bare gather that is observed (CPU s)", *both, 1.03)
+    for number, unit in enumerate(("s", "CPU s")):
+        both = [run[number] for run in observed], [run[number] for run in bare]
+        yield least_at_most_times(f"bare gather that is observed ({unit})", *both, 1.03)
 
 
 def _lines_ms() -> float:
@@ -117,12 +122,12 @@ def _plan(engine: Engine) -> AgentPlan:
     )
 
 
-def _gathered(engine: Engine, observed_by: str = "") -> tuple[float, float]:
-    """Seconds, and those on a core."""
+def _gathered(engine: Engine, waves: int, observed_by: str = "") -> tuple[float, float]:
+    """Seconds, and those on a core, of `waves` one after the other."""
     ran = subprocess.run(
         [ENGINE_PYTHON, "-c", BARE],
         cwd=PROGRAMS,
-        input=json.dumps([GROUPS, GROUP_SIZE, engine.url, engine.key, observed_by]) + "\n",
+        input=json.dumps([GROUPS, GROUP_SIZE, waves, engine.url, engine.key, observed_by]) + "\n",
         capture_output=True,
         text=True,
         check=True,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.features.hangs import ray_readings
+from eagleray.features.hangs import flight_recorder, ray_readings
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import DeadActor, HangEvidence, World, evidence
 from eagleray.features.hangs.verdict import Kind, Reading
@@ -243,6 +243,26 @@ def test_counters_that_pytorch_serves_are_evidence_without_a_reading_from_inside
     assert late.sentence.startswith("Rank 1 has not started collective 5 ")
     advancing = verdict_on(stacks, records=((record(4, 3), record(5, 4)),) * 3)
     assert advancing.kind is Kind.SLOW
+
+
+def test_counter_that_the_slower_thread_of_gloo_wrote_last_is_behind_its_collectives() -> None:
+    entries = [
+        {
+            "is_p2p": False,
+            "process_group": ["0", "default_pg"],
+            "pg_id": 0,
+            "collective_seq_id": number,
+            "profiling_name": "gloo:all_reduce",
+            "input_sizes": [[1000]],
+            "input_dtypes": ["Float"],
+            "retired": number < 4,
+            "state": "scheduled",
+        }
+        for number in (2, 3, 4)
+    ]
+    read = flight_recorder.parse(json.dumps({**json.loads(record(4, 2)), "entries": entries}))
+    assert read is not None
+    assert read.progress == {"default_pg": flight_recorder.GroupProgress(4, 3)}
 
 
 @pytest.mark.parametrize("text", ["", "[", "[]", "7", '{"entries": 1}', '{"pg_status": 1}'])

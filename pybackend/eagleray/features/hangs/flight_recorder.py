@@ -74,9 +74,9 @@ def parse(text: bytes | str) -> RankRecord | None:
         }
         joined = groups.values()
         progress = dict.fromkeys(joined, GroupProgress(0, 0)) | {
-            names.get(number, number): GroupProgress(
+            (name := names.get(number, number)): GroupProgress(
                 _number(counts["last_enqueued_collective"]),
-                _number(counts["last_completed_collective"]),
+                max(_number(counts["last_completed_collective"]), _last_ended(entries, name)),
             )
             for number, counts in status.items()
         }
@@ -155,6 +155,11 @@ def _differing(
     ranks = tuple(rank for rank, value in values.items() if value != usual)
     others = next(by_rank[rank] for rank, value in values.items() if value == usual)
     return Mismatch(group, number, differs, ranks, by_rank[ranks[0]], others)
+
+
+def _last_ended(entries: Iterable[Collective], group: str) -> int:
+    """Of gloo's two threads the slower one may write its smaller number last (torch 2.13, `ProcessGroupGloo::runLoop`)."""
+    return max((each.number for each in entries if each.group == group and each.ended), default=0)
 
 
 def _shapes_may_differ(collective: Collective) -> bool:

@@ -35,9 +35,15 @@ current_run: contextvars.ContextVar[HttpRecord | None] = contextvars.ContextVar(
 class Exchange:
     """A request and its response."""
 
-    def __init__(self, method: str, url: str, body: bytes) -> None:
+    # A wave keeps thousands of them, in each of which the garbage collector would look at a dictionary.
+    __slots__ = (
+        *("method", "_url", "body", "started", "pool_s", "seconds", "status", "response"),
+        *("response_size", "error", "tokens", "_count"),
+    )
+
+    def __init__(self, method: str, url: Any, body: bytes) -> None:
         self.method = method
-        self.url = url
+        self._url = url
         self.body = body
         self.started = time.monotonic()
         # Seconds until a connection of the pool was free.
@@ -49,7 +55,12 @@ class Exchange:
         self.response_size = 0
         self.error = ""
         self.tokens = 0
-        self._count = TokenCount(is_stream=False)
+        self._count: TokenCount | None = None
+
+    @property
+    def url(self) -> str:
+        """Without its query, which may have a key."""
+        return str(self._url).partition("?")[0]
 
     def begin_response(self, response: Any) -> None:
         self.status = response.status_code
@@ -61,16 +72,17 @@ class Exchange:
         if room > 0:
             self.response += chunk if len(chunk) <= room else chunk[:room]
         self.response_size += len(chunk)
-        self._count.add(chunk)
+        if self._count is not None:
+            self._count.add(chunk)
 
     def end(self, error: BaseException | None) -> None:
         self.seconds = time.monotonic() - self.started
         self.error = "" if error is None else f"{type(error).__name__}: {error}"[:500]
-        self.tokens = self._count.tokens()
+        self.tokens = 0 if self._count is None else self._count.tokens()
 
     def ids(self) -> list[str]:
         """The ids in the response: of a completion, and in a stream of each of its chunks."""
-        return self._count.ids()
+        return [] if self._count is None else self._count.ids()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -180,7 +192,7 @@ class HttpRecorder:
     def _begin(self, request: Any, trace_of: Any) -> Exchange:
         # A body that is streamed has not been read.
         body = getattr(request, "_content", b"")
-        exchange = Exchange(request.method, str(request.url).partition("?")[0], body)
+        exchange = Exchange(request.method, request.url, body)
         # httpcore calls it first when a connection was assigned.
         if "trace" not in request.extensions:
             request.extensions = {**request.extensions, "trace": trace_of(exchange, request)}

@@ -31,6 +31,8 @@ class TokenCount:
     2. Of a stream that says nothing, its events with text: most servers send one for each token.
     """
 
+    __slots__ = ("_deltas", "_ids", "_is_stream", "_overlap", "_pending", "_stated")
+
     def __init__(self, is_stream: bool) -> None:
         self._is_stream = is_stream
         self._pending = bytearray()
