@@ -29,7 +29,8 @@ def take(pids: list[int], *, inside: bool = False) -> Picture:
 
 
 def assert_expected(taken: Picture, expected: Expected) -> None:
-    assert (taken.verdict.kind, taken.verdict.culprits) == (expected.kind, expected.culprits)
+    stated = taken.verdict.kind, taken.verdict.culprits
+    assert stated == (expected.kind, expected.culprits), taken.verdict.sentence
     assert expected.words in taken.verdict.sentence
 
 

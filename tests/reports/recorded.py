@@ -7,6 +7,8 @@ import io
 import subprocess
 from pathlib import Path
 
+import psutil
+
 from tests.injected.real_nsys import FOLDER, real_nsys
 
 PROGRAM = Path(__file__).parent / "programs" / "ranges.c"
@@ -26,15 +28,23 @@ def record(folder: Path, steps: int, sleep_us: int, trace: str = "nvtx,osrt", *m
     nsys, report = real_nsys(), folder / "recorded.nsys-rep"
     options = [f"--trace={trace}", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true"]
     program = [str(compiled(folder)), str(steps), str(sleep_us)]
-    subprocess.run(
-        [nsys, "profile", *options, *more, "-o", str(report), *program],
-        check=True,
-        timeout=600,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    assert report.exists(), "nsys has written no report"
+    command = [nsys, "profile", *options, *more, "-o", str(report), *program]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        printed, _ = process.communicate(timeout=600)
+    if process.returncode:
+        _end_agent(process.pid)
+    assert process.returncode == 0 and report.exists(), printed
     return report
+
+
+def _end_agent(pid: int) -> None:
+    """The agent of an `nsys profile` that has failed; it is in a session of its own and stays (2022.4.2)."""
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or ()
+        if "--start-agent" in words and any(word.endswith(f"-{pid}") for word in words):
+            process.kill()
 
 
 def stats(file: Path, *tables: str) -> list[list[dict[str, str]]]:

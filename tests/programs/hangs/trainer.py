@@ -190,7 +190,7 @@ class Trainer:
             self.reduce()
 
     def simulate(self) -> None:
-        torch.ones(2500, 2500) @ torch.ones(2500, 2500)
+        torch.ones(1500, 1500) @ torch.ones(1500, 1500)
 
     def cut_off(self) -> None:
         """Waits for its input before the collective, so that the network can be cut first; `end` is the end of its data."""
