@@ -337,3 +337,96 @@ def test_text_that_only_mentions_an_exception_is_none(tmp_path: Path, line: str)
     _write(tmp_path, "a.out", f"step 1\n{line}\nstep 2\n")
 
     assert _diagnose(tmp_path).unknown == ()
+
+
+# In the forms that PyTorch, glog, gRPC, Ray, glibc, jemalloc, LLVM, Rust, SLURM, MPI, argparse, nvcc and bash write.
+FOREIGN_ERRORS = (
+    "[rank3]:[E1121 01:25:07.123456789 ProcessGroupNCCL.cpp:616] [Rank 3] a made-up reason",
+    "[E1121 01:25:07.123456789 TCPStore.cpp:12] a made-up reason",
+    "[E ProcessGroupNCCL.cpp:464] [Rank 0] a made-up reason",
+    "[default0]:[rank0]:[F1121 01:25:07.123456789 ProcessGroupNCCL.cpp:1575] a made-up reason",
+    "F0803 17:57:59.534689 31315 31315 accessor.cc:488]  a made-up reason",
+    "E0112 17:57:59.534689   315 client.cc:488] a made-up reason",
+    "[2026-05-29 22:51:15,987 C 4837 4890] (gcs_server) ray_syncer.cc:248: a made-up reason",
+    "[2026-05-29 22:51:15,987 C 4837 4890] (raylet) a.cc:248:  An unexpected system state has occurred. You have likely"
+    " discovered a bug in Ray. Please report this issue at a page and we'll work with you to fix it. Check failed: x",
+    "terminate called without an active exception",
+    "LLVM ERROR: a made-up reason",
+    "python: /src/a.cc:12: void f(int): Assertion `x > 0' failed.",
+    "thread '<unnamed>' panicked at src/lib.rs:12:5:",
+    "<jemalloc>: Error allocating an arena",
+    "srun: error: a made-up reason",
+    "slurmstepd: error: a made-up reason",
+    "sbatch: error: a made-up reason",
+    "train.py: error: unrecognized arguments: --made-up",
+    'kernel.cu(12): error: identifier "x" is undefined',
+    "error: a made-up reason",
+    "/var/spool/slurmd/job1/slurm_script: line 12: MADE_UP: unbound variable",
+    '{"asctime":"2026-11-21 01:02:03","levelname":"ERROR","message":"a made-up reason"}',
+    'time="2026-11-21T01:02:03Z" level=error msg="a made-up reason"',
+    "2026-11-21T01:02:03Z [error    ] a made-up reason",
+    "[node1:12345] *** An error occurred in MPI_Bcast",
+    "Fatal error in PMPI_Bcast: Other MPI error, error stack:",
+    "训练过程中发生异常：数据为空",
+    "无法加载模型 /a/b",
+    "请求超时，放弃",
+    "进程异常退出，退出码 1",
+)
+
+
+@pytest.mark.parametrize("line", FOREIGN_ERRORS)
+def test_error_of_a_library_or_a_tool_is_unknown_at_its_line(tmp_path: Path, line: str) -> None:
+    _write(tmp_path, "a.err", f"step 1\n{line}\nstep 2\n")
+    _write(tmp_path, "b.out", f"step 1\nstep 2\n(Worker pid=7, ip=10.0.0.3) {line}\nstep 3\n")
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert [(error.text, error.line) for error in diagnosis.unknown] == [(line, 2), (line, 3)]
+    assert diagnosis.sentence == f"No rule matches. The first error is: {line}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[W1121 01:25:07.123456789 ProcessGroupNCCL.cpp:616] a warning",
+        "I0112 17:57:59.534689   315 client.cc:488] a note",
+        "[2026-05-29 22:51:15,987 I 4837 4890] (gcs_server) ray_syncer.cc:248: a note",
+        "E0000 00:00:1723456789.123456    1234 cuda_dnn.cc:8310] Unable to register cuDNN factory: Attempting to register"
+        " factory for plugin cuDNN when one has already been registered",
+        "val: error: 0.3",
+        "error: nan",
+        "levels: [error] 0.3",
+        "log level=error is the default",
+        "<jemalloc>: Invalid conf pair: background_thread:true",
+        "异常检测已开启",
+        "超时时间：600",
+        "重试超时设置为 30",
+        "错误率 0.1",
+    ],
+)
+def test_line_that_resembles_a_foreign_error_is_none(tmp_path: Path, line: str) -> None:
+    _write(tmp_path, "a.out", f"step 1\n{line}\nstep 2\n")
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert (diagnosis.causes, diagnosis.unknown) == ((), ())
+
+
+def test_crash_is_named_before_an_earlier_line_with_an_error_level(tmp_path: Path) -> None:
+    crash = "terminate called after throwing an instance of 'std::runtime_error'"
+    text = f"2026-11-21 01:25:01 ERROR plugins.py:3 -- no plugin\n{crash}\n  what():  7 rows\nAborted\n"
+    _write(tmp_path, "a.err", text)
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert diagnosis.sentence.endswith(f"The first error is: {crash} what():  7 rows")
+
+
+def test_crash_whose_message_a_rule_explains_is_no_unknown_error(tmp_path: Path) -> None:
+    crash = "terminate called after throwing an instance of 'c10::Error'"
+    _write(tmp_path, "a.err", f"{crash}\n  what():  {OOM}")
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert [cause.id for cause in diagnosis.causes] == ["cuda-oom"]
+    assert diagnosis.unknown == ()

@@ -1,7 +1,8 @@
 """Prints excerpts of the logs of a SLURM job's Ray on this node: `MARK JOB SECONDS BYTES SIGNS`.
 
 Sent as text to `python3 -I -`, once on each node of the job, which has run for so many SECONDS.  SIGNS is JSON, compressed, in
-base64: `rules`, pairs of literals and a pattern, and `markers`, texts of errors that no rule explains.  For each log with such
+base64: `rules`, pairs of literals and a pattern, and of errors that no rule explains `markers`, texts that they have, and
+`forms`, regular expressions that mean the same to `grep -E` and Python.  For each log with such
 lines it prints lines with the mark and parts of JSON: `host`, `path`, and `data`, these lines and those near them, compressed,
 in base64, all together about BYTES.  The last value has `host`, `logs`, `unread` and `cut`: how many logs there are, how many of them
 weren't read, and of how many only the beginning and the end.
@@ -241,6 +242,8 @@ class Excerpts:
         ]
         literals = [text for texts, _ in self.rules for text in texts]
         self.literals = list(dict.fromkeys([*literals, *self.markers]))
+        self.forms = [text.encode("utf-8") for text in signs["forms"]]
+        self.compiled_forms = [re.compile(form, re.MULTILINE) for form in self.forms]
 
     def of(self, path: Path) -> "tuple[bytes, bool]":
         """The excerpt of a log, b"" without a sign, and whether the log was only read in part."""
@@ -263,7 +266,7 @@ class Excerpts:
         ranges = []  # type: list[tuple[int, int]]
         # The first sign of each line, by the start of the line.
         signs = {}  # type: dict[int, int]
-        for offset in offsets_of(data, self.literals):
+        for offset in offsets_of(data, self.literals, self.forms):
             start = data.rfind(b"\n", 0, offset) + 1
             if start in signs:
                 continue
@@ -286,11 +289,16 @@ class Excerpts:
             if any(literal in window for literal in literals)
             and (pattern is None or pattern.search(text))
         ]
-        if not rules and any(marker in window for marker in self.markers):
+        if not rules and self.has_marker(window):
             rules = [-1]
         for rule in rules:
             counts[rule] = counts.get(rule, 0) + 1
         return any(counts[rule] <= (MOST_OF_RULE if rule >= 0 else MOST_UNKNOWN) for rule in rules)
+
+    def has_marker(self, window: bytes) -> bool:
+        return any(marker in window for marker in self.markers) or any(
+            form.search(window) for form in self.compiled_forms
+        )
 
 
 def compiled(pattern: str) -> "re.Pattern[str] | None":
@@ -301,9 +309,10 @@ def compiled(pattern: str) -> "re.Pattern[str] | None":
         return None
 
 
-def offsets_of(data: bytes, literals: "list[bytes]") -> "list[int]":
-    """Where the literals are, in their order: by grep, or without it by Python."""
-    pattern = b"\n".join([SPECIAL.sub(rb"\\\g<0>", each) for each in literals] + [NO_LITERAL])
+def offsets_of(data: bytes, literals: "list[bytes]", forms: "list[bytes]") -> "list[int]":
+    """Where literals and forms are, in their order: by grep, or without it by Python."""
+    escaped = [SPECIAL.sub(rb"\\\g<0>", each) for each in literals]
+    pattern = b"\n".join([*escaped, *forms, NO_LITERAL])
     try:
         ran = subprocess.run(
             [GREP, "-aobE", "-e", pattern],
@@ -317,8 +326,9 @@ def offsets_of(data: bytes, literals: "list[bytes]") -> "list[int]":
         ran = None
     if ran is not None and ran.returncode in (0, 1):
         return [int(line.partition(b":")[0]) for line in ran.stdout.splitlines()]
+    searched = [re.escape(each) for each in literals] + forms
     return sorted(
-        match.start() for each in literals for match in re.finditer(re.escape(each), data)
+        match.start() for each in searched for match in re.finditer(each, data, re.MULTILINE)
     )
 
 

@@ -28,14 +28,18 @@ from eagleray.features.doctor.model import (
 )
 from eagleray.features.doctor.ranks import rank_near, rank_of
 from eagleray.features.doctor.unknown_errors import (
+    FORMS,
     MARKERS,
     STOPS,
     TRACEBACK,
     code_before,
     exception_in,
     is_bare,
+    is_crash,
     is_error,
     is_exception,
+    is_terminate,
+    message_of,
     unlogged,
 )
 
@@ -76,7 +80,8 @@ def diagnose(
     """
     matcher = Matcher(rules)
     literals = [text.encode() for text in (*matcher.literals(), *MARKERS)]
-    scan = LiteralScan(files, literals, on_bytes, is_cancelled)
+    forms = [form.encode() for form in FORMS]
+    scan = LiteralScan(files, literals, on_bytes, is_cancelled, forms=forms)
     findings = _Findings(matcher, scope or TimeScope())
     for number, hits in _by_file(scan.hits()):
         _read_file(number, files[number], hits, scan, findings)
@@ -194,15 +199,32 @@ class _FileReading:
             return
         elif is_exception(line.text):
             self._add_exception(self._evidence(hit, start, line))
+        elif is_crash(line.text):
+            self._crash(hit, start, line, raw)
         elif is_error(line.text) and not self._is_heading(start, line, raw):
             self._add_unknown(self._evidence(hit, start, line))
 
     def _is_heading(self, start: int, line: LogLine, raw: bytes) -> bool:
         """Whether a traceback follows, whose exception says more."""
+        own = self._next(start, line, raw)
+        return own is not None and TRACEBACK in own.text
+
+    def _next(self, start: int, line: LogLine, raw: bytes) -> LogLine | None:
+        """The next line of the same process, if it is near."""
         after = self.log.lines_from(start + len(raw) + 1)
         lines = (parse_line(text) for _, text in after[:_NEAR])
-        own = next((other for other in lines if other.process == line.process), None)
-        return own is not None and TRACEBACK in own.text
+        return next((other for other in lines if other.process == line.process), None)
+
+    def _crash(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
+        """A crash in its own words, and in those of the C++ exception that is its reason."""
+        own = self._next(start, line, raw) if is_terminate(line.text) else None
+        message = message_of(own.text) if own else ""
+        if own and message and self.findings.matcher.matches(own.text):
+            return
+        evidence = self._evidence(hit, start, line)
+        if own and message:
+            evidence = evolve(evidence, text=f"{evidence.text} {shown(evolve(own, text=message))}")
+        self._add_exception(evidence)
 
     def _traceback(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
         offset = start + len(raw) + 1

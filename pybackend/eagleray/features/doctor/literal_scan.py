@@ -71,6 +71,7 @@ class UnreadFile:
 class LiteralScan:
     """One pass over `files`, in their order; `lines_before` and `unread` are complete for what `hits` has yielded.
 
+    `forms` are regular expressions for what has no fixed text, which mean the same to `grep -E` and Python.
     `is_cancelled` is asked before each chunk.  `hits` may run in any thread, once.
     """
 
@@ -79,6 +80,7 @@ class LiteralScan:
     on_bytes: OnBytes = lambda _count: None
     is_cancelled: Callable[[], bool] = lambda: False
     grep: str = field(factory=gnu_grep)
+    forms: Sequence[bytes] = ()
     unread: list[UnreadFile] = field(factory=list, init=False)
     _segments: list[_Segment] = field(factory=list, init=False)
 
@@ -93,8 +95,9 @@ class LiteralScan:
         return segment.offset, segment.lines
 
     def _hits_of_grep(self) -> Iterator[Hit]:
+        patterns = [*map(_escaped, self.literals), *self.forms, _NO_LITERAL]
         process = subprocess.Popen(
-            [self.grep, "-aobE", "-e", b"\n".join([*map(_escaped, self.literals), _NO_LITERAL])],
+            [self.grep, "-aobE", "-e", b"\n".join(patterns)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "LC_ALL": "C"},
@@ -133,12 +136,12 @@ class LiteralScan:
 
     def _hits_of_python(self) -> Iterator[Hit]:
         last = Hit(-1, 0)
+        forms = [re.compile(form, re.MULTILINE) for form in self.forms]
         for segment, chunk in self._chunks():
             self._segments.append(segment)
-            offsets = sorted(
-                offset for literal in self.literals for offset in _offsets(chunk, literal)
-            )
-            for offset in offsets:
+            offsets = [offset for literal in self.literals for offset in _offsets(chunk, literal)]
+            offsets += [match.start() for form in forms for match in form.finditer(chunk)]
+            for offset in sorted(offsets):
                 hit = Hit(segment.file, segment.offset + offset)
                 if _is_after(hit, last):
                     yield hit

@@ -14,7 +14,7 @@ from attrs import frozen
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 from eagleray.features.doctor.model import Rule, UncheckedFile
-from eagleray.features.doctor.unknown_errors import MARKERS
+from eagleray.features.doctor.unknown_errors import FORMS, MARKERS
 from eagleray.slurm.client import step_of
 from eagleray.tools.commands import Commands, run_remote_script
 
@@ -65,7 +65,7 @@ async def ray_excerpts(
 def signs_of(rules: Sequence[Rule]) -> str:
     """What lines are searched for, as the script takes it."""
     patterns = [(rule.literals, rule.pattern) for rule in rules if rule.check is None]
-    text = json.dumps({"rules": patterns, "markers": MARKERS})
+    text = json.dumps({"rules": patterns, "markers": MARKERS, "forms": FORMS})
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 

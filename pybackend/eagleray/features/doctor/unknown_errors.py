@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 TRACEBACK = "Traceback (most recent call last)"
-# Of which each such line has one; Chinese frameworks log "错误" (error) and "失败" (failed).
+# Of which each such line has one, or one of FORMS; Chinese frameworks log "错误" (error) and "失败" (failed).
 MARKERS = (
     TRACEBACK,
     "ERROR",
@@ -19,20 +19,85 @@ MARKERS = (
     "Check failed: ",
     "Error: ",
     "Exception: ",
+    ": error: ",
+    "terminate called ",
+    "LLVM ERROR: ",
+    "<jemalloc>: ",
+    " panicked at ",
+    "' failed",
+    "free(): ",
+    "malloc(): ",
+    "munmap_chunk(): ",
+    "double free or corruption",
+    "corrupted size vs. prev_size",
+    "corrupted double-linked list",
+    "smashing detected ***",
+    "overflow detected ***",
+    "An error occurred in MPI_",
+    "Fatal error in ",
     "错误",
     "失败",
+    "异常",
+    "出错",
+    "报错",
+    "崩溃",
+    "致命",
+    "超时",
+    "无法",
+)
+# What has no fixed text, as `grep -E` and Python read it alike.
+FORMS = (
+    # torch: "[E1121 01:25:07.123456789 ProcessGroupNCCL.cpp:616] ", and until 2.2 "[E ProcessGroupNCCL.cpp:464] ".
+    r"\[[EF]([0-9]{3,4} [0-9][0-9]:| [A-Z][A-Za-z]*\.c)",
+    # glog and absl: "F0803 17:57:59.534689 31315 31315 accessor.cc:488] ".
+    r"(^|[^A-Za-z0-9])[EF][0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9]",
+    # Ray: "[2026-05-29 22:51:15,987 C 4837 4890] (gcs_server) ray_syncer.cc:248: ".
+    r"[0-9] C [0-9]+ [0-9]+\] ",
+    r"(^|\) )error: [A-Za-z]",
+    r"[^ ]: line [0-9]+: ",
+    # Loggers of services: `level=error`, `"level": "error"`, "[error    ]".
+    r"level\"?[=:] ?\"?(error|critical|fatal)",
+    r"\[(error|critical|fatal) *\]",
 )
 # What loggers write before the level: brackets, a time, the place or name of the logger.  "Error rate: 0.1" has none.
 _LEVEL = re.compile(
     r"^(?:\[[^\]]{0,80}\]\s{0,4}|\([^)]{0,80}\)\s{0,4}|[\d:.,/TZ+|-]{2,40}\s{1,4}|[\w./-]{1,60}:\d{1,6}\s{1,4}"
     r"|[\w.]{1,60} [-|] |[^\w\s]{1,2}\s{0,4}){0,6}(?:ERROR|CRITICAL|FATAL)\b"
 )
-_SIGNALS = re.compile(
-    r"^(?:Fatal Python error: |.{0,80}Segmentation fault|.{0,80}Bus error|.{0,80}core dumped|.{0,120}Check failed: )"
+_SERVICE_LEVEL = re.compile(
+    r"\"level(?:name)?\": ?\"(?:ERROR|CRITICAL|FATAL|error|critical|fatal)\"|\blevel=(?:error|critical|fatal) .{0,200}\bmsg="
+    r"|^(?:[\d:TZ.,/+-]{4,40} ){1,2}\[(?:error|critical|fatal) *\] "
+)
+# A native library's logger: the level E or F, a time, the thread, and the place in the code.
+_NATIVE = re.compile(
+    r"^(?:\[[a-z_]{1,40}\d{1,6}\]:\s?){0,2}\[?(?P<level>[EF])(?:\d{3,4} [\d:.]{8,25}\s{1,8}(?:\d{1,10}\s{1,8}){0,3}| )"
+    r"[\w./-]{1,120}:\d{1,6}\] "
+)
+# TensorFlow and JAX log these at each start (tensorflow#62075), gRPC while it ends (ray#26966).
+_NATIVE_NOISE = re.compile(
+    r"Unable to register cu\w{2,8} factory|computation placer already registered|keepalive_ping_end state"
+)
+# "srun: error: ", "train.py: error: ", "kernel.cu(12): error: "; "val: error: 0.3" is a number.
+_TOOL = re.compile(
+    r"^(?:\S{1,200}: ){0,2}(?:fatal )?error: (?![\d.+-]|nan\b|inf\b|[Nn]one\b|null\b|ok\b)\S"
+)
+_SHELL = re.compile(
+    r"^\S{1,200}: line \d{1,6}: .{0,300}(?:No such file or directory|Permission denied|unbound variable"
+    r"|syntax error|cannot execute|Not a directory|Argument list too long)"
+)
+# How a process ends that can't go on.
+_CRASH = re.compile(
+    r"^(?:Fatal Python error: |terminate called |LLVM ERROR: |<jemalloc>: (?!Invalid conf)|thread '.{0,100} panicked at "
+    r"|\*\*\* Error in `|\*\*\* (?:stack smashing|buffer overflow) detected \*\*\*|double free or corruption"
+    r"|corrupted (?:size vs\. prev_size|double-linked list)|(?:\w{0,20}free|\w{0,20}alloc|munmap_chunk)\(\): "
+    r"|.{0,80}Segmentation fault|.{0,80}Bus error|.{0,80}core dumped|.{0,400}Check failed: |.{0,300}Assertion `.{1,200}' failed"
+    r"|\[20\d\d-\d\d-\d\d [\d:,]{8,15} C \d{1,10} \d{1,10}\] |.{0,120}An error occurred in MPI_|Fatal error in \w)"
 )
 # Not "没有错误" (no error) and "失败: 0".
 _CHINESE = re.compile(
-    r"(?<!没有)(?<!无)(?<!零)(?:错误|失败)(?!(?:数|次数|率)?\s{0,3}[:=\uff1a为]?\s{0,3}0(?:\.0*)?(?![\d.]))"
+    r"(?<!没有)(?<!无)(?<!零)(?:错误|失败|出错|报错|崩溃|致命|(?:发生|出现|抛出|遇到|触发)\w{0,10}异常|异常(?:退出|终止|中断|结束)"
+    r"|(?:连接|请求|等待|通信|响应|任务|执行|读取|已经?)超时|无法(?:连接|打开|加载|分配|创建|找到|读取|写入|启动|访问|解析|初始化|导入))"
+    r"(?!(?:数|次数|率|时间|时长|重试|处理)?\s{0,3}[:=\uff1a为]?\s{0,3}0(?:\.0*)?(?![\d.]))(?!率|时间|时长|重试|处理)"
 )
 # The last line of a traceback: "ValueError: …", "torch.cuda.OutOfMemoryError: …", "KeyboardInterrupt".
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]{0,200}(?:\([\w.]{1,100}\))?(?::|$)")
@@ -57,7 +122,28 @@ def is_error(text: str) -> bool:
     logged = _LOGGED.match(text)
     if logged and (logged.end() == len(text) or _FRAME.match(text, logged.end())):
         return False
-    return bool(_LEVEL.search(text) or _SIGNALS.search(text) or _CHINESE.search(text))
+    signs = (_LEVEL, _TOOL, _SHELL, _SERVICE_LEVEL, _CHINESE)
+    return any(sign.search(text) for sign in signs) or is_crash(text) or _is_native_error(text)
+
+
+def is_crash(text: str) -> bool:
+    """Whether a line says that a process ends which can't go on: as good a sign as an exception."""
+    native = _NATIVE.match(text)
+    return bool(_CRASH.match(text)) or (native is not None and native["level"] == "F")
+
+
+def is_terminate(text: str) -> bool:
+    """Whether C++ ends the process because of an exception, whose message is in the line after this one."""
+    return text.startswith("terminate called ")
+
+
+def message_of(text: str) -> str:
+    """The message of the exception for which C++ has ended a process, "" if a line doesn't have it."""
+    return text.strip() if text.lstrip().startswith("what(): ") else ""
+
+
+def _is_native_error(text: str) -> bool:
+    return bool(_NATIVE.match(text)) and not _NATIVE_NOISE.search(text)
 
 
 def is_exception(text: str) -> bool:
