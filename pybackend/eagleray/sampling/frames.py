@@ -32,7 +32,7 @@ _NOISE_FILES = re.compile(
 _MOST_FRAMES = 2**16
 
 _LIBRARY = re.compile(
-    r"(^|/)(site-packages|dist-packages|lib(64)?/python3[.\d]*|_?eagleray\w*/injected)/|^<frozen "
+    r"(^|/)(site-packages|dist-packages|lib(64)?/python3[.\d]*|_?eagleray\w*/injected)/|^<(frozen |eagleray>$)"
 )
 _DEBUGGER = re.compile(
     r"(^|/)(_pydevd_bundle|pydevd[^/]*|debugpy|pdb\.py|bdb\.py|rpdb\.py)(/|$)|^<eagleray stop>$"
