@@ -54,6 +54,7 @@ def _parameters(arguments: argparse.Namespace, model: Path) -> xllamacpp.CommonP
     parameters.n_ctx = arguments.slots * arguments.slot_context
     parameters.n_threads_http = max(_HTTP_THREADS, arguments.slots + 32)
     parameters.warmup = False
+    parameters.endpoint_metrics = arguments.metrics
     # Threads that spin for work make it twenty times as slow on two cores.
     for cpu in (parameters.cpuparams, parameters.cpuparams_batch):
         cpu.n_threads = 1
@@ -89,6 +90,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--slots", type=int, default=_SLOTS, help="requests that it computes at once"
     )
+    parser.add_argument("--metrics", action="store_true", help="serve them at /metrics")
     parser.add_argument("--temperature", type=float, help="of requests that have none")
     parser.add_argument("--chat-template", default="", help="in place of the model's own")
     parser.add_argument(

@@ -59,8 +59,9 @@ export interface WaveRun {
 /**
  * The end of a wave: `runs` are those that failed, then the slowest.
  *
- * `ending` says why it ended early, or that the server didn't answer, "" if neither.  `trace` is
- * the file with all runs.
+ * `ending` says why it ended early, that the server didn't answer, or that tokens aren't counted,
+ * "" if none of these.
+ * `trace` is the file with all runs.
  */
 export interface WaveReport {
   readonly progress: WaveProgress;

@@ -20,6 +20,7 @@ from eagleray.features.rollouts.agents.model import (
     WaveProgress,
 )
 from eagleray.features.rollouts.agents.statistics import tokens_per_second, wave_statistics
+from eagleray.features.rollouts.agents.uncounted_tokens import uncounted_text
 from eagleray.features.rollouts.agents.verdicts import verdicts
 
 _BAR = 30
@@ -117,12 +118,17 @@ def _rule_line(rule: ContractRule) -> str:
 def _request_line(request: AgentRequest) -> str:
     seconds = "-" if request.seconds is None else f"{request.seconds:.2f} s"
     end = request.error or str(request.status)
+    tokens = (
+        t("tokens not counted: compressed")
+        if request.tokens is None
+        else t("{tokens} tokens", tokens=request.tokens)
+    )
     text = t(
-        "{path}: {end}, {seconds}, {tokens} tokens",
+        "{path}: {end}, {seconds}, {tokens}",
         path=request.path,
         end=end,
         seconds=seconds,
-        tokens=request.tokens,
+        tokens=tokens,
     )
     return printable(text, 500)
 
@@ -144,7 +150,7 @@ def _failure_lines(observed: Observed) -> list[str]:
 
 def _ending_lines(observed: Observed) -> list[str]:
     ending = observed.ending or no_answer(observed)
-    lines = [ending] if ending else []
+    lines = [line for line in (ending, uncounted_text(observed)) if line]
     if observed.threads:
         names = ", ".join(observed.threads[:5])
         lines.append(t("The agent left threads running: {names}.", names=names))

@@ -33,6 +33,7 @@ from eagleray.features.rollouts.agents.model import (
     Observed,
 )
 from eagleray.features.rollouts.agents.statistics import wave_statistics
+from eagleray.features.rollouts.agents.uncounted_tokens import uncounted_requests
 from eagleray.features.rollouts.agents.verdicts import verdicts
 from eagleray.features.rollouts.batches.model import BatchSummary
 from eagleray.features.rollouts.trajectories.model import (
@@ -381,13 +382,15 @@ _CAUSE = (
     "settings",
     "why",
     "changes",
+    "command",
 )
 DIAGNOSIS: Shape = {
     **_VERSION,
     "sentence": Field("what a user reads first"),
     "causes": Field(
         f"list of {{{', '.join(_CAUSE)}}}, the earliest first and consequences (secondary) last; evidence is a list of "
-        f"{{{', '.join(_EVIDENCE)}}}, changes a list of {{where, name, value, framework}}: settings of a run that fix it",
+        f"{{{', '.join(_EVIDENCE)}}}, changes a list of {{where, name, value, framework}}: settings of a run that fix it, "
+        'command one for a terminal that helps, "" for none',
         "array",
         _CAUSE,
     ),
@@ -491,7 +494,11 @@ AGENT_RUN: Shape = {
     "item": Field("number of the data item, counted from 1", _INTEGER),
     "mode": Field('"inline" or "subproc"'),
     "seconds": Field("how long it ran", "number"),
-    "requests": Field(f"list of {{{', '.join(_AGENT_REQUEST)}}}", "array", _AGENT_REQUEST),
+    "requests": Field(
+        f"list of {{{', '.join(_AGENT_REQUEST)}}}; tokens is null if they aren't counted",
+        "array",
+        _AGENT_REQUEST,
+    ),
     "threads": Field("names of threads that it left running", "array"),
     "trace": Field('the file with its trace, "" for none'),
 }
@@ -514,6 +521,7 @@ AGENT_WAVE: Shape = {
     "requests": Field("number of requests", _INTEGER),
     "tokens": Field("generated tokens", _INTEGER),
     "tokens_per_second": Field("generated tokens a second", "number"),
+    "uncounted_requests": Field("compressed streams whose tokens aren't counted", _INTEGER),
     "latency_ms": Field(f"of runs, {{{', '.join(_PERCENTILES)}}}", "object", _PERCENTILES),
     "request_ms": Field(f"of requests, {{{', '.join(_PERCENTILES)}}}", "object", _PERCENTILES),
     "pool_wait_ms": Field(
@@ -818,6 +826,7 @@ def agent_wave_json(observed: Observed, trace: str) -> Json:
         "version": VERSION,
         **{name: value for name, value in asdict(totals).items() if name in AGENT_WAVE},
         **{name: value for name, value in asdict(figures).items() if name in AGENT_WAVE},
+        "uncounted_requests": uncounted_requests(observed),
         "interrupted": observed.is_interrupted,
         "groups": observed.plan.groups,
         "group_size": observed.plan.group_size,

@@ -83,3 +83,5 @@ SERVER_IN_JOB = PollSchedule(((60.0, 0.5), (600.0, 2.0)), 5.0)
 SERVER_HEALTH = PollSchedule(((60.0, 5.0),), 15.0)
 # A growing file, where inotify doesn't report that it grows.
 GROWING_FILE = PollSchedule(((2.0, 0.1), (10.0, 0.5)), 2.0)
+# The queue of an inference server in the course of a wave, since its start.
+SERVER_QUEUE = PollSchedule(((10.0, 1.0), (120.0, 2.0)), 5.0)

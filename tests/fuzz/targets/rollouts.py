@@ -6,6 +6,7 @@ import json
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.features.rollouts.agents.response_tokens import token_columns
+from eagleray.features.rollouts.agents.server_queue import queue_of
 from eagleray.features.rollouts.batches.wave_prompts import promptless
 from eagleray.features.rollouts.trajectories.dump import TrajectoryDump
 from eagleray.features.rollouts.trajectories.formats import read_line
@@ -66,9 +67,23 @@ ANSWER = {
     "prompt_token_ids": [1, 2],
     "usage": {"prompt_tokens": 2, "completion_tokens": 1},
 }
+METRICS = (
+    '# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{engine="0"} 8.0\n'
+    'vllm:num_requests_waiting{engine="0",model_name="a\\"}"} 49.0\n',
+    'sglang:num_running_reqs{tp_rank="0"} 16\nsglang:num_queue_reqs{tp_rank="0"} 3 1700000000\n',
+)
+
+
+def queue(text: str) -> None:
+    """A queue has no negative length."""
+    sample = queue_of(text)
+    assert sample is None or (sample.running >= 0 and sample.waiting >= 0)
+
+
 CHAT = {"url": "http://x/v1/chat/completions", "request": {"messages": []}, "response": ANSWER}
 TARGETS = (
     of_json("wave-answers", wave, [ANSWER, CHAT]),
+    Target("server-metrics", "text", queue, METRICS, (), ("{", "}", '"', " ", "NaN", "1e999")),
     of_json("trajectory-lines", line, LINES),
     Target(
         "trajectory-dumps",

@@ -209,3 +209,19 @@ class AsksLogprobs:
                 {"role": "user", "content": "Go on"},
             ]
         return float(len(answer) % 2)
+
+
+class ReadsRaw:
+    """Reads a stream by the shared client itself, compressed as it is."""
+
+    decodes = False
+
+    async def run(self, data, **extra_kwargs):
+        url = f"{extra_kwargs['base_url']}/chat/completions"
+        async with extra_kwargs["http_client"].stream("POST", url, json=data) as response:
+            parts = response.aiter_bytes(997) if self.decodes else response.aiter_raw()
+            return float(sum([len(part) async for part in parts]))
+
+
+class ReadsParts(ReadsRaw):
+    decodes = True

@@ -38,7 +38,7 @@ class Exchange:
     # A wave keeps thousands of them, in each of which the garbage collector would look at a dictionary.
     __slots__ = (
         *("method", "_url", "body", "started", "pool_s", "seconds", "status", "response"),
-        *("response_size", "error", "tokens", "_count"),
+        *("response_size", "error", "tokens", "_count", "_is_encoded", "_is_undecoded"),
     )
 
     def __init__(self, method: str, url: Any, body: bytes) -> None:
@@ -56,6 +56,9 @@ class Exchange:
         self.error = ""
         self.tokens = 0
         self._count: TokenCount | None = None
+        self._is_encoded = False
+        # Bytes came that nothing has decoded: the agent reads a compressed stream itself.
+        self._is_undecoded = False
 
     @property
     def url(self) -> str:
@@ -66,8 +69,22 @@ class Exchange:
         self.status = response.status_code
         kind = str(response.headers.get("content-type", ""))
         self._count = TokenCount(kind.startswith("text/event-stream"))
+        self._is_encoded = response.headers.get("content-encoding", "identity") != "identity"
+
+    @property
+    def is_encoded(self) -> bool:
+        """Its stream is compressed, and counted where the client decodes it."""
+        return self._is_encoded
+
+    def receive(self, chunk: bytes) -> None:
+        """Bytes as they came from the server."""
+        if self._is_encoded:
+            self._is_undecoded |= not self.response_size
+        else:
+            self.add(chunk)
 
     def add(self, chunk: bytes) -> None:
+        self._is_undecoded = False
         room = LONGEST_BODY - len(self.response)
         if room > 0:
             self.response += chunk if len(chunk) <= room else chunk[:room]
@@ -78,7 +95,13 @@ class Exchange:
     def end(self, error: BaseException | None) -> None:
         self.seconds = time.monotonic() - self.started
         self.error = "" if error is None else f"{type(error).__name__}: {error}"[:500]
+        self.count()
+
+    def count(self) -> int:
+        """The tokens that weren't counted before."""
+        before = self.tokens
         self.tokens = 0 if self._count is None else self._count.tokens()
+        return self.tokens - before
 
     def ids(self) -> list[str]:
         """The ids in the response: of a completion, and in a stream of each of its chunks."""
@@ -93,7 +116,7 @@ class Exchange:
             "seconds": None if self.seconds is None else round(self.seconds, 4),
             "status": self.status,
             "error": self.error,
-            "tokens": self.tokens,
+            "tokens": None if self._is_undecoded else self.tokens,
             "request": self.body[:LONGEST_BODY].decode("utf-8", "replace"),
             "response": self.response.decode("utf-8", "replace"),
             "response_size": self.response_size,
@@ -209,8 +232,36 @@ class HttpRecorder:
         if response.is_closed:
             exchange.add(getattr(response, "_content", b""))
             self._end(exchange)
-        else:
-            response.stream = stream_type(response.stream, exchange)
+            return
+        response.stream = stream_type(response.stream, exchange)
+        if exchange.is_encoded:
+            response.aiter_bytes = self._decoded_parts(response.aiter_bytes, exchange)
+            response.iter_bytes = self._decoded_sync_parts(response.iter_bytes, exchange)
+
+    def _decoded_parts(self, original: Any, exchange: Exchange) -> Any:
+        """`aiter_bytes`, by which all but `aiter_raw` reads a body: it decodes what the server has compressed."""
+
+        async def aiter_bytes(*args: Any, **kwargs: Any) -> AsyncIterator[bytes]:
+            try:
+                async for part in original(*args, **kwargs):
+                    exchange.add(part)
+                    yield part
+            finally:
+                # The raw stream has ended before the last part is decoded.
+                self.tokens += exchange.count()
+
+        return aiter_bytes
+
+    def _decoded_sync_parts(self, original: Any, exchange: Exchange) -> Any:
+        def iter_bytes(*args: Any, **kwargs: Any) -> Iterator[bytes]:
+            try:
+                for part in original(*args, **kwargs):
+                    exchange.add(part)
+                    yield part
+            finally:
+                self.tokens += exchange.count()
+
+        return iter_bytes
 
     def _end(self, exchange: Exchange, error: BaseException | None = None) -> None:
         if exchange.seconds is not None:
@@ -253,7 +304,7 @@ def _recording_stream(base: Any, recorder: HttpRecorder) -> Any:
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             async for chunk in self._stream:
-                self._exchange.add(chunk)
+                self._exchange.receive(chunk)
                 yield chunk
             recorder.ended(self._exchange, None)
 
@@ -272,7 +323,7 @@ def _recording_sync_stream(base: Any, recorder: HttpRecorder) -> Any:
 
         def __iter__(self) -> Iterator[bytes]:
             for chunk in self._stream:
-                self._exchange.add(chunk)
+                self._exchange.receive(chunk)
                 yield chunk
             recorder.ended(self._exchange, None)
 

@@ -41,6 +41,7 @@ from eagleray.features.rollouts.agents.runner_process import (
     carry_out,
     read_table,
 )
+from eagleray.features.rollouts.agents.server_queue import watched_queue
 from eagleray.features.rollouts.agents.server_slots import server_slots
 from eagleray.features.rollouts.agents.traces import TraceFile
 from eagleray.features.rollouts.agents.verdicts import may_be_queued
@@ -109,10 +110,12 @@ async def observe(
     reported_at = 0.0
     async with contextlib.AsyncExitStack() as stack:
         traces = await stack.enter_async_context(TraceFile(trace)) if trace else None
+        queue = await stack.enter_async_context(watched_queue(plan))
 
         def on_event(event: dict[str, Any]) -> None:
             nonlocal reported_at
             observation.take(event)
+            queue.update(observation.totals)
             if traces is not None:
                 traces.take(event)
             if time.monotonic() - reported_at >= _PROGRESS_S:
@@ -121,7 +124,7 @@ async def observe(
 
         end = await carry_out(plan.python, plan.cwd, wire_plan(plan), on_event, on_output, stop)
     on_progress(observation.progress())
-    observed = observation.observed(end, stop.is_set())
+    observed = evolve(observation.observed(end, stop.is_set()), queue=tuple(queue.samples))
     if may_be_queued(observed):
         slots = await server_slots(plan.base_url, plan.api_key)
         observed = evolve(observed, server_slots=slots)

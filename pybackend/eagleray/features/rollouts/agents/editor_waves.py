@@ -30,6 +30,7 @@ from eagleray.features.rollouts.agents.model import (
     WaveVerdict,
 )
 from eagleray.features.rollouts.agents.statistics import wave_statistics
+from eagleray.features.rollouts.agents.uncounted_tokens import uncounted_text
 from eagleray.features.rollouts.agents.verdicts import verdicts
 
 FOLDER = "waves"
@@ -79,7 +80,8 @@ class WaveRun:
 class WaveReport:
     """The end of a wave: `runs` are those that failed, then the slowest.
 
-    `ending` says why it ended early, or that the server didn't answer, "" if neither.  `trace` is the file with all runs.
+    `ending` says why it ended early, that the server didn't answer, or that tokens aren't counted, "" if none of these.
+    `trace` is the file with all runs.
     """
 
     progress: WaveProgress
@@ -142,7 +144,9 @@ def report_of(observed: Observed, trace: str) -> WaveReport:
         verdicts=verdicts(observed),
         contract=observed.contract,
         runs=tuple(_row(run) for run in worst_runs(observed.runs)),
-        ending=observed.ending or no_answer(observed),
+        ending=" ".join(
+            filter(None, (observed.ending or no_answer(observed), uncounted_text(observed)))
+        ),
         problem=printable(load_error.traceback, 4000) if load_error else "",
         is_cancelled=observed.is_interrupted,
         trace=trace,

@@ -125,13 +125,16 @@ class HeldLoop:
 
 @frozen
 class AgentRequest:
-    """A request of an agent, without its bodies; `seconds` is None if it has not ended."""
+    """A request of an agent, without its bodies; `seconds` is None if it has not ended.
+
+    `tokens` is None if they weren't counted: the agent read a compressed stream without its client's decoder.
+    """
 
     path: str
     status: int
     seconds: float | None
     pool_s: float
-    tokens: int
+    tokens: int | None
     error: str
 
 
@@ -215,12 +218,21 @@ class WaveProgress:
 
 
 @frozen
+class QueueSample:
+    """How many requests the server computed at a moment, and how many waited in its queue."""
+
+    running: int
+    waiting: int
+
+
+@frozen
 class Observed:
     """Everything that the runner reported of a plan.
 
     `is_stuck`: a line held the event loop for longer than the time-out; `is_interrupted`: the user stopped it; `ending`:
     why the runner ended early, "" if it didn't.  `threads` are those that agents left behind.  `server_slots` is how many
-    requests the server says it computes at once, which is only requested where requests seem to wait.
+    requests the server says it computes at once, which is only requested where requests seem to wait, and `queue` what its
+    metrics said while several runs were in flight.
     """
 
     plan: AgentPlan
@@ -234,3 +246,4 @@ class Observed:
     ending: str = ""
     threads: tuple[str, ...] = ()
     server_slots: int | None = None
+    queue: tuple[QueueSample, ...] = ()

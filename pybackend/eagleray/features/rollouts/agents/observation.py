@@ -45,6 +45,11 @@ class Observation:
         self._has_ended = False
         self._threads: tuple[str, ...] = ()
 
+    @property
+    def totals(self) -> WaveTotals:
+        """The last ones."""
+        return self._totals
+
     def take(self, event: Mapping[str, Any]) -> None:
         kind = event["event"]
         if kind == "contract":

@@ -47,13 +47,13 @@ def run_of(event: Event) -> AgentRun:
 
 
 def request_of(exchange: Event) -> AgentRequest:
-    seconds = exchange.get("seconds")
+    seconds, tokens = exchange.get("seconds"), exchange.get("tokens")
     return AgentRequest(
         path=printable(urlsplit(str(exchange["url"])).path, 200),
         status=int(exchange["status"]),
         seconds=None if seconds is None else float(seconds),
         pool_s=float(exchange["pool_s"]),
-        tokens=int(exchange["tokens"]),
+        tokens=None if tokens is None else int(tokens),
         error=printable(str(exchange["error"]), 300),
     )
 

@@ -46,6 +46,9 @@ QUEUE_FACTOR = 4.0
 QUEUE_SLOTS = 2.0
 QUEUE_LEAST_S = 0.2
 QUEUE_REQUESTS = 16
+# A single sample may be of the first burst; several in which few wait show that there is no queue.
+QUEUE_SAMPLES = 2
+NO_QUEUE_SAMPLES = 3
 REJECTED_SHARE = 0.05
 _REJECTED = (429, 503, 529)
 STRAGGLER_FACTOR = 3.0
@@ -215,15 +218,30 @@ def may_be_queued(observed: Observed) -> bool:
 
 
 def _is_queued(observed: Observed) -> bool:
-    """1. The server had, on average, many times as many requests as it says that it computes at once.
+    """1. The server had, on average, many times as many requests as it computes at once, by the slots that it has.
 
-    2. Most requests take many times as long as the quickest.  On a busy machine the quickest may be slow, too.
+    2. So it is by what its metrics say of its queue; if hardly anything waits there, requests aren't slow for that.
+    3. Most requests take many times as long as the quickest.  On a busy machine the quickest may be slow, too.
     """
     seconds = _comparable_s(observed)
     slots = observed.server_slots
     if slots is not None and sum(seconds) >= QUEUE_SLOTS * slots * observed.totals.seconds:
         return True
+    if _queue_is_long(observed):
+        return True
+    if slots is None and len(observed.queue) >= NO_QUEUE_SAMPLES:
+        return False
     return at_share(seconds, 0.5) >= QUEUE_FACTOR * at_share(seconds, 0.05)
+
+
+def _queue_is_long(observed: Observed) -> bool:
+    running = sum(sample.running for sample in observed.queue)
+    waiting = sum(sample.waiting for sample in observed.queue)
+    return (
+        len(observed.queue) >= QUEUE_SAMPLES
+        and waiting > 0
+        and running + waiting >= QUEUE_SLOTS * running
+    )
 
 
 def _queue(observed: Observed) -> str:
@@ -232,6 +250,13 @@ def _queue(observed: Observed) -> str:
     A count that is derived from times is wrong on a busy machine: the client's own time, such as that of the first
     connections, counts as the server's. It was 5 for a server with one slot.
     """
+    if _queue_is_long(observed):
+        return counted(
+            max(sample.running for sample in observed.queue),
+            "The server computed {n} request at once. Up to {waiting} waited in its queue.",
+            "The server computed {n} requests at once. Up to {waiting} waited in its queue.",
+            waiting=max(sample.waiting for sample in observed.queue),
+        )
     slots = observed.server_slots
     if slots is not None and slots < observed.totals.max_requests_in_flight:
         return counted(
@@ -253,12 +278,12 @@ def _comparable_s(observed: Observed) -> list[float]:
     What an agent's tools request is quick, and says nothing about the server.
     """
     answered = answered_requests(observed.runs)
-    generated = [request for request in answered if request.tokens]
-    middle = at_share(sorted(request.tokens for request in generated), 0.5) if generated else 0
+    generated = [(request, request.tokens) for request in answered if request.tokens]
+    middle = at_share(sorted(tokens for _, tokens in generated), 0.5) if generated else 0
     return sorted(
         (request.seconds or 0.0) - request.pool_s
-        for request in generated or answered
-        if 2 * request.tokens >= middle
+        for request, tokens in generated or [(request, 0) for request in answered]
+        if 2 * tokens >= middle
     )
 
 

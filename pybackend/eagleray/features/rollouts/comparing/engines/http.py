@@ -60,11 +60,16 @@ class EngineHttp:
 
     async def get(self, path: str, seconds: float = REQUEST_S) -> Any:
         """The JSON of a GET; raises RefusedRequest for an error status, else errors of the catalogue."""
-        return await self._request("GET", path, None, seconds)
+        return self._json(await self._request("GET", path, None, seconds))
+
+    async def get_text(self, path: str, seconds: float, largest: int) -> str:
+        """The text of a GET of up to `largest` bytes; raises as `get` does."""
+        body = await self._request("GET", path, None, seconds, largest)
+        return body.decode("utf-8", "replace")
 
     async def post(self, path: str, body: Any, seconds: float = REQUEST_S) -> Any:
         """The JSON of a POST; raises as `get` does."""
-        return await self._request("POST", path, body, seconds)
+        return self._json(await self._request("POST", path, body, seconds))
 
     async def required(self, path: str, body: Any) -> Any:
         """As `post`, for a request without an alternative."""
@@ -73,7 +78,9 @@ class EngineHttp:
         except RefusedRequest as refused:
             raise errors.engine_failed(self.name, refused.status, refused.text) from refused
 
-    async def _request(self, method: str, path: str, body: Any, seconds: float) -> Any:
+    async def _request(
+        self, method: str, path: str, body: Any, seconds: float, largest: int = _LARGEST
+    ) -> bytes:
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_S)
         try:
             async with self._opened().request(
@@ -84,28 +91,31 @@ class EngineHttp:
                 timeout=timeout,
                 allow_redirects=False,
             ) as answer:
-                return self._value(answer.status, await self._read(answer))
+                return self._checked(answer.status, await self._read(answer, largest))
         except asyncio.TimeoutError as error:
             raise errors.engine_slow(self.name, seconds) from error
         except (aiohttp.ClientError, OSError) as error:
             why = f"{type(error).__name__}: {error}"
             raise errors.engine_unreachable(self.name, why) from error
 
-    async def _read(self, answer: aiohttp.ClientResponse) -> bytes:
+    async def _read(self, answer: aiohttp.ClientResponse, largest: int) -> bytes:
         body = bytearray()
         async for chunk in answer.content.iter_any():
             body += chunk
-            if len(body) > _LARGEST:
+            if len(body) > largest:
                 raise errors.engine_unreadable(self.name, "the response is too large")
         return bytes(body)
 
-    def _value(self, status: int, body: bytes) -> Any:
+    def _checked(self, status: int, body: bytes) -> bytes:
         if 300 <= status < 400:
             raise errors.engine_redirects(self.name)
         if status in (401, 403):
             raise errors.engine_refused_key(self.name)
         if status >= 400:
             raise RefusedRequest(status, body.decode("utf-8", "replace"))
+        return body
+
+    def _json(self, body: bytes) -> Any:
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
