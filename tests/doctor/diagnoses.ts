@@ -36,6 +36,7 @@ export function cause(more: Partial<Cause> = {}): Cause {
         framework: "verl",
       },
     ],
+    command: "",
     ...more,
   };
 }

@@ -179,7 +179,7 @@ def test_ordinary_line_is_no_error(tmp_path: Path, line: str) -> None:
     diagnosis = _diagnose(tmp_path)
 
     assert (diagnosis.causes, diagnosis.unknown) == ((), ())
-    assert diagnosis.sentence == "No rule matches, and no error is in 1 files."
+    assert diagnosis.sentence == "No rule matches, and no error is in 1 file."
 
 
 def test_folded_lines_are_counted(tmp_path: Path) -> None:
@@ -430,3 +430,93 @@ def test_crash_whose_message_a_rule_explains_is_no_unknown_error(tmp_path: Path)
 
     assert [cause.id for cause in diagnosis.causes] == ["cuda-oom"]
     assert diagnosis.unknown == ()
+
+
+@pytest.mark.parametrize(("names", "shown"), [("a", "1 file"), ("ab", "2 files")])
+def test_numbers_of_files_have_their_plural(tmp_path: Path, names: str, shown: str) -> None:
+    for name in names:
+        _write(tmp_path, f"{name}.out", "step 3\n")
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert diagnosis.sentence == f"No rule matches, and no error is in {shown}."
+    assert texts.lines(diagnosis)[-1].startswith(f"Checked {shown} (0.0 MB) with ")
+
+
+@pytest.mark.parametrize(("more", "shown"), [(1, "1 more file was"), (2, "2 more files were")])
+def test_numbers_of_unchecked_files_have_their_plural(
+    tmp_path: Path, more: int, shown: str
+) -> None:
+    _write(tmp_path, "a.out", "step 3\n")
+    for number in range(5 + more):
+        _write(tmp_path, f"{number}.out.gz", "x")
+
+    assert texts.lines(_diagnose(tmp_path))[-1] == f"{shown} not checked."
+
+
+def _chain(first: str, between: str, second: str, code: str) -> str:
+    """Two tracebacks as Python writes them for an exception in a handler."""
+    start = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n'
+    frame = '  File "a.py", line 5, in f\n'
+    return f"{start}    g()\n{first}\n\n{between}\n\n{start}    f()\n{frame}{code}{second}\n"
+
+
+HANDLING = "During handling of the above exception, another exception occurred:"
+BECAUSE = "The above exception was the direct cause of the following exception:"
+RAISE = '    raise Bad(\n        "no such model"\n    )\n'
+BAD = "mine.Bad: no such model"
+
+
+@pytest.mark.parametrize(
+    ("first", "between", "code", "named"),
+    [
+        ("ValueError: 7 rows", HANDLING, RAISE, "ValueError: 7 rows"),
+        ("ValueError: 7 rows", BECAUSE, RAISE, "ValueError: 7 rows"),
+        ("ValueError: 7 rows", HANDLING, "    log.close()\n", "ValueError: 7 rows"),
+        ("KeyError: 'qwen9'", BECAUSE, RAISE, "KeyError: 'qwen9'"),
+        ("KeyError: 'qwen9'", HANDLING, "    log.close()\n", "KeyError: 'qwen9'"),
+        ("KeyError: 'qwen9'", HANDLING, RAISE, BAD),
+        ("KeyError: 'qwen9'", "step 3", RAISE, "KeyError: 'qwen9'"),
+    ],
+)
+@pytest.mark.parametrize("prefix", ["", "(Policy pid=7, ip=10.0.0.3) "])
+def test_one_exception_of_a_chain_is_the_first_error(
+    tmp_path: Path, first: str, between: str, code: str, named: str, prefix: str
+) -> None:
+    lines = [f"{prefix}{line}" for line in _chain(first, between, BAD, code).splitlines()]
+    # Another worker of the same log.
+    _write(tmp_path, "a.err", "\n(Other pid=8) step 3\n".join(lines) + "\n")
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert diagnosis.sentence.endswith(f"The first error is: {named}")
+    assert [error.text for error in diagnosis.unknown] == [first, BAD]
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ("ValueError: 7 rows", ["ValueError: 7 rows", BAD]),
+        ("KeyError: 'a'", [BAD, "KeyError: 'a'"]),
+    ],
+)
+def test_other_exceptions_of_a_chain_are_lines_of_its_cause(
+    tmp_path: Path, first: str, expected: list[str]
+) -> None:
+    _write(tmp_path, "a.err", f"{_chain(first, HANDLING, BAD, RAISE)}{GLOO}")
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert diagnosis.sentence == f"No rule explains the first error: {expected[0]}"
+    assert [line.text for line in diagnosis.causes[0].evidence] == expected
+    assert diagnosis.unknown == ()
+
+
+def test_rule_names_the_cause_whichever_exception_of_a_chain_it_explains(tmp_path: Path) -> None:
+    _write(tmp_path, "a.err", _chain("KeyError: 'a'", HANDLING, OOM.strip(), RAISE))
+    _write(tmp_path, "b.err", _chain(OOM.strip(), HANDLING, "KeyError: 'b'", "    log.close()\n"))
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert [cause.id for cause in diagnosis.causes] == ["cuda-oom"]
+    assert [error.text for error in diagnosis.unknown] == ["KeyError: 'a'", "KeyError: 'b'"]

@@ -23,7 +23,8 @@ def test_cause_is_printed_with_its_line_and_fix(
     printed = capsys.readouterr().out
     assert printed.startswith("A process ran out of file descriptors")
     assert f"{log}:2  2026-11-21 01:25:07" in printed
-    assert "Fix: Run `ulimit -Sn 65535` before `ray start`" in printed
+    assert "Fix: Raise the soft limit of open files before Ray starts" in printed
+    assert "    $ ulimit -Sn 65535\n" in printed
 
 
 def test_json_has_the_documented_fields(
@@ -46,7 +47,7 @@ def test_clean_log_has_no_cause(
     (tmp_path / "worker.out").write_text("step 1 loss 0.3\n")
 
     assert main(["doctor", str(tmp_path), "--exit-code"]) == 0
-    assert capsys.readouterr().out.startswith("No rule matches, and no error is in 1 files.")
+    assert capsys.readouterr().out.startswith("No rule matches, and no error is in 1 file.")
 
 
 def test_rules_of_a_file_are_used(
@@ -65,11 +66,11 @@ def test_wrong_example_fails_the_test_of_rules(
     right, wrong = _rules(tmp_path), _rules(tmp_path / "wrong", example="another line")
 
     assert main(["doctor", "--test", str(right)]) == 0
-    assert capsys.readouterr().out == "1 examples, 0 wrong\n"
+    assert capsys.readouterr().out == "1 example, 0 wrong\n"
     assert main(["doctor", "--test", str(wrong)]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "reward-empty doesn't match: another line",
-        "1 examples, 1 wrong",
+        "1 example, 1 wrong",
     ]
 
 

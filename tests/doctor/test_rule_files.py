@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,13 @@ from typing import Any
 import pytest
 from eagleray.cli.main import main
 from eagleray.common.errors import EaglerayError
+from eagleray.features.doctor import texts
 from eagleray.features.doctor.fact_checks import FACTS, PACKAGES, FactCheck
 from eagleray.features.doctor.matching import Matcher, cause_of
 from eagleray.features.doctor.messages import DIAGNOSE
+from eagleray.features.doctor.model import Checked, Diagnosis
 from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
+from eagleray.features.doctor.node_rules import DIFFERENCES, RULES
 from eagleray.features.doctor.rule_files import (
     all_rules,
     example_results,
@@ -84,6 +88,31 @@ def test_example_of_a_rule_matches_no_other_rule() -> None:
     }
 
     assert both == set()
+
+
+# Programs that a sentence must not tell the user to type: a rule has them as its `command`.
+_TYPED = re.compile(
+    r"`(?:ray|eagleray|ulimit|git|pip|uv|conda|python3?|ss|ip|ls|cat|dmesg|sacct|squeue|scontrol|srun|nvidia-smi|kill|pkill)"
+    r"(?![\w.])[^`]*`|\b[Rr]un `"
+)
+
+
+def test_texts_of_own_rules_name_no_command_to_type() -> None:
+    sentences = [text for rule in own_rules() for text in (rule.meaning, rule.fix, rule.why)]
+    sentences += [text for rule in (*RULES, *DIFFERENCES) for text in (rule.meaning, rule.fix)]
+
+    assert [text for text in sentences if _TYPED.search(text)] == []
+
+
+def test_command_of_a_rule_belongs_to_its_cause(tmp_path: Path) -> None:
+    (rule,) = read_rules(_file(tmp_path, {**RULE, "command": "ray status"}))
+    (match,) = Matcher([rule]).matches(RULE["examples"][0])
+
+    cause = cause_of(match, [], 1)
+
+    assert cause.command == "ray status"
+    printed = texts.lines(Diagnosis("", (cause,), (), Checked(0, 0, 1)))
+    assert printed[printed.index("  Fix: Restart it.") + 1] == "    $ ray status"
 
 
 def test_rule_of_a_user_is_added(own_home: Path, tmp_path: Path) -> None:
@@ -211,6 +240,7 @@ def test_command_line_reads_no_unnamed_file_of_its_folder(
         ({"changes": {}}, "changes has no valid value"),
         ({"changes": [{"where": "environment", "name": "A"}]}, "a change has where, name, value"),
         ({"changes": [{**CHANGE, "by": "me"}]}, "a change has where, name, value"),
+        ({"command": "ray status\nray stop"}, "command has no valid value"),
         ({"changes": [{**CHANGE, "value": 1}]}, "changes must be a list of objects with texts"),
         ({"changes": [{**CHANGE, "where": "argument"}]}, "where must be one of environment"),
         ({"changes": [{**CHANGE, "name": "A B"}]}, "A B can't be the name of a setting"),

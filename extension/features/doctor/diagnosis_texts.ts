@@ -21,11 +21,13 @@ export function diagnosisTexts() {
     copy: vscode.l10n.t("Copy"),
     copyFix: vscode.l10n.t("Copy Fix"),
     copySetting: vscode.l10n.t("Copy the setting of {0}"),
+    copyCommand: vscode.l10n.t("Copy Command"),
     source: vscode.l10n.t("Source of the rule: {0}"),
     counts: vscode.l10n.t("Lines: {0}, files: {1}"),
     rank: vscode.l10n.t("rank {0}"),
     secondary: vscode.l10n.t("These follow from it ({0})"),
     unknown: vscode.l10n.t("Errors that no rule explains ({0})"),
+    checkedOne: vscode.l10n.t("Checked {0} file ({1} MB) with {2} rules"),
     checked: vscode.l10n.t("Checked {0} files ({1} MB) with {2} rules"),
     unchecked: vscode.l10n.t("Not checked ({0})"),
   };

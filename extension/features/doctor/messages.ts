@@ -99,7 +99,8 @@ export interface LogEvidence {
  *
  * `secondary`: it follows from an earlier cause.  `why` says why later errors follow from it, ""
  * if none do; of a
- * secondary one, why it follows.  `changes` are settings of a run that fix it.
+ * secondary one, why it follows.  `changes` are settings of a run that fix it, `command` is one
+ * for a terminal that helps.
  */
 export interface Cause {
   readonly id: string;
@@ -114,6 +115,7 @@ export interface Cause {
   readonly settings: Readonly<Record<string, string>>;
   readonly why: string;
   readonly changes: readonly SettingChange[];
+  readonly command: string;
 }
 
 /** A file that was not read, and why. */

@@ -15,7 +15,7 @@ from eagleray.cli.json_shapes import diagnosis_json
 from eagleray.cli.output import print_json, say
 from eagleray.cli.runs import suggesting_runs
 from eagleray.common.errors import printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import counted, t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.doctor import texts
 from eagleray.features.doctor.environment_report import report
@@ -181,5 +181,12 @@ def _test(path: Path, as_json: bool) -> int:
         else:
             text = t("{rule} matches: {line}", rule=result.rule, line=result.line)
         print(printable(text, 500))
-    print(t("{n} examples, {wrong} wrong", n=len(results), wrong=len(wrong)))
+    print(
+        counted(
+            len(results),
+            "{n} example, {wrong} wrong",
+            "{n} examples, {wrong} wrong",
+            wrong=len(wrong),
+        )
+    )
     return 1 if wrong else 0

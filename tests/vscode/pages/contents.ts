@@ -383,6 +383,7 @@ export function diagnosisStates(): DiagnosisState[] {
     settings: {},
     why: "",
     changes: [],
+    command: "df -h /dev/shm",
   });
   const long = evidence({ path: `/logs/${"session_".repeat(20)}.log`, text: "x".repeat(400) });
   return [

@@ -94,8 +94,9 @@ export class DiagnosisView {
         copy,
       ),
       ...Object.entries(cause.settings).map(([framework, setting]) =>
-        this.setting(framework, setting),
+        this.copied(framework, setting, filled(this.texts.copySetting, framework)),
       ),
+      ...(cause.command === "" ? [] : [this.copied("$", cause.command, this.texts.copyCommand)]),
       ...this.why(cause),
       element("p", { class: "note" }, filled(texts.source, cause.source)),
     );
@@ -118,15 +119,16 @@ export class DiagnosisView {
       : [element("p", { class: "why" }, element("b", {}, heading), " ", ...withCode(why))];
   }
 
-  private setting(framework: string, setting: string): HTMLElement {
+  /** What can be copied: the setting of a framework, or a command for a terminal. */
+  private copied(name: string, text: string, label: string): HTMLElement {
     const copy = button(this.texts.copy, () => {
-      post({ kind: "copy", text: setting });
+      post({ kind: "copy", text });
     });
-    copy.setAttribute("aria-label", filled(this.texts.copySetting, framework));
+    copy.setAttribute("aria-label", label);
     return element(
       "div",
       { class: "fix" },
-      element("p", {}, `${framework} `, element("code", {}, setting)),
+      element("p", {}, `${name} `, element("code", {}, text)),
       copy,
     );
   }
@@ -181,5 +183,6 @@ export class DiagnosisView {
 }
 
 function checkedText(texts: DiagnosisTexts, { files, bytes, rules }: Checked): string {
-  return filled(texts.checked, String(files), (bytes / 1e6).toFixed(1), String(rules));
+  const text = files === 1 ? texts.checkedOne : texts.checked;
+  return filled(text, String(files), (bytes / 1e6).toFixed(1), String(rules));
 }

@@ -14,8 +14,11 @@ from eagleray.features.doctor.model import Cause, LogEvidence
 UNKNOWN = "unknown-error"
 
 
-def with_consequences(causes: Sequence[Cause], exception: LogEvidence | None = None) -> list[Cause]:
+def with_consequences(causes: Sequence[Cause], chain: Sequence[LogEvidence] = ()) -> list[Cause]:
     """The causes, which come in their order, with consequences last; each says why others follow from it.
+
+    `chain` has the first exception that no rule explains, then those that were raised while it was handled.
+
 
     1. Without an error of its own, the first exception that no rule explains is the cause, if the consequences aren't earlier.
     2. Else the earliest consequence is the cause.
@@ -25,9 +28,9 @@ def with_consequences(causes: Sequence[Cause], exception: LogEvidence | None = N
         return []
     if not any(_explains(cause) for cause in causes):
         first = next((cause for cause in causes if cause.severity == "error"), causes[0])
-        if exception and first.secondary and _comes_first(exception, first.evidence[0]):
-            sentence = t("No rule explains the first error: {text}", text=exception.text)
-            return with_consequences([unknown_cause(exception, sentence), *causes])
+        if chain and first.secondary and _comes_first(chain[0], first.evidence[0]):
+            sentence = t("No rule explains the first error: {text}", text=chain[0].text)
+            return with_consequences([unknown_cause(chain, sentence), *causes])
         rest = [cause for cause in causes if cause is not first]
         causes = [evolve(first, secondary=False), *rest]
     secondary = [cause for cause in causes if cause.secondary]
@@ -35,13 +38,13 @@ def with_consequences(causes: Sequence[Cause], exception: LogEvidence | None = N
     return [*primary, *secondary]
 
 
-def unknown_cause(evidence: LogEvidence, sentence: str) -> Cause:
-    """An error that no rule explains, in the words of a diagnosis."""
+def unknown_cause(evidence: Sequence[LogEvidence], sentence: str) -> Cause:
+    """An error that no rule explains, in the words of a diagnosis; its first line is the one that they name."""
     return Cause(
         UNKNOWN,
         sentence,
-        t("Read the traceback above this line."),
-        (evidence,),
+        t("Read the traceback or the lines above it."),
+        tuple(evidence),
         secondary=False,
         severity="error",
         count=1,

@@ -35,10 +35,12 @@ from eagleray.features.doctor.unknown_errors import (
     code_before,
     exception_in,
     is_bare,
+    is_chained,
     is_crash,
     is_error,
     is_exception,
     is_terminate,
+    is_told_better,
     message_of,
     unlogged,
 )
@@ -120,6 +122,8 @@ class _Findings:
     groups: dict[str, _MatchedRule] = field(factory=dict)
     unknown: list[LogEvidence] = field(factory=list)
     exceptions: list[LogEvidence] = field(factory=list)
+    # Of an exception, those that were raised while it was handled, or the one that it tells better.
+    chained: dict[LogEvidence, list[LogEvidence]] = field(factory=dict)
     places: list[tuple[Path, int]] = field(factory=list)
 
     def has_settings(self) -> bool:
@@ -155,6 +159,8 @@ class _FileReading:
     unknown: int = 0
     # The starts of lines that the tracebacks above them have named.
     exceptions: set[int] = field(factory=set)
+    # The last exception of each process that no rule explains and that counts for its chain.
+    last: dict[tuple[str, int | None], LogEvidence] = field(factory=dict)
     ranks: dict[tuple[str, str], int | None] = field(factory=dict)
 
     def read(self, hits: Iterator[Hit]) -> None:
@@ -233,15 +239,42 @@ class _FileReading:
             own = self._exception(line, self.log.lines_from(offset, _LONGEST_TRACEBACK))
         if own is None:
             return
-        offset, exception, code = own
+        lines, index = own
+        offset, exception = lines[index]
         self.exceptions.add(offset)
         text = unlogged(exception.text)
         if text.startswith(STOPS) or self.findings.matcher.matches(exception.text):
             return
         evidence = self._evidence(Hit(hit.file, offset), offset, exception)
+        texts_of = [other.text for _, other in lines]
+        code = code_before(texts_of, index)
         if code and is_bare(text):
-            evidence = evolve(evidence, text=f"{evidence.text} ({shown(code)})")
-        self._add_exception(evidence)
+            shown_code = shown(evolve(exception, text=code))
+            evidence = evolve(evidence, text=f"{evidence.text} ({shown_code})")
+        self._add_unknown(evidence)
+        self._add_to_chain(evidence, self._before(start, line), line, (texts_of, index))
+
+    def _add_to_chain(
+        self, evidence: LogEvidence, before: str, line: LogLine, place: tuple[list[str], int]
+    ) -> None:
+        """Of exceptions that were raised one because of another, one is the first error; the others are its lines, too."""
+        findings = self.findings
+        first = self.last.get(line.process) if is_chained(before) else None
+        if first is None:
+            self.last[line.process] = evidence
+            findings.exceptions.append(evidence)
+        elif is_told_better(first.text, before, *place):
+            self.last[line.process] = evidence
+            findings.exceptions.remove(first)
+            findings.exceptions.append(evidence)
+            findings.chained[evidence] = [first, *findings.chained.pop(first, [])]
+        else:
+            findings.chained.setdefault(first, []).append(evidence)
+
+    def _before(self, start: int, line: LogLine) -> str:
+        """The text of the last line of the same process that isn't empty, if it is near."""
+        lines = (parse_line(raw) for raw in self.log.lines_backwards(start)[: 2 * _NEAR])
+        return next((own.text for own in lines if own.text and own.process == line.process), "")
 
     def _add_exception(self, evidence: LogEvidence) -> None:
         self.findings.exceptions.append(evidence)
@@ -249,17 +282,13 @@ class _FileReading:
 
     def _exception(
         self, line: LogLine, after: list[tuple[int, bytes]]
-    ) -> tuple[int, LogLine, LogLine | None] | None:
-        """Offset and line of the exception of a traceback that begins with `line`, and the code of its last frame."""
+    ) -> tuple[list[tuple[int, LogLine]], int] | None:
+        """The lines of the traceback that begins with `line`, each with its offset, and which of them is the exception."""
         parsed = [(offset, parse_line(text)) for offset, text in after]
         # Lines of other workers come between those of this one.
         own = [(offset, other) for offset, other in parsed if other.process == line.process]
-        texts_of = [other.text for _, other in own]
-        index = exception_in(texts_of)
-        if index < 0:
-            return None
-        code = code_before(texts_of, index)
-        return *own[index], evolve(own[index][1], text=code) if code else None
+        index = exception_in([other.text for _, other in own])
+        return None if index < 0 else (own, index)
 
     def _add_unknown(self, evidence: LogEvidence) -> None:
         self.unknown += 1
@@ -328,9 +357,10 @@ def _diagnosis(findings: _Findings, checked: Checked, frameworks: Collection[str
     causes = sorted((_cause(group) for group in findings.groups.values()), key=_order)
     unknown = sorted(findings.unknown, key=_place)[:_MOST_UNKNOWN]
     first = min(findings.exceptions, key=_place, default=None)
-    causes = with_settings_of(with_consequences(causes, first), frameworks)
+    chain = [first, *findings.chained.get(first, [])] if first else []
+    causes = with_settings_of(with_consequences(causes, chain), frameworks)
     if causes and causes[0].id == UNKNOWN:
-        unknown = [item for item in unknown if item != first]
+        unknown = [item for item in unknown if item not in chain]
     sentence = texts.sentence(causes, [first] if first else unknown, checked)
     return Diagnosis(sentence, tuple(causes), tuple(unknown), checked)
 

@@ -173,7 +173,7 @@ class UnknownErrors:
         if exception is None or has_cause or self._matcher.matches(exception.line.text):
             return
         evidence = _evidence(self._output, exception.line, exception.number)
-        self.first = unknown_cause(evidence, texts.sentence((), [evidence], Checked(0, 0, 0)))
+        self.first = unknown_cause([evidence], texts.sentence((), [evidence], Checked(0, 0, 0)))
         self._until = time.monotonic() + GRACE_S
 
 

@@ -98,6 +98,7 @@ def cause_of(match: Match, evidence: Sequence[LogEvidence], count: int) -> Cause
         rule.settings,
         filled(rule.why, groups),
         rule.changes,
+        rule.command,
     )
 
 

@@ -42,6 +42,7 @@ class Rule:
     `meaning` and `fix` are texts with the pattern's named groups as `{name}`.  A `follows` rule is usually the
     consequence of an earlier failure.  `why` says how others fail because of it; of a `follows` rule, why it follows.
     `settings` has the change for a framework by its name, such as `verl`; `changes` are those that can be made in a run.
+    `command` is a fixed command for a terminal that belongs to the fix.
     `source` says where the rule comes from (repository, version, issue); `examples` are lines that match,
     `counterexamples` lines that don't; of a check they are values of its fact, and its pattern is "".
     """
@@ -60,6 +61,7 @@ class Rule:
     counterexamples: tuple[str, ...] = ()
     literals: tuple[str, ...] = ()
     check: FactCheck | None = None
+    command: str = ""
 
 
 @frozen
@@ -106,7 +108,7 @@ class Cause:
     """What a rule has matched: the earliest lines of each file first, of `count` lines in `files` files.
 
     `secondary`: it follows from an earlier cause.  `why` says why later errors follow from it, "" if none do; of a
-    secondary one, why it follows.  `changes` are settings of a run that fix it.
+    secondary one, why it follows.  `changes` are settings of a run that fix it, `command` is one for a terminal that helps.
     """
 
     id: str
@@ -121,6 +123,7 @@ class Cause:
     settings: dict[str, str] = field(factory=dict)
     why: str = ""
     changes: tuple[SettingChange, ...] = ()
+    command: str = ""
 
 
 @frozen

@@ -101,7 +101,14 @@ def _uncompared(python: WorkerPython) -> UncheckedFile:
 
 def _check(rule: Rule, check: FactCheck) -> NodeRule:
     return NodeRule(
-        rule.id, rule.severity, "rules", check.finding, rule.meaning, rule.fix, rule.source
+        rule.id,
+        rule.severity,
+        "rules",
+        check.finding,
+        rule.meaning,
+        rule.fix,
+        rule.source,
+        command=rule.command,
     )
 
 
@@ -123,6 +130,7 @@ def _cause(rule: NodeRule, nodes: Sequence[Mapping[str, Any]], if_different: boo
         len(evidence),
         len(evidence),
         rule.source,
+        command=rule.command,
     )
 
 

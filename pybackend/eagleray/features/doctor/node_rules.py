@@ -35,7 +35,7 @@ _ENGINE_PORTS = {8000: "vLLM", 30000: "SGLang"}
 class NodeRule:
     """`read` returns what is wrong, as was read; `place` is where.
 
-    `before`: it means nothing where Ray runs already.
+    `before`: it means nothing where Ray runs already.  `command` is one for a terminal that belongs to the fix.
     """
 
     id: str
@@ -46,6 +46,7 @@ class NodeRule:
     fix: str
     source: str
     before: bool = False
+    command: str = ""
 
 
 def _shm(facts: Facts) -> str:
@@ -294,8 +295,9 @@ RULES: tuple[NodeRule, ...] = (
         "/proc/PID/limits",
         _nofile,
         later("The soft limit of open files is low for many workers."),
-        later("Run `ulimit -Sn 65535` before `ray start`."),
+        later("Raise the soft limit of open files before Ray starts."),
         "NVIDIA-NeMo/RL#988; verl#2047; ray#10104",
+        command="ulimit -Sn 65535",
     ),
     NodeRule(
         "node-host-name",
@@ -321,8 +323,9 @@ RULES: tuple[NodeRule, ...] = (
         "NCCL_SOCKET_IFNAME",
         _interfaces,
         later("A network interface is configured that this node doesn't have."),
-        later("Set the variable to an interface of `ip -4 addr`."),
+        later("Set the variable to an interface of this node."),
         "NVIDIA NCCL documentation",
+        command="ip -4 addr",
     ),
     NodeRule(
         "node-proxy",
@@ -385,7 +388,7 @@ RULES: tuple[NodeRule, ...] = (
         "/proc/PID/environ",
         _raylet_variables,
         later("Ray already runs here without variables that are set for the program."),
-        later("Pass them by env_vars of the runtime_env, or set them before `ray start`."),
+        later("Pass them by env_vars of the runtime_env, or set them before Ray starts."),
         "ray docs handling-dependencies",
         before=True,
     ),

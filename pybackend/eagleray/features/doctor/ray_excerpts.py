@@ -12,7 +12,7 @@ from typing import Any
 from attrs import frozen
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import counted, t
 from eagleray.features.doctor.model import Rule, UncheckedFile
 from eagleray.features.doctor.unknown_errors import FORMS, MARKERS
 from eagleray.slurm.client import step_of
@@ -57,7 +57,7 @@ async def ray_excerpts(
     unchecked = _unchecked(rows, nodes, why)
     logs = [row for row in rows if "path" in row]
     if len(logs) > _MOST_LOGS:
-        why_not = t("{n} of {all} files were not read", n=len(logs) - _MOST_LOGS, all=len(logs))
+        why_not = _unread(len(logs) - _MOST_LOGS, len(logs))
         unchecked.append(UncheckedFile(t("logs of Ray"), why_not))
     return RayExcerpts(tuple(logs[:_MOST_LOGS]), tuple(unchecked))
 
@@ -90,11 +90,17 @@ def _unchecked(
             unchecked.append(UncheckedFile(path, why or t("no answer")))
             continue
         if unread := _count(end, "unread"):
-            reason = t("{n} of {all} files were not read", n=unread, all=_count(end, "logs"))
-            unchecked.append(UncheckedFile(path, reason))
+            unchecked.append(UncheckedFile(path, _unread(unread, _count(end, "logs"))))
         if cut := _count(end, "cut"):
-            unchecked.append(UncheckedFile(path, t("{n} files were read in part", n=cut)))
+            reason = counted(cut, "{n} file was read in part", "{n} files were read in part")
+            unchecked.append(UncheckedFile(path, reason))
     return unchecked
+
+
+def _unread(number: int, logs: int) -> str:
+    return counted(
+        number, "{n} of {all} files was not read", "{n} of {all} files were not read", all=logs
+    )
 
 
 def _count(row: Mapping[str, Any], name: str) -> int:

@@ -27,7 +27,10 @@ _USER_FILE = "doctor-rules.json"
 _TEAM_FILE = Path(".eagleray", _USER_FILE)
 _LARGEST = 8 * 2**20
 _REQUIRED = ("id", "pattern", "meaning", "fix", "source")
-_OF_CHECKS = {"id", "check", "meaning", "fix", "source", "severity", "examples", "counterexamples"}
+_OF_CHECKS = {
+    *("id", "check", "meaning", "fix", "source", "severity", "command"),
+    *("examples", "counterexamples"),
+}
 _LISTS = ("examples", "counterexamples")
 _CHANGE_FIELDS = {"where", "name", "value", "framework"}
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{1,60}")
@@ -231,6 +234,8 @@ def _check_types(entry: dict[str, Any]) -> None:
             is_right = isinstance(value, list)
         elif key == "why":
             is_right = _is_text(value)
+        elif key == "command":
+            is_right = _is_text(value) and value.isprintable()
         elif key == "follows":
             is_right = isinstance(value, bool)
         elif key == "check":

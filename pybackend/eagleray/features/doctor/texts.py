@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from eagleray.common.errors import printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import counted, t
 from eagleray.features.doctor.model import Cause, Checked, Diagnosis, LogEvidence
 
 _SEVERITY_MARKS = {"error": "✗", "warning": "!", "info": "·"}
@@ -18,7 +18,11 @@ def sentence(causes: Sequence[Cause], unknown: Sequence[LogEvidence], checked: C
         return causes[0].sentence
     if unknown:
         return t("No rule matches. The first error is: {text}", text=unknown[0].text)
-    return t("No rule matches, and no error is in {n} files.", n=checked.files)
+    return counted(
+        checked.files,
+        "No rule matches, and no error is in {n} file.",
+        "No rule matches, and no error is in {n} files.",
+    )
 
 
 def lines(diagnosis: Diagnosis) -> list[str]:
@@ -46,7 +50,7 @@ def node_lines(diagnosis: Diagnosis) -> list[str]:
     for cause in diagnosis.causes:
         result.append(f"{_SEVERITY_MARKS[cause.severity]} {cause.sentence}")
         result += [f"    {item.node}  {item.path}: {item.text}" for item in cause.evidence]
-        result.append("    " + t("Fix: {text}", text=cause.fix))
+        result += ["    " + t("Fix: {text}", text=cause.fix), *_command(cause)]
     if not diagnosis.causes:
         result.append(diagnosis.sentence)
     checked = diagnosis.checked
@@ -60,9 +64,14 @@ def _cause(cause: Cause) -> list[str]:
         result.append("  " + t("lines: {n}, files: {files}", n=cause.count, files=cause.files))
     result.append("  " + t("Fix: {text}", text=cause.fix))
     result += [f"    {name}: {setting}" for name, setting in cause.settings.items()]
+    result += _command(cause)
     if cause.why and not cause.secondary:
         result.append("  " + t("Why others follow: {text}", text=cause.why))
     return result
+
+
+def _command(cause: Cause) -> list[str]:
+    return [f"    $ {cause.command}"] if cause.command else []
 
 
 def _secondary(cause: Cause) -> list[str]:
@@ -98,9 +107,10 @@ def _clock(at: float | None) -> str:
 
 def _checked(checked: Checked) -> list[str]:
     result = [
-        t(
-            "Checked {files} files ({size} MB) with {rules} rules.",
-            files=checked.files,
+        counted(
+            checked.files,
+            "Checked {n} file ({size} MB) with {rules} rules.",
+            "Checked {n} files ({size} MB) with {rules} rules.",
             size=f"{checked.bytes / 1e6:.1f}",
             rules=checked.rules,
         )
@@ -114,5 +124,8 @@ def _unchecked(checked: Checked) -> list[str]:
         path = printable(item.path)
         result.append(t("Not checked: {path} ({reason})", path=path, reason=item.reason))
     if len(checked.unchecked) > 5:
-        result.append(t("{n} more files were not checked.", n=len(checked.unchecked) - 5))
+        more = len(checked.unchecked) - 5
+        result.append(
+            counted(more, "{n} more file was not checked.", "{n} more files were not checked.")
+        )
     return result

@@ -113,6 +113,13 @@ _LOGGED = re.compile(
 _FRAME = re.compile(r"(?:\s|File \"|Traceback |ray::|\^|\+-)")
 # A logger's line after a traceback has a colon, too, and isn't an exception.
 _LEVELS = re.compile(r"^(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b")
+# What Python writes before a traceback whose exception was raised while the one above was handled, or because of it.
+_HANDLING = "During handling of the above exception, another exception occurred:"
+_BECAUSE = "The above exception was the direct cause of the following exception:"
+# Of a lookup that fails, the exception has only what was looked up: a handler that raises another one says what it means.
+_LOOKUP = re.compile(
+    r"^(?:[A-Za-z_][\w.]{0,100}\.)?(?:KeyError|IndexError|AttributeError|StopIteration)\b"
+)
 # How a program ends that somebody stops.
 STOPS = ("KeyboardInterrupt", "SystemExit")
 
@@ -200,6 +207,34 @@ def code_before(lines: Sequence[str], index: int) -> str:
         if code and not re.fullmatch(r"[\^~ ]+", code):
             return "" if code.startswith("File ") else code
     return ""
+
+
+def is_chained(text: str) -> bool:
+    """Whether the traceback after this line is of the same failure as the one before it."""
+    return unlogged(text).strip() in (_HANDLING, _BECAUSE)
+
+
+def is_told_better(first: str, before: str, lines: Sequence[str], index: int) -> bool:
+    """Whether the exception in the line `index` of a traceback says better than `first` what failed; `before` is above it.
+
+    1. The cause of `raise … from …` is the first exception.
+    2. An accident in a handler is its consequence: the first exception is the cause.
+    3. What a handler raises on purpose is named in place of a failed lookup, since "KeyError: 'x'" says little.
+    """
+    if unlogged(before).strip() != _HANDLING or not _LOOKUP.match(unlogged(first)):
+        return False
+    return _is_raised(lines, index)
+
+
+def _is_raised(lines: Sequence[str], index: int) -> bool:
+    """Whether the last frame before the exception is at a `raise`, whose source may have several lines."""
+    for line in map(unlogged, reversed(lines[:index])):
+        code = line.strip()
+        if code.startswith("raise "):
+            return True
+        if code.startswith("File "):
+            return False
+    return False
 
 
 def _names(line: str, cause: str) -> bool:
