@@ -15,7 +15,7 @@ from eagleray.inspecting.asking import ProcessEnded, QueriedProcess
 from eagleray.inspecting.questions import INSIDE, OUTSIDE, Inspected, Inspection, inspect, steps
 from eagleray.inspecting.remote_thread import NotStarted
 from eagleray.sampling import proc
-from eagleray.sampling.dumps import Tools
+from eagleray.sampling.dumps import Tools, dump
 from eagleray.tools.pyspy import find_program
 
 TOOLS = Tools(py_spy=find_program())
@@ -315,3 +315,10 @@ def wait_until(holds: Callable[[], bool]) -> None:
     while not holds() and time.monotonic() < end:
         time.sleep(0.02)
     assert holds()
+
+
+def test_thread_that_answers_is_in_no_stacks_of_its_process() -> None:
+    with python(program(WAYS["read"])) as process:
+        assert look(process.pid, "step").how == INSIDE
+        [main] = dump(process.pid, TOOLS).threads
+        assert main.is_main

@@ -17,8 +17,6 @@ from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.inspecting.outside import Outside
 from eagleray.sampling import dumps, proc
 from eagleray.sampling.dumps import Tools, dump, failure_reason, listed_threads
-from eagleray.sampling.frames import PythonFrame
-from eagleray.sampling.node import leading_thread
 from eagleray.tools.pyspy import find_program
 
 from tests.hangs.ranks import refused_py_spy
@@ -204,13 +202,3 @@ def wait_for_state(pid: int, state: str) -> None:
     while state_of(pid) != state and time.monotonic() < end:
         time.sleep(0.01)
     assert state_of(pid) == state
-
-
-def test_thread_that_looked_inside_does_not_stand_for_its_process() -> None:
-    library = "/venv/lib/python3.11/site-packages/torch/distributed/elastic/agent/server/api.py"
-    main = dumps.Thread("MainThread", True, False, False, (PythonFrame("run", library, 900),))
-    ours = (
-        PythonFrame("serve", "<eagleray>", 39),
-        PythonFrame("accept", "/usr/lib/python3.11/socket.py", 294),
-    )
-    assert leading_thread([dumps.Thread("Thread-1", False, False, False, ours), main]) is main

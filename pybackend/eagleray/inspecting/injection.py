@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from ..sampling import proc
+from ..sampling.frames import OUR_FILE
 from . import remote_thread
 from .inside_text import FUTURE, SEPARATOR, joined
 from .remote_thread import NotStarted
@@ -43,10 +44,10 @@ def note(text):
     posix.write(file, text.encode("utf-8", "replace"))
     posix.close(file)
 def load():
-    names = {"__name__": "eagleray_inside", "__file__": "<eagleray>"}
+    names = {"__name__": "eagleray_inside", "__file__": file}
     for part in source.split(separator):
         posix.stat("/")
-        exec(compile(future + part, "<eagleray>", "exec"), names)
+        exec(compile(future + part, file, "exec"), names)
     return names
 def open_and_serve():
     if _imp.lock_held():
@@ -221,5 +222,6 @@ def _text(socket: str) -> str:
         "source": _SOURCE,
         "separator": SEPARATOR,
         "future": FUTURE,
+        "file": OUR_FILE,
     }
     return f"exec({_OPENING!r}, {names!r})\n"

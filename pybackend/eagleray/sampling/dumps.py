@@ -21,7 +21,7 @@ import subprocess
 from typing import NamedTuple
 
 from . import proc
-from .frames import PythonFrame
+from .frames import PythonFrame, answers_from_inside
 from .signalled import main_stack
 
 TYPE_CHECKING = False
@@ -231,8 +231,11 @@ def failure_reason(message: str) -> str:
 
 
 def parse(pid: int, threads: Iterable[dict[str, Any]]) -> tuple[Thread, ...]:
-    """The threads in the JSON of `py-spy dump`.  Raises KeyError, TypeError or AttributeError for something else."""
-    return tuple(_thread(pid, thread) for thread in threads if thread["pid"] == pid)
+    """The threads in the JSON of `py-spy dump`, without ours.  Raises KeyError, TypeError or AttributeError for something else."""
+    parsed = [_thread(pid, thread) for thread in threads if thread["pid"] == pid]
+    return tuple(
+        thread for thread in parsed if thread.is_main or not answers_from_inside(thread.frames)
+    )
 
 
 def _thread(pid: int, thread: dict[str, Any]) -> Thread:

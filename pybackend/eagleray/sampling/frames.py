@@ -6,6 +6,10 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 class PythonFrame(NamedTuple):
     """A frame of Python: `function` is qualified where Python knows that (3.11), `line` 0 where lines don't tell frames apart."""
@@ -28,11 +32,14 @@ _NOISE_FILES = re.compile(
 )
 
 
+# Of the code that answers from inside a process.
+OUR_FILE = "<eagleray>"
+
 # A program of ten thousand ranks has no more different frames; each is looked at again for each rank.
 _MOST_FRAMES = 2**16
 
 _LIBRARY = re.compile(
-    r"(^|/)(site-packages|dist-packages|lib(64)?/python3[.\d]*|_?eagleray\w*/injected)/|^<(frozen |eagleray>$)"
+    r"(^|/)(site-packages|dist-packages|lib(64)?/python3[.\d]*|_?eagleray\w*/injected)/|^<frozen "
 )
 _DEBUGGER = re.compile(
     r"(^|/)(_pydevd_bundle|pydevd[^/]*|debugpy|pdb\.py|bdb\.py|rpdb\.py)(/|$)|^<eagleray stop>$"
@@ -49,6 +56,14 @@ NOT_USERS = "|".join(each.pattern for each in (_LIBRARY, _INTERNAL, _NOISE_FILES
 def is_users(frame: PythonFrame) -> bool:
     """Whether `frame` is code of the user: not of a library, nor of Python itself."""
     return not (_LIBRARY.search(frame.file) or is_internal(frame.file) or is_noise(frame))
+
+
+def answers_from_inside(frames: Sequence[PythonFrame]) -> bool:
+    """Whether a thread that isn't the main one is ours: `frames` begin with what starts it (`inspecting/injection.py`).
+
+    In a thread of the program that answers for a moment, its own frames come first.
+    """
+    return any(frame.file == OUR_FILE for frame in frames[:4])
 
 
 @lru_cache(_MOST_FRAMES)
