@@ -78,9 +78,7 @@ def rows(samples: int) -> Iterator[Row]:
             # Each of the two comes first once.
             for is_observed in (False, True, True, False):
                 runs = observed if is_observed else bare
-                runs.append(
-                    _gathered(engine, _WAVES_OBSERVED, OBSERVER if is_observed else "")
-                )
+                runs.append(_gathered(engine, _WAVES_OBSERVED, OBSERVER if is_observed else ""))
     yield at_most("agents in a file of 2,000 lines (ms)", [_lines_ms() for _ in range(samples)], 50)
     yield least_at_most_times(f"wave of {GROUPS} x {GROUP_SIZE} runs (s)", ours, alone, 1.1)
     # On a busy machine the seconds say little.
