@@ -14,6 +14,7 @@ from pathlib import Path
 
 from eagleray.app import App
 from eagleray.cli.arguments import completed, positive
+from eagleray.cli.batches import absolute
 from eagleray.cli.counter_line import CounterLine
 from eagleray.cli.integrate_verl import integrate_verl
 from eagleray.cli.output import say
@@ -95,7 +96,7 @@ async def _integrate_areal(app: App, arguments: argparse.Namespace) -> int:
     trial = new_trial()
     chosen = data_choice(arguments.data)
     items = [item.data for item in first_items(chosen, arguments.items or ITEMS)]
-    python = arguments.python or shutil.which("python3") or sys.executable
+    python = absolute(arguments.python or shutil.which("python3") or sys.executable)
     agent, folder = areal_agent(arguments.target, Path.cwd())
     with _items_file(trial, items) as file:
         test = ArealTest(
@@ -111,7 +112,8 @@ async def _integrate_areal(app: App, arguments: argparse.Namespace) -> int:
         if arguments.dry_run:
             print(shlex.join(command))
             return 0
-        plan = RunPlan("command", command, str(Path.cwd()), f"AReaL {test.agent}")
+        # AReaL starts its engine by the `python3` of the PATH.
+        plan = RunPlan("command", command, str(Path.cwd()), f"AReaL {test.agent}", python=python)
         run_id = await app.runs.start(plan, confirmed=True)
         say(t("Run {run}: {command}", run=run_id, command=printable(shlex.join(command), 2000)))
         record = app.runs.find(run_id)

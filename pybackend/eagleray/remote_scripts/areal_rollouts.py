@@ -98,4 +98,6 @@ def _allocation(config: Any) -> Any:
 
 
 if __name__ == "__main__":
+    # This folder has modules of Eagleray, and AReaL passes its path on to the processes that it starts.
+    del sys.path[0]
     sys.exit(main())

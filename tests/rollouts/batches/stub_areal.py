@@ -1,4 +1,8 @@
-"""A package `areal` that writes down how the generated script uses it; signatures as in AReaL 4aef98d8."""
+"""A package `areal` that writes down how the generated script uses it; signatures as in areal 1.0.4.
+
+The script was run with the real one on a CPU, with a Qwen2 of 0.5 M parameters.  A configuration whose name has
+`whole` also has a critic and a reference.
+"""
 
 from __future__ import annotations
 
@@ -24,25 +28,41 @@ from types import SimpleNamespace
 class GRPOConfig: pass
 def load_expr_config(argv, kind):
     assert argv[0] == "--config" and kind is GRPOConfig
-    actor = SimpleNamespace(backend="fsdp:d1", should_compute_prox_logp=lambda: True)
-    return SimpleNamespace(actor=actor, train_dataset=SimpleNamespace(batch_size=2)), "c.yaml"
+    is_whole = "whole" in argv[1]
+    actor = SimpleNamespace(
+        name="actor", backend="fsdp:d1", kl_ctl=0.1 * is_whole, should_compute_prox_logp=lambda: True
+    )
+    critic, ref = (SimpleNamespace(name=name, backend="fsdp:d1") for name in ("critic", "ref"))
+    models = {"actor": actor, "critic": critic if is_whole else None, "ref": ref}
+    return SimpleNamespace(**models, train_dataset=SimpleNamespace(batch_size=2)), "c.yaml"
 """,
     "areal/engine/__init__.py": "",
     "areal/engine/fsdp_engine.py": """
 import torch, torch.distributed as dist
-class FSDPPPOActor:
+class Engine:
     device = torch.device("cpu")
-    def __init__(self, config): pass
+    def __init__(self, config): self.config, self.owns_group = config, False
     def create_process_group(self, parallel_strategy=None):
-        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        if not dist.is_initialized():
+            dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+            self.owns_group = True
     def initialize(self, addr, ft_spec, *args, **kwargs): assert addr is None and ft_spec
+    def step_lr_scheduler(self): print(self.config.name, "stepped")
+    def destroy(self):
+        assert dist.is_initialized()
+        if self.owns_group:
+            dist.destroy_process_group()
+class FSDPPPOActor(Engine):
     def compute_logp(self, data): return [part["logprobs"] + 1 for part in data]
     def compute_advantages(self, data):
+        print(*(name for name in data[0] if name in ("values", "ref_logp", "prox_logp")))
         return [{**part, "advantages": part["prox_logp"] * part["loss_mask"]} for part in data]
     def ppo_update(self, data):
         print("updated", float(data[0]["advantages"].sum()), tuple(data[0]["input_ids"].shape))
-    def step_lr_scheduler(self): print("stepped")
-    def destroy(self): dist.destroy_process_group()
+    def export_stats(self): return {"ppo_actor/update/loss": 0.25, "ppo_actor/update/loss__count": 1}
+class FSDPPPOCritic(Engine):
+    def compute_values(self, data): return [part["logprobs"] for part in data]
+    def ppo_update(self, data): print("critic updated")
 """,
 }
 

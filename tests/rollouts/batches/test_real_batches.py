@@ -122,8 +122,28 @@ async def test_damaged_batch_and_missing_torch_are_errors(files: Path, own_home:
         assert done.code == 1 and (code in done.err or "can't load" in done.err), done.err
 
 
+async def test_rows_of_a_group_are_neighbours(tmp_path: Path, own_home: Path) -> None:
+    """AReaL normalizes rewards over as many neighbours as a group has; a wave has them in the order of their ends."""
+    runs = [("b", 0, 1.0), ("a", 0, 2.0), ("b", 1, 3.0), ("a", 1, 4.0)]
+    dump = write(tmp_path / "a.jsonl", [own(group, at, reward=r) for group, at, r in runs])
+    batch = tmp_path / "batch.pt"
+    await eagleray("rollouts", "batch", str(dump), "--save", str(batch), *PYTHON)
+    program = f"import torch; print(torch.load({str(batch)!r})['rewards'].tolist())"
+    loaded = subprocess.run(
+        [str(TORCH_PYTHON), "-c", program], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[1.0, 3.0, 2.0, 4.0]"
+
+
+@pytest.mark.parametrize(
+    ("config", "before", "after"),
+    [
+        ("c.yaml", ["prox_logp"], []),
+        ("whole.yaml", ["values ref_logp prox_logp"], ["critic updated", "critic stepped"]),
+    ],
+)
 async def test_batch_of_a_dump_trains_in_the_generated_script(
-    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+    config: str, before: list[str], after: list[str], tmp_path: Path, own_home: Path
 ) -> None:
     dump = write(tmp_path / "a.jsonl", [nemo(1), own("g", 0), areal(1, 0)])
     batch, script = tmp_path / "batch.pt", tmp_path / "replay.py"
@@ -143,7 +163,7 @@ async def test_batch_of_a_dump_trains_in_the_generated_script(
     }
     assert stat.S_IMODE(batch.stat().st_mode) == 0o600
     generated = await eagleray(
-        "rollouts", "replay", str(batch), "--script", str(script), "--config", "c.yaml", "--json"
+        "rollouts", "replay", str(batch), "--script", str(script), "--config", config, "--json"
     )
     assert generated.json["argv"][:3] == ["torchrun", "--nproc-per-node=1", str(script)]
     stub = stub_areal.write(tmp_path / "stub")
@@ -155,4 +175,10 @@ async def test_batch_of_a_dump_trains_in_the_generated_script(
         text=True,
         check=False,
     )
-    assert ran.stdout.splitlines() == ["updated 2.9000000953674316 (2, 6)", "stepped"], ran.stderr
+    assert ran.stdout.splitlines() == [
+        *before,
+        "updated 2.9000000953674316 (2, 6)",
+        "actor stepped",
+        *after,
+        "ppo_actor/update/loss: 0.25",
+    ], ran.stderr

@@ -78,7 +78,7 @@ async def test_tokens_of_a_wave_are_a_batch_that_trains(
         text=True,
         check=False,
     )
-    assert trained.stdout.splitlines()[1:] == ["stepped"], trained.stderr
+    assert "actor stepped" in trained.stdout.splitlines(), trained.stderr
 
 
 async def test_server_that_is_not_listed_is_named(

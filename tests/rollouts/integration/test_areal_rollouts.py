@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.features.rollouts.integration.commands import (
+    SCRIPT,
     ArealTest,
     areal_agent,
     areal_command,
@@ -44,6 +45,17 @@ def test_items_run_through_the_controller(tmp_path: Path) -> None:
     assert (calls[3]["workflow"], calls[3]["group_size"]) == ("my_agent.MyAgent", 8)
     assert ran.stdout.endswith("accepted 2 of 2 groups\n")
     assert ran.returncode == 0
+
+
+def test_modules_of_eagleray_are_not_on_the_path_of_the_engine(tmp_path: Path) -> None:
+    path = _calls(_run(tmp_path, ["a"]))[1]["path"]
+    assert str(tmp_path) in path and str(SCRIPT.parent) not in path
+
+
+def test_key_that_the_configuration_lacks_is_added(tmp_path: Path) -> None:
+    """Hydra refuses it without `++`."""
+    [controller, *_] = _calls(_run(tmp_path, ["a"], "rollout.queue_size=8"))
+    assert controller["rollout"]["queue_size"] == "8"
 
 
 def test_rejected_group_fails_the_test(tmp_path: Path) -> None:
@@ -88,7 +100,7 @@ def test_option_of_the_user_wins(tmp_path: Path) -> None:
 
 def test_trial_names_differ_from_second_to_second() -> None:
     assert new_trial(0) != new_trial(1)
-    assert new_trial(0).startswith("eagleray-1970")
+    assert new_trial(0).startswith("eagleray_1970")
 
 
 def test_agent_is_written_as_areal_writes_it() -> None:

@@ -47,6 +47,20 @@ def test_groups_are_accepted_and_counted(
     assert list((own_home / "integration").iterdir()) == []
 
 
+def test_engine_is_started_by_the_python_of_the_test(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """AReaL starts it as `python3`, which needn't be that of the active environment."""
+    folder = str(Path(sys.executable).parent)
+    others = [entry for entry in os.environ["PATH"].split(":") if entry != folder]
+    monkeypatch.setenv("PATH", ":".join(others))
+    assert main([*arguments, "--items", "1"]) == 0
+
+    lines = [line for line in capfd.readouterr().out.splitlines() if line[:1] == "{"]
+    [started] = [call for call in map(json.loads, lines) if call["call"] == "initialize"]
+    assert started["python"] == f"{folder}/python3"
+
+
 def test_rejected_group_fails_the_command(
     arguments: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:

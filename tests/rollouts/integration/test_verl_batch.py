@@ -122,7 +122,7 @@ def test_step_is_run_and_summed_up(
     printed = capfd.readouterr()
     config = json.loads(next(line for line in printed.out.splitlines() if line[:1] == "{"))
     assert (config["trainer.save_freq"], config["data.train_batch_size"]) == ("-1", "4")
-    assert config["trainer.experiment_name"].startswith("eagleray-2")
+    assert config["trainer.experiment_name"].startswith("eagleray_2")
     assert "(TaskRunner pid=7) step:1 - critic/rewards/mean:0.25" in printed.out
     assert printed.err.splitlines()[-1] == (
         "Step 1: reward 0.25, 512 tokens per response, 12% cut off, 3.25 s for rollouts, 5.5 s in all"

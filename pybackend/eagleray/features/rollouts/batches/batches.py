@@ -108,7 +108,11 @@ def _filled(values: Any, count: int, missing: float) -> list[Any]:
 
 @frozen
 class _ReadRows:
-    """A row for each trajectory, None where it has none; `is_wave`: Eagleray wrote one of them."""
+    """A row for each trajectory, None where it has none; `is_wave`: Eagleray wrote one of them.
+
+    Rows of a group are neighbours, since trainers normalize rewards over as many rows as a group has.  A wave is
+    written in the order in which its runs end.
+    """
 
     rows: list[dict[str, Any] | Promptless | None]
     is_wave: bool
@@ -118,19 +122,20 @@ def _rows(path: str, reading: DumpReading) -> _ReadRows:
     dump = TrajectoryDump(Path(path).expanduser().absolute())
     dump.refresh()
     dump.extend(reading)
-    rows: list[dict[str, Any] | Promptless | None] = []
+    groups: dict[tuple[int | None, str], list[dict[str, Any] | Promptless | None]] = {}
     is_wave = False
     for line in dump.lines(0, dump.count):
         reading.check()
         trajectory = read_line(line.data)
         is_own = trajectory.format == FORMATS[0].name
         is_wave = is_wave or is_own
+        rows = groups.setdefault((trajectory.step, trajectory.group or trajectory.prompt), [])
         row = row_of(trajectory)
         if row is None and is_own:
             rows.append(promptless(line.data, trajectory.reward))
         else:
             rows.append(row)
-    return _ReadRows(rows, is_wave)
+    return _ReadRows([row for rows in groups.values() for row in rows], is_wave)
 
 
 async def _whole_rows(read: _ReadRows, address_of: AddressOf) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ import torch.distributed as dist
 from areal.api import FinetuneSpec
 from areal.api.alloc_mode import ModelAllocation
 from areal.api.cli_args import GRPOConfig, load_expr_config
-from areal.engine.fsdp_engine import FSDPPPOActor
+from areal.engine.fsdp_engine import FSDPPPOActor, FSDPPPOCritic
 
 BATCH = {path!r}
 
@@ -44,15 +44,21 @@ def main(args):
     batch = torch.load(BATCH, map_location="cpu", weights_only={is_safe})
     trajectories = batch if isinstance(batch, list) else [batch]
 
-    actor = FSDPPPOActor(config=config.actor)
-    allocation = ModelAllocation.from_str(config.actor.backend)
-    actor.create_process_group(parallel_strategy=allocation.parallel)
+    size = config.train_dataset.batch_size
+    spec = FinetuneSpec(total_train_epochs=1, dataset_size=size, train_batch_size=size)
+    # The first one owns the process group, so it is destroyed last.
+    engines = [actor := FSDPPPOActor(config=config.actor)]
+    critic = ref = None
+    if config.critic is not None:
+        engines.append(critic := FSDPPPOCritic(config=config.critic))
+    if config.actor.kl_ctl > 0 and config.ref is not None:
+        engines.append(ref := FSDPPPOActor(config=config.ref))
+    for engine in engines:
+        allocation = ModelAllocation.from_str(engine.config.backend)
+        engine.create_process_group(parallel_strategy=allocation.parallel)
     try:
-        size = config.train_dataset.batch_size
-        actor.initialize(
-            None,
-            FinetuneSpec(total_train_epochs=1, dataset_size=size, train_batch_size=size),
-        )
+        for engine in engines:
+            engine.initialize(None, spec)
         trajectories = [
             {{name: value.to(actor.device) if torch.is_tensor(value) else value for name, value in part.items()}}
             for part in trajectories
@@ -60,14 +66,32 @@ def main(args):
         dist.barrier()
 
         # Your algorithm begins here.
+        if critic is not None:
+            add(trajectories, "values", critic.compute_values(trajectories))
+        if ref is not None:
+            add(trajectories, "ref_logp", ref.compute_logp(trajectories))
         if config.actor.should_compute_prox_logp():
-            for part, logp in zip(trajectories, actor.compute_logp(trajectories)):
-                part["prox_logp"] = logp
+            add(trajectories, "prox_logp", actor.compute_logp(trajectories))
         trajectories = actor.compute_advantages(trajectories)
         actor.ppo_update(trajectories)
         actor.step_lr_scheduler()
+        if critic is not None:
+            critic.ppo_update(trajectories)
+            critic.step_lr_scheduler()
+
+        figures = actor.export_stats()
+        if dist.get_rank() == 0:
+            for name in sorted(figures):
+                if not name.endswith("__count"):
+                    print(f"{{name}}: {{figures[name]:.6g}}")
     finally:
-        actor.destroy()
+        for engine in reversed(engines):
+            engine.destroy()
+
+
+def add(trajectories, name, values):
+    for part, value in zip(trajectories, values):
+        part[name] = value
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from attrs import frozen
 
+from eagleray.features.presets.overrides import hydra_override
+
 SCRIPT = Path(__file__).parents[3] / "remote_scripts" / "areal_rollouts.py"
 # A rollout that waits for a training step, which never comes, would wait for ever (AReaL, best practices for debugging).
 _NO_STALENESS = 1_000_000
@@ -31,6 +33,14 @@ class ArealTest:
 
 def areal_command(python: str, test: ArealTest) -> tuple[str, ...]:
     """What runs the test; the trial has a name of its own, since one that exists may have servers that are gone."""
+    settings = (
+        ("scheduler.type", "local"),
+        ("trial_name", test.trial),
+        ("rollout.max_head_offpolicyness", str(_NO_STALENESS)),
+        ("rollout.max_concurrent_rollouts", str(max(1, test.item_count))),
+        ("rollout.enable_rollout_tracing", "true"),
+        ("rollout.check_trajectory_format", "true"),
+    )
     return (
         python,
         str(SCRIPT),
@@ -42,19 +52,22 @@ def areal_command(python: str, test: ArealTest) -> tuple[str, ...]:
         str(test.items),
         "--config",
         str(test.config),
-        "scheduler.type=local",
-        f"trial_name={test.trial}",
-        f"rollout.max_head_offpolicyness={_NO_STALENESS}",
-        f"rollout.max_concurrent_rollouts={max(1, test.item_count)}",
-        "rollout.enable_rollout_tracing=true",
-        "rollout.check_trajectory_format=true",
-        *test.overrides,
+        *(hydra_override(key, value) for key, value in settings),
+        *(_accepted(override) for override in test.overrides),
     )
 
 
 def new_trial(at: float | None = None) -> str:
-    """A name that no other trial has."""
-    return time.strftime("eagleray-%Y%m%d-%H%M%S", time.localtime(at))
+    """A name that no other trial has; AReaL's have no `-`."""
+    return time.strftime("eagleray_%Y%m%d_%H%M%S", time.localtime(at))
+
+
+def _accepted(override: str) -> str:
+    """With `++`, unless the user wrote how Hydra takes it: a configuration has only what differs from AReaL's defaults.
+
+    AReaL still rejects keys that it doesn't have.
+    """
+    return f"++{override}" if override[:1].isalpha() else override
 
 
 def areal_agent(written: str, cwd: Path) -> tuple[str, Path]:

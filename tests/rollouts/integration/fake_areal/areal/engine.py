@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,9 @@ class Controller:
         _say("controller", scheduler=type(scheduler).__name__, rollout=vars(config))
 
     def initialize(self, role: str, server_args: Any) -> None:
-        _say("initialize", role=role, server_args=server_args)
+        # AReaL starts the engine's server by this name, with `sys.path` as PYTHONPATH.
+        python = shutil.which("python3")
+        _say("initialize", role=role, server_args=server_args, python=python, path=sys.path)
 
     def start_proxy(self) -> None:
         _say("start_proxy")

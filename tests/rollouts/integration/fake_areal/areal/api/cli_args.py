@@ -1,8 +1,12 @@
-"""Reads `--config FILE key=value…`: the last value of a key wins."""
+"""Reads `--config FILE ++key=value…`: the last value of a key wins.
+
+As in areal 1.0.4 with Hydra 1.4, a key that isn't in the file needs `++`.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,11 +32,13 @@ def load_expr_config(arguments: list[str], _kind: type) -> tuple[Any, str]:
     assert arguments[0] == "--config"
     config = json.loads(Path(arguments[1]).read_text())
     for argument in arguments[2:]:
-        key, _, value = argument.partition("=")
+        key, _, value = argument.removeprefix("++").partition("=")
         *folders, name = key.split(".")
         place = config
         for folder in folders:
             place = place.setdefault(folder, {})
+        if name not in place and not argument.startswith("++"):
+            sys.exit(f"Could not override '{key}'.")
         place[name] = value
     return _namespace(config), arguments[1]
 
