@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 from eagleray.features.doctor import live_output
 from eagleray.features.doctor.consequences import UNKNOWN
-from eagleray.features.doctor.live_output import GRACE_S, OutputMatching, first_problem
+from eagleray.features.doctor.live_output import (
+    GRACE_S,
+    OutputMatching,
+    UnknownErrors,
+    first_problem,
+)
 from eagleray.features.doctor.log_lines import without_first_word
 from eagleray.features.doctor.rule_files import own_rules
 from hypothesis import given
@@ -68,6 +73,29 @@ def test_pieces_of_any_size_give_the_same_line(cuts: list[int]) -> None:
         start = max(start, end)
 
     assert causes[0].evidence[0].line == 3
+
+
+CRASH = "[2026-11-21 01:25:07,987 C 48 48] (raylet) a.cc:248: Check failed: made_up"
+
+
+@pytest.mark.parametrize("crash", [CRASH, "terminate called without an active exception"])
+def test_crash_that_no_rule_explains_is_an_unknown_error(crash: str) -> None:
+    output = OutputMatching(PATH, own_rules(), UnknownErrors(PATH, own_rules()))
+
+    assert output.feed(f"step 1\n(W pid=9) {crash}\nstep 2\n") is None
+
+    assert output.unknown is not None
+    assert output.unknown.sentence == f"No rule matches. The first error is: {crash}"
+    assert output.unknown.evidence[0].line == 2
+
+
+def test_cause_takes_the_place_of_the_crash_that_it_explains() -> None:
+    output = OutputMatching(PATH, own_rules(), UnknownErrors(PATH, own_rules()))
+
+    cause = output.feed(f"terminate called after throwing an instance of 'c10::Error'\n{OOM}")
+
+    assert cause is not None
+    assert cause.id == "cuda-oom"
 
 
 async def test_output_is_followed_until_its_first_problem(tmp_path: Path) -> None:

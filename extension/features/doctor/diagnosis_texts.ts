@@ -27,7 +27,7 @@ export function diagnosisTexts() {
     rank: vscode.l10n.t("rank {0}"),
     secondary: vscode.l10n.t("These follow from it ({0})"),
     unknown: vscode.l10n.t("Errors that no rule explains ({0})"),
-    checkedOne: vscode.l10n.t("Checked {0} file ({1} MB) with {2} rules"),
+    checkedFile: vscode.l10n.t("Checked {0} file ({1} MB) with {2} rules"),
     checked: vscode.l10n.t("Checked {0} files ({1} MB) with {2} rules"),
     unchecked: vscode.l10n.t("Not checked ({0})"),
   };

@@ -183,6 +183,6 @@ export class DiagnosisView {
 }
 
 function checkedText(texts: DiagnosisTexts, { files, bytes, rules }: Checked): string {
-  const text = files === 1 ? texts.checkedOne : texts.checked;
+  const text = files === 1 ? texts.checkedFile : texts.checked;
   return filled(text, String(files), (bytes / 1e6).toFixed(1), String(rules));
 }

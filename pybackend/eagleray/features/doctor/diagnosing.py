@@ -36,11 +36,11 @@ from eagleray.features.doctor.unknown_errors import (
     exception_in,
     is_bare,
     is_chained,
+    is_clearer,
     is_crash,
     is_error,
     is_exception,
     is_terminate,
-    is_told_better,
     message_of,
     unlogged,
 )
@@ -122,7 +122,7 @@ class _Findings:
     groups: dict[str, _MatchedRule] = field(factory=dict)
     unknown: list[LogEvidence] = field(factory=list)
     exceptions: list[LogEvidence] = field(factory=list)
-    # Of an exception, those that were raised while it was handled, or the one that it tells better.
+    # Of an exception, those that were raised while it was handled, or the failed lookup behind it.
     chained: dict[LogEvidence, list[LogEvidence]] = field(factory=dict)
     places: list[tuple[Path, int]] = field(factory=list)
 
@@ -263,7 +263,7 @@ class _FileReading:
         if first is None:
             self.last[line.process] = evidence
             findings.exceptions.append(evidence)
-        elif is_told_better(first.text, before, *place):
+        elif is_clearer(first.text, before, *place):
             self.last[line.process] = evidence
             findings.exceptions.remove(first)
             findings.exceptions.append(evidence)
@@ -273,8 +273,9 @@ class _FileReading:
 
     def _before(self, start: int, line: LogLine) -> str:
         """The text of the last line of the same process that isn't empty, if it is near."""
-        lines = (parse_line(raw) for raw in self.log.lines_backwards(start)[: 2 * _NEAR])
-        return next((own.text for own in lines if own.text and own.process == line.process), "")
+        lines = (parse_line(raw) for raw in self.log.lines_backwards(start)[: 4 * _NEAR])
+        texts_of = (unlogged(own.text).strip() for own in lines if own.process == line.process)
+        return next((text for text in texts_of if text), "")
 
     def _add_exception(self, evidence: LogEvidence) -> None:
         self.findings.exceptions.append(evidence)

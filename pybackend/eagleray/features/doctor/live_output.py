@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -19,12 +20,14 @@ from eagleray.features.doctor.log_lines import (
 from eagleray.features.doctor.matching import Matcher, cause_of
 from eagleray.features.doctor.model import Cause, Checked, LogEvidence, Rule
 from eagleray.features.doctor.ranks import rank_of
-from eagleray.features.doctor.unknown_errors import TRACEBACK
+from eagleray.features.doctor.unknown_errors import FORMS, MARKERS, is_crash
 from eagleray.features.runs.terminal_output import WAIT_S, next_piece
 
 _LONGEST_LINE = 2**16
 # So long may the cause come after a traceback that no rule explains.
 GRACE_S = 10.0
+# A piece of output without any of these has neither a traceback nor a crash.
+_MARKERS = re.compile("|".join([*map(re.escape, MARKERS), *FORMS]), re.MULTILINE)
 
 
 async def first_problem(
@@ -36,7 +39,7 @@ async def first_problem(
     """The first error in the output of a run; None for a run that ends without one; waits as long as it runs.
 
     1. A cause that a rule names.
-    2. A traceback that no rule explains, if no cause comes soon, and none that only follows from another was before it.
+    2. A traceback or crash that no rule explains, if no cause comes soon, and none that only follows from another was before it.
     3. At the end, what only follows from another error.
 
     Causes with the IDs `reported` don't count any more, and after them neither do 2 and 3.
@@ -86,7 +89,7 @@ class OutputMatching:
 
     @property
     def may_have_unknown(self) -> bool:
-        """Whether a traceback was found, or is one that isn't complete."""
+        """Whether a traceback or a crash was found, or a traceback is one that isn't complete."""
         return self._unknown_errors is not None and self._unknown_errors.has_candidate
 
     def wait_s(self) -> float:
@@ -122,7 +125,7 @@ class OutputMatching:
         return None
 
     def may_matter(self, text: str) -> bool:
-        """Whether a rule can match one of its lines, or a traceback may be in it."""
+        """Whether a rule can match one of its lines, or a traceback or a crash may be in it."""
         unknown = self._unknown_errors
         may_match = any(literal in text for literal in self._literals)
         return may_match or (unknown is not None and unknown.may_be_in(text))
@@ -139,7 +142,7 @@ class OutputMatching:
 
 
 class UnknownErrors:
-    """The first traceback of an output whose exception no rule explains."""
+    """The first traceback or crash of an output that no rule explains."""
 
     def __init__(self, output: Path, rules: Sequence[Rule]) -> None:
         self._output = output
@@ -154,13 +157,16 @@ class UnknownErrors:
         return self.first is not None or not self._tracebacks.is_empty
 
     def may_be_in(self, text: str) -> bool:
-        """Whether a line of a traceback may be in the text."""
-        return self.first is None and (TRACEBACK in text or not self._tracebacks.is_empty)
+        """Whether a line of a traceback or a crash may be in the text."""
+        if self.first is not None:
+            return False
+        return not self._tracebacks.is_empty or _MARKERS.search(text) is not None
 
     def take(self, line: NumberedLine, has_cause: bool) -> None:
         """Takes a line of the output; after a cause, its exceptions are noise."""
         if self.first is None:
-            self._keep(self._tracebacks.take(line), has_cause)
+            exception = self._tracebacks.take(line)
+            self._keep(line if is_crash(line.line.text) else exception, has_cause)
 
     def end(self, has_cause: bool) -> None:
         if self.first is None:

@@ -388,7 +388,7 @@ RULES: tuple[NodeRule, ...] = (
         "/proc/PID/environ",
         _raylet_variables,
         later("Ray already runs here without variables that are set for the program."),
-        later("Pass them by env_vars of the runtime_env, or set them before Ray starts."),
+        later("Set them before Ray starts, or as env_vars of the runtime_env."),
         "ray docs handling-dependencies",
         before=True,
     ),

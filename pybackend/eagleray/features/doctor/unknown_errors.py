@@ -106,9 +106,10 @@ _NAMED_EXCEPTION = re.compile(r"^(?:\w{1,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Except
 # "ray.exceptions.RayTaskError(ValueError): ray::step() (pid=1, ip=10.0.0.1)".
 _TASK_ERROR = re.compile(r"^ray\.exceptions\.RayTaskError(?:\((?P<cause>\w{1,100})\))?: ")
 # What vLLM logs before each line of a traceback: "(EngineCore_DP0 pid=7) ERROR 11-21 01:25:07 [core.py:10] ", without brackets
-# until 0.8, and a second prefix of Ray.
+# until 0.8, and a second prefix of Ray; and torch: "E0303 11:40:42.533000 713 torch/_inductor/compile.py:533] ".
 _LOGGED = re.compile(
-    r"^(?:\([\w.-]{1,60} pid=\d{1,9}[^()]{0,60}\) ){0,2}(?:ERROR|CRITICAL) \d\d-\d\d [\d:.]{8,15} \[?[\w./-]{1,80}:\d{1,6}\](?: |$)"
+    r"^(?:(?:\([\w.-]{1,60} pid=\d{1,9}[^()]{0,60}\) ){0,2}(?:ERROR|CRITICAL) \d\d-\d\d [\d:.]{8,15} \[?"
+    r"|E\d{4} [\d:.]{15} \d{1,9} )[\w./-]{1,120}:\d{1,6}\](?: |$)"
 )
 _FRAME = re.compile(r"(?:\s|File \"|Traceback |ray::|\^|\+-)")
 # A logger's line after a traceback has a colon, too, and isn't an exception.
@@ -128,6 +129,8 @@ def is_error(text: str) -> bool:
     """Whether a line without prefix and colours reports an error by its level or a signal; not the lines of a logged traceback."""
     logged = _LOGGED.match(text)
     if logged and (logged.end() == len(text) or _FRAME.match(text, logged.end())):
+        return False
+    if is_chained(text):
         return False
     signs = (_LEVEL, _TOOL, _SHELL, _SERVICE_LEVEL, _CHINESE)
     return any(sign.search(text) for sign in signs) or is_crash(text) or _is_native_error(text)
@@ -214,7 +217,7 @@ def is_chained(text: str) -> bool:
     return unlogged(text).strip() in (_HANDLING, _BECAUSE)
 
 
-def is_told_better(first: str, before: str, lines: Sequence[str], index: int) -> bool:
+def is_clearer(first: str, before: str, lines: Sequence[str], index: int) -> bool:
     """Whether the exception in the line `index` of a traceback says better than `first` what failed; `before` is above it.
 
     1. The cause of `raise … from …` is the first exception.
