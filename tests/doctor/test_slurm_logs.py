@@ -71,7 +71,7 @@ def output(tmp_path: Path) -> str:
 
 
 async def test_output_on_this_machine_is_read_where_it_is(tmp_path: Path, output: str) -> None:
-    site = FakeSite(output)
+    site = FakeSite(output, tmp=str(tmp_path))
 
     found = await diagnosed(site, tmp_path / "copies", "12", NoNodes())
 
@@ -82,7 +82,7 @@ async def test_output_on_this_machine_is_read_where_it_is(tmp_path: Path, output
 
 
 async def test_output_on_a_login_node_is_copied(tmp_path: Path, output: str) -> None:
-    site = FakeSite(output)
+    site = FakeSite(output, tmp=str(tmp_path))
 
     found = await diagnosed(site, tmp_path / "copies", "ssh://login/slurm://12", NoNodes())
 
@@ -95,7 +95,7 @@ async def test_output_on_a_login_node_is_copied(tmp_path: Path, output: str) -> 
 
 
 async def test_output_that_only_nodes_see_is_read_by_a_step(tmp_path: Path, output: str) -> None:
-    site = FakeSite(output, login_sees_files=False)
+    site = FakeSite(output, login_sees_files=False, tmp=str(tmp_path))
 
     found = await diagnosed(site, tmp_path / "copies", "ssh://login/slurm://12", NoNodes())
 
@@ -138,7 +138,7 @@ async def test_cause_at_the_end_of_a_large_output_is_named(
     lines = b"".join(b"step %s\n" % os.urandom(40).hex().encode() for _ in range(100_000))
     log.write_bytes(lines + FILES.encode())
     (tmp_path / "rank-1.out").write_text("step 1\n")
-    site = FakeSite(str(log), login_sees_files=login_sees_files)
+    site = FakeSite(str(log), login_sees_files=login_sees_files, tmp=str(tmp_path))
 
     found = await diagnosed(site, tmp_path / "copies", "ssh://site/slurm://12", NoNodes())
 
