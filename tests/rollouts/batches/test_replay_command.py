@@ -88,6 +88,8 @@ async def test_script_is_not_overwritten(tmp_path: Path, own_home: Path) -> None
     done = await eagleray(*arguments, "--force")
     jsonschema.validate(done.json, json_schema("replay"))
     assert "weights_only=True" in script.read_text()
+    # The logs of the training have its configuration, which AReaL writes at each start.
+    assert done.json["argv"][-1] == "++trial_name=eagleray_replay"
 
 
 @pytest.mark.parametrize(

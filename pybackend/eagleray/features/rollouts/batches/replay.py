@@ -1,7 +1,7 @@
 """Generates what trains on a saved batch without an engine: a script for AReaL.
 
-The steps of `areal/trainer/rl_trainer.py` after its rollout, and `_create_train_engine` there, as of 4aef98d8;
-guide "Debugging Custom RL Algorithms".  The batch is loaded with `weights_only=True`, unless the user unpickles it.
+The steps of `areal/trainer/rl_trainer.py` after its rollout, and `_create_train_engine` there, as of 4aef98d8 and areal
+1.0.4, but for a teacher; guide "Debugging Custom RL Algorithms".  The batch is loaded with `weights_only=True`, unless the user unpickles it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.common.atomic_file import replace_text
+from eagleray.features.presets.overrides import hydra_override
 from eagleray.features.rollouts.batches.errors import not_written, script_exists
 
 AREAL = '''\
@@ -98,6 +99,7 @@ if __name__ == "__main__":
     main(sys.argv[1:])
 '''
 
+_TRIAL = "eagleray_replay"
 # Comments of the script.
 _SAFE = "Nothing that the file names is executed."
 _UNPICKLED = "Executes the code that the file names: only for a file that you trust."
@@ -124,6 +126,8 @@ def areal_script(
         script,
         "--config",
         config,
+        # Otherwise AReaL replaces the configuration in the logs of the training.
+        hydra_override("trial_name", _TRIAL),
     )
     # The docstring must not end at a quote in a name.
     command = shlex.join(argv).replace("\\", "\\\\").replace('"""', "'''")
