@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import stat
 from pathlib import Path
 
 import pytest
+from eagleray.features.rollouts.agents import runner_process
 from eagleray.features.rollouts.agents.model import Mode, Observed
 from eagleray.features.rollouts.agents.statistics import wave_statistics
 from eagleray.features.rollouts.agents.verdicts import verdicts
@@ -156,6 +158,28 @@ async def test_interrupted_wave_keeps_what_was_done(own_home: Path) -> None:
     observed = await observe(plan, stop, on_progress=once_done)
     assert outcomes(observed) == ["done", "cancelled", "done"]
     assert observed.is_interrupted and observed.ending == ""
+
+
+async def test_stop_ends_a_program_that_a_debugger_holds(
+    own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a breakpoint none of its threads runs, as after this signal; one that reports would have all the time."""
+    monkeypatch.setattr(runner_process, "_STOP_S", math.inf)
+    monkeypatch.setattr(runner_process, "_SILENT_S", 1.0)
+    (tmp_path / "held.py").write_text(
+        "import os, pathlib, signal\n"
+        "class Agent:\n"
+        "    async def run(self, data, **extra_kwargs):\n"
+        "        pathlib.Path('held').touch()\n"
+        "        os.kill(os.getpid(), signal.SIGSTOP)\n"
+    )
+    stop = asyncio.Event()
+    observing = asyncio.ensure_future(observe(plan_of("held:Agent", cwd=str(tmp_path)), stop))
+    while not (tmp_path / "held").exists():
+        await asyncio.sleep(0.01)
+    stop.set()
+    observed = await observing
+    assert (observed.is_interrupted, observed.runs) == (True, ())
 
 
 @pytest.mark.parametrize("mode", ["inline", "subproc"])

@@ -55,6 +55,7 @@ export function aRun(changes: Partial<Run> = {}): Run {
     confirm_stop: "",
     picture: null,
     server: null,
+    is_agent: false,
     ...changes,
   };
 }

@@ -16,6 +16,8 @@ import { showDebugView } from "./sessions";
  */
 export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
   private readonly allowed = new Set<string>();
+  /** Ids of sessions that the editor starts again, though their programs start again and have new ones. */
+  readonly replaced = new Set<string>();
 
   constructor(private readonly errors: ErrorMessages) {}
 
@@ -26,6 +28,9 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
   async createDebugAdapterDescriptor(
     session: vscode.DebugSession,
   ): Promise<vscode.DebugAdapterDescriptor> {
+    if (this.replaced.delete(session.id)) {
+      return await ended();
+    }
     const socket: unknown = session.configuration["socket"];
     if (typeof socket !== "string" || !this.allowed.has(socket)) {
       throw new EaglerayError(
@@ -37,39 +42,15 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
     // As late as possible: a socket that is gone when the editor connects costs a modal error.
     if (!existsSync(socket)) {
       this.errors.show(adapterLetGo(session.name), "starting a debug session");
-      return new vscode.DebugAdapterInlineImplementation(new EndedAdapter());
+      return await ended();
     }
     return new vscode.DebugAdapterNamedPipeServer(socket);
   }
 }
 
-/** The session begins and is over, as where a worker ends: the editor would block the window to say that it failed. */
-class EndedAdapter extends vscode.Disposable implements vscode.DebugAdapter {
-  private readonly sent = new vscode.EventEmitter<vscode.DebugProtocolMessage>();
-  private count = 0;
-  readonly onDidSendMessage = this.sent.event;
-
-  constructor() {
-    super(() => {
-      this.sent.dispose();
-    });
-  }
-
-  handleMessage(message: vscode.DebugProtocolMessage): void {
-    const { seq, type, command } = message as Partial<Record<string, unknown>>;
-    if (type !== "request") {
-      return;
-    }
-    this.send({ type: "response", request_seq: seq, command, success: true, body: {} });
-    if (command === "attach") {
-      this.send({ type: "event", event: "terminated", body: {} });
-    }
-  }
-
-  private send(message: object): void {
-    this.count += 1;
-    this.sent.fire({ seq: this.count, ...message });
-  }
+async function ended(): Promise<vscode.DebugAdapterDescriptor> {
+  const { EndedAdapter } = await import("./ended_adapter.js");
+  return new vscode.DebugAdapterInlineImplementation(new EndedAdapter());
 }
 
 /**

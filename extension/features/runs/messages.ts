@@ -28,7 +28,7 @@ export interface RunServer {
  * `arguments`: those of the program; `started` and `ended` (0: not yet) are seconds since 1970;
  * `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop;
  * `picture`: the last that was taken because nothing was printed; `server`: only of an inference
- * server.
+ * server; `is_agent`: it runs one item of an agent.
  */
 export interface Run {
   readonly id: string;
@@ -55,6 +55,7 @@ export interface Run {
   readonly confirm_stop: string;
   readonly picture: RunPicture | null;
   readonly server: RunServer | null;
+  readonly is_agent: boolean;
 }
 
 /** All stored runs, the newest first. */

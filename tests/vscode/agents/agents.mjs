@@ -54,7 +54,16 @@ export async function agents({ stage, window, test, choose }) {
     await window.key("Enter", () => window.toolbar().isVisible(), "a session is open");
     await window.waitForStopAt(line);
     await window.shot("agent-stop");
-    await window.evaluate("data['n'] + 4", "7");
+    await window.evaluate("data.update(n=5) or data['n'] + 2", "7");
+    // The call stack names the same line, in a new process that has the same item.
+    await window.click(
+      window.button("Restart"),
+      async () => !(await window.toolbar().isVisible()),
+      "the first session is over",
+    );
+    await window.waitForStopAt(line);
+    await window.evaluate("data['n'] * 1111", "3333");
+    await window.shot("agent-restarted");
     await window.click(
       window.button("Continue"),
       async () => !(await window.toolbar().isVisible()),

@@ -175,6 +175,7 @@ def wire_run(run: StoredRun) -> messages.Run:
         else "",
         picture=state.picture,
         server=_wire_server(run),
+        is_agent=plan.server_at is not None,
     )
 
 

@@ -33,7 +33,7 @@ class RunServer:
 
 @frozen
 class Run:
-    """`arguments`: those of the program; `started` and `ended` (0: not yet) are seconds since 1970; `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop; `picture`: the last that was taken because nothing was printed; `server`: only of an inference server."""
+    """`arguments`: those of the program; `started` and `ended` (0: not yet) are seconds since 1970; `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop; `picture`: the last that was taken because nothing was printed; `server`: only of an inference server; `is_agent`: it runs one item of an agent."""
 
     id: str
     name: str
@@ -59,6 +59,7 @@ class Run:
     confirm_stop: str
     picture: RunPicture | None = None
     server: RunServer | None = None
+    is_agent: bool = False
 
 
 @frozen

@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -41,6 +42,8 @@ _SHORTEST_SECRET = 8
 # How long the runner may take to report runs that it cancels, and to end after its last event.
 _STOP_S = 8.0
 _END_S = 5.0
+# It reports four times a second, unless a debugger holds it at a breakpoint with all its threads.
+_SILENT_S = 3.0
 
 OnEvent = Callable[[dict[str, Any]], None]
 OnOutput = Callable[[bytes], None]
@@ -64,22 +67,22 @@ async def carry_out(
 ) -> RunnerEnd:
     """Runs the plan until its end; after `stop` its runs are cancelled.
 
-    A runner that reports a stuck loop is ended, and so is everything that agents started.  Raises an error of the
-    catalogue if the interpreter doesn't start.
+    A runner that reports a stuck loop is ended, and so is one that doesn't stop, and everything that agents started.
+    Raises an error of the catalogue if the interpreter doesn't start.
     """
     secret = str(plan.get("api_key") or "").encode()
     output = _Output(on_output, secret)
+    heard = _LastEvent(on_event)
     async with _started(python, cwd, plan) as (process, events):
-        reading = asyncio.ensure_future(_read_events(events, on_event, secret))
+        reading = asyncio.ensure_future(_read_events(events, heard.take, secret))
         printing = asyncio.ensure_future(output.read((process.stdout, process.stderr)))
         waiting = [asyncio.ensure_future(stop.wait()), asyncio.ensure_future(_exit(process))]
         try:
             await asyncio.wait({reading, *waiting}, return_when=asyncio.FIRST_COMPLETED)
             if stop.is_set() and not reading.done():
                 _ask_to_stop(process)
-                await asyncio.wait(
-                    {reading, waiting[1]}, timeout=_STOP_S, return_when=asyncio.FIRST_COMPLETED
-                )
+                if not await _stopped({reading, waiting[1]}, heard):
+                    _kill(process)
             # Processes that an agent left may hold the pipe of a runner that is gone.
             await asyncio.wait({reading}, timeout=_END_S)
             end = await reading if reading.done() else "cut"
@@ -91,6 +94,30 @@ async def carry_out(
             for task in (reading, printing, *waiting):
                 task.cancel()
     return RunnerEnd(process.returncode, output.tail())
+
+
+class _LastEvent:
+    """Passes events on, and has the time of the last one."""
+
+    def __init__(self, on_event: OnEvent) -> None:
+        self._on_event = on_event
+        self.at = 0.0
+
+    def take(self, event: dict[str, Any]) -> None:
+        self.at = time.monotonic()
+        self._on_event(event)
+
+
+async def _stopped(ending: set[asyncio.Future[Any]], heard: _LastEvent) -> bool:
+    """Whether one of the tasks ends in time, and the runner isn't silent meanwhile."""
+    began = time.monotonic()
+    while not any(task.done() for task in ending):
+        silent_s = time.monotonic() - max(heard.at, began)
+        left_s = min(_SILENT_S - silent_s, began + _STOP_S - time.monotonic())
+        if left_s <= 0:
+            return False
+        await asyncio.wait(ending, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+    return True
 
 
 async def _exit(process: asyncio.subprocess.Process) -> None:

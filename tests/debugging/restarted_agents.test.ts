@@ -1,0 +1,56 @@
+// Restart in the debugger's toolbar: an agent's item runs again, a worker of Ray is only attached again.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { CHANGED } from "../../extension/features/runs/messages";
+import { settled } from "../fakes/app";
+import { debug, DebugAdapterInlineImplementation, editor, type FakeSession } from "../fakes/vscode";
+import { aRun, runWorker } from "../runs/samples";
+import { Feature, row, worker } from "./feature";
+
+describe("Restart", () => {
+  const feature = new Feature();
+
+  const leave = async (isAgent: boolean, restart: boolean): Promise<FakeSession> => {
+    const run = aRun({ workers: [runWorker({ worker_id: "a" })], is_agent: isAgent });
+    feature.fakes.sidecar.notify(CHANGED, { runs: [run] });
+    await settled();
+    await editor.run("eagleray.attach", row(worker("a")));
+    const [session] = debug.sessions;
+    assert.ok(session);
+    editor.executed = [];
+    for (const factory of debug.trackers) {
+      const tracker = factory.createDebugAdapterTracker(session) as {
+        onWillReceiveMessage?(message: object): void;
+      };
+      tracker.onWillReceiveMessage?.({
+        type: "request",
+        command: "disconnect",
+        arguments: { restart, terminateDebuggee: true },
+      });
+    }
+    return session;
+  };
+  const restarted = (): unknown[] =>
+    editor.executed
+      .filter(({ command }) => command === "eagleray.restartRun")
+      .map(({ args }) => (args[0] as { run: { id: string } }).run.id);
+
+  it("of an agent’s session starts its run again, and ends the session without a message", async () => {
+    const session = await leave(true, true);
+    assert.deepEqual(restarted(), ["0123456789ab"]);
+    const given = await debug.factory?.createDebugAdapterDescriptor(session);
+    assert.ok(given instanceof DebugAdapterInlineImplementation);
+    assert.deepEqual(editor.asked, []);
+  });
+
+  it("of another worker attaches again", async () => {
+    await leave(false, true);
+    assert.deepEqual(restarted(), []);
+  });
+
+  it("differs from Stop", async () => {
+    await leave(true, false);
+    assert.deepEqual(restarted(), []);
+  });
+});
