@@ -308,7 +308,10 @@ export const l10n = {
 
 export const ViewColumn = { Active: -1, Beside: -2 };
 
-export const extensions = { getExtension: () => undefined };
+export const extensions: {
+  all: readonly { readonly packageJSON: object }[];
+  getExtension(): undefined;
+} = { all: [], getExtension: () => undefined };
 
 export class TerminalLink {
   constructor(

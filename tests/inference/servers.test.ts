@@ -1,5 +1,8 @@
 // Servers in the editor: their rows, the command that starts them, and the variables of the chosen one.
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 
 import { COMMANDS } from "../../extension/contributions";
@@ -11,7 +14,7 @@ import { CHANGED, LIST as RUNS, type Run } from "../../extension/features/runs/m
 import { runsRows, runsTexts, type RunsView } from "../../extension/features/runs/rows";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
-import { debug, editor, Uri } from "../fakes/vscode";
+import { debug, editor, extensions, Uri } from "../fakes/vscode";
 import { aRun, FOLDER } from "../runs/samples";
 
 const KEY = "sk-eagleray-of-this-test-000000";
@@ -94,6 +97,7 @@ async function started(): Promise<void> {
   await list(server("ready"));
 }
 
+/** The `env` with which a debugger launches a program, of the Python debugger if the configuration names no other. */
 async function launched(config: Record<string, unknown>): Promise<unknown> {
   await debug.startDebugging(undefined, { type: "debugpy", name: "agent", ...config });
   return debug.sessions.at(-1)?.configuration["env"];
@@ -225,6 +229,55 @@ test("launch configurations of the Python debugger get the variables that they d
     OPENAI_API_KEY: "mine",
   });
   assert.equal(await launched({ request: "attach" }), undefined);
+});
+
+/** As extensions declare their debuggers. */
+function declares(type: string, properties: object): object {
+  return {
+    contributes: { debuggers: [{ type, configurationAttributes: { launch: { properties } } }] },
+  };
+}
+
+const OF_SERVER = { OPENAI_BASE_URL: URL_OF_IT, OPENAI_API_KEY: KEY };
+const LAUNCHES: readonly [string, Record<string, unknown>, unknown][] = [
+  ["declares env", { type: "node" }, OF_SERVER],
+  ["sets another variable", { type: "node", env: { A: "b" } }, { ...OF_SERVER, A: "b" }],
+  [
+    "unsets one",
+    { type: "node", env: { OPENAI_API_KEY: null } },
+    { ...OF_SERVER, OPENAI_API_KEY: null },
+  ],
+  ["has env in its configuration", { type: "unknown", env: {} }, OF_SERVER],
+  ["declares none", { type: "cppdbg" }, undefined],
+  ["has a list", { type: "unknown", env: ["A=b"] }, ["A=b"]],
+  ["is ours", { type: "eagleray" }, undefined],
+  ["attaches", { type: "node", request: "attach" }, undefined],
+];
+
+for (const [how, config, env] of LAUNCHES) {
+  const effect = env === config["env"] ? "is left as it is" : "gets the variables it lacks";
+  test(`a configuration whose debugger ${how} ${effect}`, async () => {
+    extensions.all = [
+      declares("node", { env: {} }),
+      declares("cppdbg", { environment: {} }),
+      {},
+    ].map((packageJSON) => ({ packageJSON }));
+    await started();
+    assert.deepEqual(await launched({ request: "launch", ...config }), env);
+  });
+}
+
+test("variables that a file of the configuration sets stay as they are", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "er-"));
+  editor.folders = [{ uri: Uri.file(folder), name: "project", index: 0 }];
+  writeFileSync(join(folder, ".env"), "# OPENAI_BASE_URL=no\nexport OPENAI_API_KEY = mine\n");
+  await started();
+  for (const envFile of ["${workspaceFolder}/.env", [join(folder, ".env"), join(folder, "no")]]) {
+    assert.deepEqual(await launched({ request: "launch", envFile }), {
+      OPENAI_BASE_URL: URL_OF_IT,
+    });
+  }
+  rmSync(folder, { recursive: true });
 });
 
 test("no server can be chosen, so that terminals get no variables", async () => {

@@ -121,7 +121,7 @@ test("a draft becomes a request with the breakpoints of the gutter", () => {
 const PLACES: readonly [Partial<Draft>, boolean][] = [
   [{ path: "/w/a.py" }, true],
   [{ path: "/w/train.sh", kind: "script" }, true],
-  [{ path: "/w/train.sh" }, false],
+  [{ path: "/w/train.sh" }, true],
   [{ path: "/w/train.sub", kind: "sbatch" }, false],
   [{ kind: "job" }, false],
   [{ path: "/w/a.py", cluster: "http://h:8265" }, false],

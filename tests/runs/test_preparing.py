@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -58,6 +59,29 @@ async def test_variables_of_another_server_replace_only_those_of_the_first(
     again = with_server_env(plan, other)
     assert again.env == {"ANTHROPIC_BASE_URL": "http://127.0.0.1:2", **own}
     assert with_server_env(again, first) == plan
+
+
+@pytest.mark.parametrize(
+    ("changes", "gets_them"),
+    [
+        ({}, True),
+        ({"path": "dos.sh"}, True),
+        ({"path": "submitted.sh"}, False),
+        ({"kind": "remote", "cluster": "ssh://gpu1"}, False),
+        ({"cluster": "8265"}, False),
+        ({"cluster": "8265", "kind": "program"}, False),
+    ],
+    ids=["program", "script", "for SLURM", "remote", "job", "joins a cluster"],
+)
+async def test_variables_of_a_server_stay_on_this_machine(
+    run_request: RunRequest, changes: dict[str, Any], gets_them: bool
+) -> None:
+    """The editor doesn't know what a script is."""
+    (Path(run_request.cwd) / "submitted.sh").write_text("#!/bin/sh\n#SBATCH -N 1\n")
+    variables = {"OPENAI_API_KEY": "sk-1"}
+    plan = await PREPARING.plan(evolve(run_request, server_env=variables, **changes))
+    expected = (variables, ("OPENAI_API_KEY",)) if gets_them else ({}, None)
+    assert (plan.env, plan.from_server) == expected
 
 
 async def test_program_with_a_cluster_becomes_its_job(run_request: RunRequest) -> None:

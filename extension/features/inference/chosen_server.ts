@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
+import { workspaceFolder } from "../../workspace";
 import type { Run } from "../runs/messages";
 import { VARIABLES } from "./messages";
 
@@ -53,16 +54,17 @@ export class ChosenServer implements Disposable, vscode.DebugConfigurationProvid
     await this.reading;
   }
 
-  /** Of the Python debugger; variables of the configuration itself have priority. */
+  /** Of any debugger; variables of the configuration itself have priority. */
   async resolveDebugConfiguration(
-    _folder: vscode.WorkspaceFolder | undefined,
+    folder: vscode.WorkspaceFolder | undefined,
     config: vscode.DebugConfiguration,
   ): Promise<vscode.DebugConfiguration> {
     const variables = config.request === "launch" ? await this.reading : {};
     if (Object.keys(variables).length === 0) {
       return config;
     }
-    return { ...config, env: { ...variables, ...(config["env"] as Variables | undefined) } };
+    const { withVariables } = await import("./launch_variables.js");
+    return await withVariables(config, variables, folder?.uri.fsPath ?? workspaceFolder());
   }
 
   private update(runs: readonly Run[]): void {

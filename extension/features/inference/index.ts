@@ -10,9 +10,6 @@ import { ifTrusted } from "../../workspace";
 import { AddedServers } from "./added_servers";
 import { ChosenServer } from "./chosen_server";
 
-/** The types of the Python debugger's launch configurations, which get the variables; our runs add them themselves. */
-const LAUNCHED = ["debugpy", "python"];
-
 export function register(app: App): Disposable[] {
   const chosen = new ChosenServer(app);
   const added = new AddedServers(app);
@@ -23,7 +20,7 @@ export function register(app: App): Disposable[] {
   return [
     chosen,
     added,
-    ...LAUNCHED.map((type) => vscode.debug.registerDebugConfigurationProvider(type, chosen)),
+    vscode.debug.registerDebugConfigurationProvider("*", chosen),
     ...registerCommands(app, commands, [
       [COMMANDS.startServer, "starting a server", (to) => ifTrusted(() => to.start())],
       [COMMANDS.useServer, "choosing a server", (to, rows) => to.use(rows)],

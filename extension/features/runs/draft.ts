@@ -89,10 +89,9 @@ export function prepareOf(
 
 const SUBMITTED: readonly RunKind[] = ["sbatch", "job", "remote"];
 
-/** Whether it starts on this machine for certain: a script of which that isn't known may be submitted to SLURM. */
-export function runsHere({ cluster, kind, path }: Draft): boolean {
-  const isUnknown = kind === "" && /\.(sh|slurm|sbatch)$/u.test(path);
-  return cluster === "" && !SUBMITTED.includes(kind) && !isUnknown;
+/** Whether it may start on this machine; the sidecar knows of a script whether it is one for SLURM. */
+export function runsHere({ cluster, kind }: Draft): boolean {
+  return cluster === "" && !SUBMITTED.includes(kind);
 }
 
 const RUNNABLE = ["python", "shellscript"];

@@ -44,6 +44,7 @@ from eagleray.protocol.runs import Breakpoint
 
 # An editor prepares one for each change in its form.
 MAX_PLANS = 64
+_ELSEWHERE: tuple[Kind, ...] = ("job", "sbatch", "remote")
 # A larger script is not copied.
 _SCRIPT = 2**20
 
@@ -52,7 +53,8 @@ _SCRIPT = 2**20
 class RunRequest:
     """The user's request: `path` with `args`, or a whole command in `args`; `kind` None is detected.
 
-    `server_env`: the variables of the chosen inference server, None for a run that gets none.
+    `server_env`: the variables of the chosen inference server, None for a run that gets none.  A run that starts elsewhere
+    gets none either, since others can read what is sent there.
     """
 
     path: str
@@ -149,7 +151,7 @@ class RunPreparation:
             python=request.python,
             watch_minutes=valid_watch(request.watch_minutes),
         )
-        if request.server_env is not None:
+        if request.server_env is not None and not cluster and plan.kind not in _ELSEWHERE:
             plan = with_server_env(plan, request.server_env)
         script = kinds.script_at(start.command_kind, start.argv)
         return await off_loop(partial(_with_plain_line_ends, plan, script))
