@@ -67,7 +67,7 @@ async def test_token_is_requested_once_and_again_after_a_silence(
     assert [await state_in(tmp_path) for _ in range(3)] == [("ready", "")] * 3
     assert answering.tokens == 1
     answering.health = 503
-    silent = ("unhealthy", f"The server doesn't answer {answering.url}.")
+    silent = ("unhealthy", f"The server doesn't answer at {answering.url}.")
     assert [await state_in(tmp_path) for _ in range(2)] == [silent] * 2
     assert answering.tokens == 1
     answering.health = 200

@@ -132,7 +132,7 @@ def test_silent_server_is_unhealthy_until_it_answers(tmp_path: Path) -> None:
     server = Server(lambda now, _: "closed" if silent[0] <= now <= silent[1] else "ok")
     changes = watched(tmp_path, server, 200.0)
     assert phases(changes) == ["ready", "unhealthy", "ready"]
-    assert changes[1][1].reason == f"The server doesn't answer {ADDRESS.url}."
+    assert changes[1][1].reason == f"The server doesn't answer at {ADDRESS.url}."
     assert changes[2][1].reason == ""
 
 
@@ -181,7 +181,7 @@ def test_adopted_server_is_not_ready_before_it_is_reached(tmp_path: Path) -> Non
     status = watch.update(RUNNING).server
     assert status
     assert (status.phase, status.url) == ("unhealthy", ADDRESS.url)
-    assert status.reason == f"The server doesn't answer {ADDRESS.url}."
+    assert status.reason == f"The server doesn't answer at {ADDRESS.url}."
 
 
 def test_adopted_server_is_ready_once_it_answers(tmp_path: Path) -> None:

@@ -99,8 +99,8 @@ def test_text_names_what_failed(own_home: Path, data: Path) -> None:
     ("target", "more", "message"),
     [
         ("Good", ("--data", "none.jsonl"), "Can't read none.jsonl: No such file"),
-        ("Good", ("--kwargs", "[1]"), "The arguments are not a JSON object: list."),
-        ("Good", ("--python", "/no/python"), "/no/python doesn't run the agent."),
+        ("Good", ("--kwargs", "[1]"), "The arguments of the class are not a JSON object: list."),
+        ("Good", ("--python", "/no/python"), "/no/python couldn't start the agent."),
         ("not a class", (), "doesn't name a class."),
         ("Good", ("--server", "no-such-server"), "no-such-server"),
         ("Good", ("--out", "/no/folder/out.jsonl"), "Can't write /no/folder/out.jsonl"),

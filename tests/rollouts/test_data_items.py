@@ -66,7 +66,7 @@ def test_both_forms_have_the_same_items(
         (b'{"n": 1}\n\n{"n": 2', 0, "Line 3 of FILE is not JSON: Expecting ',' delimiter"),
         (b'{"n": 1}\n{"n": "\xff"}\n', 0, "Line 2 of FILE is not UTF-8."),
         (b"", 0, "FILE has no items."),
-        (b'{"n": 1}\n', 2, "FILE has 1 items, so no item 2."),
+        (b'{"n": 1}\n', 2, "FILE has only 1 item. Item 2 doesn't exist."),
         (b"[" * 100_000, 0, "Line 1 of FILE is not JSON"),
     ],
 )

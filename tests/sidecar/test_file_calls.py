@@ -264,7 +264,7 @@ async def ask_about_servers(panel: Panel, folder: Path) -> None:
     added = await panel.ask(inference.ADD, url="http://127.0.0.1:9")
     assert (added["state"], added["reason"]) == (
         "unhealthy",
-        "The server doesn't answer http://127.0.0.1:9/v1.",
+        "The server doesn't answer at http://127.0.0.1:9/v1.",
     )
     await panel.ask(inference.REMOVE, name=added["name"])
     variables = await panel.ask(inference.VARIABLES, name="http://127.0.0.1:9/v1")

@@ -42,17 +42,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=t("Data as JSONL, JSON or Parquet; N is an item, counted from 1."),
     )
     server = parser.add_argument(
-        "--server", metavar="NAME|URL", required=True, help=t("The inference server.")
+        "--server",
+        metavar="NAME|URL",
+        required=True,
+        help=t("Name or URL of the inference server."),
     )
     completed(server, "servers")
     parser.add_argument(
         "--mode",
         choices=("inline", "subproc"),
         default="inline",
-        help=t("Pass the server as arguments, or by the environment of processes."),
+        help=t("How the agent gets the server: inline (arguments) or subproc (environment)."),
     )
     python = parser.add_argument(
-        "--python", metavar="PATH", default="", help=t("Run the agent with this Python.")
+        "--python",
+        metavar="PATH",
+        default="",
+        help=t("Run the agent with this Python. The default is that of PATH."),
     )
     parser.add_argument(
         "--kwargs",
@@ -68,7 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=t("Cancel a run after S seconds, 0 for never. Default {n}.", n=f"{TIMEOUT_S:g}"),
     )
     out = parser.add_argument(
-        "--out", metavar="FILE.jsonl", default="", help=t("Write the trace of each run.")
+        "--out",
+        metavar="FILE.jsonl",
+        default="",
+        help=t("Write each run with its requests into this file."),
     )
     for action in (data, python, out):
         completed(action, "files")
@@ -78,14 +87,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_wave_arguments(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
     parser.add_argument(
-        "--groups", metavar="N", type=positive, default=GROUPS, help=t("Run N groups at once.")
+        "--groups",
+        metavar="N",
+        type=positive,
+        default=GROUPS,
+        help=t("Run N groups at once, one for each item. Default {n}.", n=GROUPS),
     )
     parser.add_argument(
         "--group-size",
         metavar="N",
         type=positive,
         default=GROUP_SIZE,
-        help=t("Run each item N times at once."),
+        help=t("Run each item N times at once. Default {n}.", n=GROUP_SIZE),
     )
 
 

@@ -172,17 +172,17 @@ SERVE = Noun(
         ),
         "restart": Command(
             "serve",
-            later("Restart a server with its port and key"),
+            later("Restart a server at the same port, with the same key"),
             arguments="add_stop_arguments",
             function="restart",
             examples=(("serve restart vllm", ""),),
         ),
         "env": Command(
             "serve",
-            later("Print the variables by which programs use a server"),
+            later("Print a server's address and key as environment variables"),
             arguments="add_name_arguments",
             function="env",
-            examples=(("serve env vllm", later("variables of a shell")),),
+            examples=(("serve env vllm", later("commands that set them in a shell")),),
         ),
         "add": Command(
             "serve",
@@ -363,7 +363,7 @@ AGENT = Noun(
     {
         "run": Command(
             "agent",
-            later("Run an agent for one data item, and check its contract"),
+            later("Run an agent for one data item, as AReaL would"),
             examples=(
                 (
                     "agent run my_agent:MyAgent --data train.jsonl:3 --server http://127.0.0.1:8000/v1",
@@ -377,7 +377,7 @@ AGENT = Noun(
         ),
         "wave": Command(
             "agent",
-            later("Run groups of an agent at once, and say what slows them"),
+            later("Run an agent many times at once, and say what slows it"),
             "wave",
             "add_wave_arguments",
             examples=(

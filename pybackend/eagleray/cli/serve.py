@@ -51,12 +51,14 @@ def add_start_arguments(parser: argparse.ArgumentParser) -> None:
         "--key-env",
         metavar="NAME",
         default="",
-        help=t("Variable from which the server reads its API key."),
+        help=t("Pass the API key to the server in this variable."),
     )
     parser.add_argument(
         "--detach", action="store_true", help=t("Return before the server answers.")
     )
-    _add_yes(parser)
+    parser.add_argument(
+        "--yes", action="store_true", help=t("Don't ask before submitting to SLURM.")
+    )
     add_json(parser)
 
 
@@ -68,22 +70,22 @@ def add_name_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_stop_arguments(parser: argparse.ArgumentParser) -> None:
     add_name_arguments(parser)
-    _add_yes(parser)
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help=t("Don't ask before cancelling or submitting a SLURM job."),
+    )
 
 
 def add_url_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help=t("Such as http://127.0.0.1:8000/v1."))
-    parser.add_argument("--name", default="", help=t("Name of the server."))
+    parser.add_argument(
+        "--name", default="", help=t("Name of the server. The default is its host.")
+    )
     parser.add_argument(
         "--key-env", metavar="NAME", default="", help=t("Variable that holds its API key.")
     )
     add_json(parser)
-
-
-def _add_yes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--yes", action="store_true", help=t("Don't ask before submitting to SLURM.")
-    )
 
 
 def check(arguments: argparse.Namespace) -> str:

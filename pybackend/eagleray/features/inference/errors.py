@@ -26,7 +26,7 @@ def server_name_taken(name: str) -> EaglerayError:
 def bad_server_name(name: str) -> EaglerayError:
     return EaglerayError(
         "bad-server-name",
-        t("“{name}” is not a valid name of a server.", name=printable(name, 60)),
+        t("“{name}” is not a valid server name.", name=printable(name, 60)),
         t("Use letters, digits, dots and dashes."),
     )
 
@@ -103,7 +103,7 @@ def no_token(detail: str) -> str:
 
 
 def no_answer(url: str) -> str:
-    return t("The server doesn't answer {url}.", url=url)
+    return t("The server doesn't answer at {url}.", url=url)
 
 
 def not_stoppable(name: str) -> EaglerayError:

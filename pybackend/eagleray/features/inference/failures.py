@@ -94,7 +94,11 @@ def reason_of(text: str, code: int | None, plan: ServerPlan, owner_of: Callable[
     for line in lines:
         if _PORT.search(line):
             port = plan.port or _number_in(line)
-            return port_taken(port, owner_of(port)) if port else t("Its port is already taken.")
+            return (
+                port_taken(port, owner_of(port))
+                if port
+                else t("The port of the server is already taken.")
+            )
     model = printable(plan.model, 120) or t("The model")
     for rule in RULES:
         first = next((line for line in lines if rule.pattern.search(line)), None)

@@ -41,7 +41,7 @@ _BROKEN = {
 _LOADS = {
     "import": later("The module can't be imported."),
     "class": later("The module has no such class."),
-    "construct": later("The class can't be constructed without arguments."),
+    "construct": later("The class can't be constructed."),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import counted, t
 
 
 def bad_target(written: str) -> EaglerayError:
@@ -62,10 +62,11 @@ def no_list(path: str, why: str) -> EaglerayError:
 def no_item(path: str, number: int, total: int) -> EaglerayError:
     return EaglerayError(
         "no-item",
-        t(
-            "{path} has {total} items, so no item {number}.",
+        counted(
+            total,
+            "{path} has only {n} item. Item {number} doesn't exist.",
+            "{path} has only {n} items. Item {number} doesn't exist.",
             path=printable(path),
-            total=total,
             number=number,
         ),
         t("Items count from 1."),
@@ -99,7 +100,7 @@ def bad_parquet(path: str, why: str) -> EaglerayError:
 def runner_not_started(python: str, output: str) -> EaglerayError:
     return EaglerayError(
         "agent-not-started",
-        t("{python} doesn't run the agent.", python=printable(python)),
+        t("{python} couldn't start the agent.", python=printable(python)),
         t("Select an interpreter with Python 3.9 or newer."),
         output=output,
     )
@@ -116,7 +117,7 @@ def trace_not_written(path: str, why: str) -> EaglerayError:
 def not_arguments(why: str) -> EaglerayError:
     return EaglerayError(
         "bad-agent",
-        t("The arguments are not a JSON object: {why}.", why=printable(why)),
+        t("The arguments of the class are not a JSON object: {why}.", why=printable(why)),
         t("Write {forms}.", forms='{"name": value}'),
     )
 
