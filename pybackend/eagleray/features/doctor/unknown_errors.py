@@ -20,6 +20,7 @@ MARKERS = (
     "Error: ",
     "Exception: ",
     ": error: ",
+    ": line ",
     "terminate called ",
     "LLVM ERROR: ",
     "<jemalloc>: ",
@@ -54,7 +55,6 @@ FORMS = (
     # Ray: "[2026-05-29 22:51:15,987 C 4837 4890] (gcs_server) ray_syncer.cc:248: ".
     r"[0-9] C [0-9]+ [0-9]+\] ",
     r"(^|\) )error: [A-Za-z]",
-    r"[^ ]: line [0-9]+: ",
     # Loggers of services: `level=error`, `"level": "error"`, "[error    ]".
     r"level\"?[=:] ?\"?(error|critical|fatal)",
     r"\[(error|critical|fatal) *\]",
