@@ -207,12 +207,39 @@ def joined(name: str, part: str) -> str:
     return f"{name}.{part}" if name else part
 
 
+def shape_of(tensor: Any) -> list[int]:
+    """That of the padded tensor for a nested one, as in the rollouts of verl 0.9, whose own shape has a symbol."""
+    if not tensor.is_nested:
+        return list(tensor.shape)
+    shapes = [row.shape for row in tensor.unbind()]
+    dimensions = range(len(shapes[0]) if shapes else 0)
+    return [len(shapes), *(max(shape[at] for shape in shapes) for at in dimensions)]
+
+
+def row_shapes(tensor: Any) -> list[Any]:
+    return [row.shape for row in tensor.unbind()] if tensor.is_nested else [tensor.shape]
+
+
+def flat(torch: Any, tensor: Any) -> Any:
+    """Its values in one row; a nested tensor has no padding."""
+    if not tensor.is_nested:
+        return tensor.reshape(-1)
+    rows = [row.reshape(-1) for row in tensor.unbind()]
+    return torch.cat(rows) if rows else torch.empty(0)
+
+
+def is_readable(torch: Any, tensor: Any) -> bool:
+    return tensor.is_nested or not (
+        tensor.layout != torch.strided or tensor.is_complex() or tensor.is_quantized
+    )
+
+
 def described(torch: Any, name: str, tensor: Any) -> Json:
     about: Json = {
         "name": name,
-        "shape": list(tensor.shape),
+        "shape": shape_of(tensor),
         "dtype": str(tensor.dtype).replace("torch.", ""),
-        "bytes": tensor.numel() * tensor.element_size(),
+        "bytes": sum(shape.numel() for shape in row_shapes(tensor)) * tensor.element_size(),
         "nan": 0,
         "infinite": 0,
         "least": None,
@@ -221,11 +248,11 @@ def described(torch: Any, name: str, tensor: Any) -> Json:
         "std": None,
         "row_sums": None,
     }
-    if tensor.layout != torch.strided or tensor.is_complex() or tensor.is_quantized:
+    if not is_readable(torch, tensor):
         return about
-    about.update(numbers(torch, tensor.reshape(-1)))
+    about.update(numbers(torch, flat(torch, tensor)))
     if is_mask(name) and tensor.dim() > 0:
-        sums = tensor.reshape(tensor.shape[0], -1).double().sum(-1)
+        sums = row_sums(torch, tensor)
         about["row_sums"] = {
             "total": float(sums.sum()),
             "least": float(sums.min()) if len(sums) else 0.0,
@@ -235,13 +262,19 @@ def described(torch: Any, name: str, tensor: Any) -> Json:
     return about
 
 
-def numbers(torch: Any, flat: Any) -> Json:
-    """The spread of the finite values, piece by piece."""
+def row_sums(torch: Any, tensor: Any) -> Any:
+    if tensor.is_nested:
+        return torch.tensor([float(row.double().sum()) for row in tensor.unbind()])
+    return tensor.reshape(tensor.shape[0], -1).double().sum(-1)
+
+
+def numbers(torch: Any, values: Any) -> Json:
+    """The spread of the finite ones of `values`, a flat tensor, piece by piece."""
     count = nan = infinite = 0
     total = squares = 0.0
     least, most = math.inf, -math.inf
-    for start in range(0, flat.numel(), PIECE):
-        piece = flat[start : start + PIECE].double()
+    for start in range(0, values.numel(), PIECE):
+        piece = values[start : start + PIECE].double()
         finite = torch.isfinite(piece)
         missing = int(torch.isnan(piece).sum())
         nan += missing
@@ -275,12 +308,13 @@ def masked(torch: Any, tensors: dict[str, Any]) -> list[Json]:
     values_of: list[Json] = []
     for name, tensor in tensors.items():
         folder, _, last = name.rpartition(".")
-        if last not in PER_TOKEN or tensor.layout != torch.strided:
+        if last not in PER_TOKEN or not is_readable(torch, tensor):
             continue
+        shapes = row_shapes(tensor)
         masks = [tensors.get(joined(folder, mask)) for mask in MASKS]
-        mask = next((m for m in masks if m is not None and m.shape == tensor.shape), None)
+        mask = next((m for m in masks if m is not None and row_shapes(m) == shapes), None)
         if mask is not None:
-            values = tensor.reshape(-1)[mask.reshape(-1) != 0]
+            values = flat(torch, tensor)[flat(torch, mask) != 0]
             values_of.append(
                 {
                     "name": name,

@@ -35,6 +35,13 @@ good = {
 torch.save(good, folder + "/good.pt")
 torch.save([{"input_ids": torch.ones(1, 3)}, {"input_ids": torch.ones(1, 5)}], folder + "/list.pt")
 torch.save(good, folder + "/legacy.pt", _use_new_zipfile_serialization=False)
+# verl 0.9.1 saves its rollouts as nested tensors (`tq_batch.pt`).
+nested = lambda *rows: torch.nested.nested_tensor(list(rows), layout=torch.jagged)
+torch.save({
+    "response_mask": nested(torch.tensor([1, 1, 0]), torch.tensor([1])),
+    "rollout_log_probs": nested(torch.tensor([-1.0, -2.0, -9.0]), torch.tensor([-3.0])),
+    "responses": nested(torch.tensor([4, 5, 6]), torch.tensor([7])),
+}, folder + "/nested.pt")
 class Evil:
     def __reduce__(self):
         return (open, (folder + "/executed", "w"))
@@ -103,6 +110,19 @@ async def test_code_of_a_batch_is_executed_only_on_request(files: Path, own_home
         ["io.open"],
         True,
     )
+
+
+async def test_nested_tensors_are_summed_up(files: Path, own_home: Path) -> None:
+    """Their own shape has a symbol, and no padding counts."""
+    options = (*PYTHON, "--unpickle", "--json")
+    done = await eagleray("rollouts", "batch", str(files / "nested.pt"), *options)
+    tensors = {tensor["name"]: tensor for tensor in done.json["tensors"]}
+    mask, ids = tensors["response_mask"], tensors["responses"]
+    assert (mask["shape"], mask["row_sums"]["total"], mask["row_sums"]["least"]) == ([2, 3], 3, 1)
+    assert (ids["least"], ids["most"], ids["bytes"]) == (4, 7, 32)
+    [logprobs] = done.json["masked"]
+    assert (logprobs["name"], logprobs["count"]) == ("rollout_log_probs", 3)
+    assert (logprobs["least"], logprobs["most"]) == (-3.0, -1.0)
 
 
 async def test_plain_pickle_names_its_class(files: Path, own_home: Path) -> None:
