@@ -157,6 +157,17 @@ def test_command_is_for_one_framework(
     assert "AReaL" in capfd.readouterr().err
 
 
+def test_step_of_a_real_training_is_read() -> None:
+    """A line of verl 0.9.1 with Ray's colours, of GRPO on a CPU."""
+    line = (FAKE.parents[1] / "recorded" / "verl-0.9.1-step.txt").read_text()
+    step = verl_step_in(line)
+    assert step is not None
+    assert len(step.figures) == line.count(" - ")
+    assert verl_step_text(step) == (
+        "Step 1: reward 0.625, 16 tokens per response, 100% cut off, 14.3 s for rollouts, 64.9 s in all"
+    )
+
+
 @pytest.mark.parametrize(
     "line",
     ["step:1", "global_step:1 - x:2", "Training Progress:   0%|          | 0/1", "step:x - a:1"],
