@@ -160,10 +160,10 @@ async def test_interrupted_wave_keeps_what_was_done(own_home: Path) -> None:
     assert observed.is_interrupted and observed.ending == ""
 
 
-async def test_stop_ends_a_program_that_a_debugger_holds(
+async def test_stop_ends_a_program_none_of_whose_threads_runs(
     own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At a breakpoint none of its threads runs, as after this signal; one that reports would have all the time."""
+    """One that reports would have all the time."""
     monkeypatch.setattr(runner_process, "_STOP_S", math.inf)
     monkeypatch.setattr(runner_process, "_SILENT_S", 1.0)
     (tmp_path / "held.py").write_text(

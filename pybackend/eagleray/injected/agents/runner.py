@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _TICK_S = 0.25
 _STOP_S = 5.0
+# How long the loop of a run without a time limit may take to hear of a stop: a debugger may hold it.
+_HELD_S = 1.0
 _CLOSE_S = 1.0
 
 
@@ -93,8 +95,9 @@ def _carry_out(plan: dict[str, Any], writer: EventWriter, stream: Any) -> bool:
     call = (workflow_call if is_workflow else agent_call)(agent, plan)
     wave = Wave(plan, call, recorder, writer.put)
     ended = threading.Event()
+    is_debugged = plan["timeout_s"] is None and plan["groups"] * plan["group_size"] == 1
     if stream is not None:
-        _in_thread(lambda: _obey(stream, loop, wave, ended), "eagleray-stop")
+        _in_thread(lambda: _obey(stream, loop, wave, ended, is_debugged), "eagleray-stop")
     ticks = _in_thread(lambda: _tick(wave, writer, ended), "eagleray-totals")
     try:
         drive(loop, _wave(plan, agent, recorder, wave))
@@ -147,17 +150,30 @@ def _agent(plan: dict[str, Any], writer: EventWriter) -> tuple[Any, list[int]]:
         return None, []
 
 
-def _obey(stream: Any, loop: asyncio.AbstractEventLoop, wave: Wave, ended: threading.Event) -> None:
+def _obey(
+    stream: Any,
+    loop: asyncio.AbstractEventLoop,
+    wave: Wave,
+    ended: threading.Event,
+    is_debugged: bool,
+) -> None:
     """Returns when the runs were stopped, or ends a process whose loop doesn't stop."""
     stream.readline()
     if ended.is_set():
         return
+    heard = threading.Event()
+
+    def stop() -> None:
+        heard.set()
+        wave.stop()
+
     try:
-        loop.call_soon_threadsafe(wave.stop)
+        loop.call_soon_threadsafe(stop)
     except RuntimeError:
         # The loop is closed: everything has ended.
         return
-    if not ended.wait(_STOP_S):
+    is_held = is_debugged and not heard.wait(_HELD_S)
+    if is_held or not ended.wait(_STOP_S):
         os._exit(1)
 
 

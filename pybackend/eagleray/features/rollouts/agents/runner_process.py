@@ -42,7 +42,7 @@ _SHORTEST_SECRET = 8
 # How long the runner may take to report runs that it cancels, and to end after its last event.
 _STOP_S = 8.0
 _END_S = 5.0
-# It reports four times a second, unless a debugger holds it at a breakpoint with all its threads.
+# It reports four times a second, unless a signal or a library that keeps the interpreter holds all its threads.
 _SILENT_S = 3.0
 
 OnEvent = Callable[[dict[str, Any]], None]
