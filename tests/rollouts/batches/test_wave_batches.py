@@ -54,6 +54,9 @@ async def test_tokens_of_a_wave_are_a_batch_that_trains(
 
     values = loaded(batch)
     records = [json.loads(line) for line in trace.read_text().splitlines()]
+    # Rows of a group are neighbours, in the order of their ends.
+    groups = list(dict.fromkeys(record["group"] for record in records))
+    records.sort(key=lambda record: groups.index(record["group"]))
     for record, ids, mask, logprobs, attention in zip(
         *(records, values["input_ids"], values["loss_mask"]),
         *(values["logprobs"], values["attention_mask"]),
