@@ -37,7 +37,7 @@ def test_counters_have_a_text() -> None:
 @pytest.mark.parametrize(
     ("counters", "part"),
     [
-        (None, "engine didn't start"),
+        (None, "proxies didn't start"),
         (RolloutCounters(8, 0, 0, 0), "limits block them"),
         (RolloutCounters(0, 8, 0, 0), "the agent waits"),
         (RolloutCounters(0, 0, 1, 0), ""),

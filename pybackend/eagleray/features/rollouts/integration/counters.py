@@ -50,7 +50,7 @@ def counters_text(counters: RolloutCounters) -> str:
 def waiting_text(counters: RolloutCounters | None) -> str:
     """Why a test that ended, or was ended, has no results; "" if it has some."""
     if counters is None:
-        return t("No rollout was submitted: the inference engine didn't start.")
+        return t("No rollout was submitted: the engine or its proxies didn't start.")
     if counters.finished:
         return ""
     if counters.running:
