@@ -13,10 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import secrets
 import sys
 from pathlib import Path
 from typing import Any
 
+# In AReaL's source, so everybody knows it.
+_PUBLIC_KEY = "areal-admin-key"
 _SCHEDULERS = {"local": "LocalScheduler", "slurm": "SlurmScheduler"}
 
 
@@ -62,7 +65,15 @@ def _configuration(arguments: list[str]) -> Any:
     if config.scheduler.type not in _SCHEDULERS:
         # Its proxies don't run there.
         sys.exit(f"scheduler.type={config.scheduler.type} can't run agents; use local or slurm.")
+    _replace_public_key(config.rollout)
     return config
+
+
+def _replace_public_key(rollout: Any) -> None:
+    """With it, AReaL refuses to start proxies on a host with a network address (areal 1.0.4)."""
+    for part in (rollout, getattr(rollout, "agent", None)):
+        if getattr(part, "admin_api_key", "") == _PUBLIC_KEY:
+            part.admin_api_key = secrets.token_hex(32)
 
 
 def _controller(config: Any) -> Any:

@@ -58,6 +58,14 @@ def test_key_that_the_configuration_lacks_is_added(tmp_path: Path) -> None:
     assert controller["rollout"]["queue_size"] == "8"
 
 
+def test_key_that_everybody_knows_is_replaced(tmp_path: Path) -> None:
+    """areal 1.0.4 refuses it where its proxies listen on a network address."""
+    [controller, *_] = _calls(_run(tmp_path, ["a"], "rollout.admin_api_key=areal-admin-key"))
+    assert len(controller["rollout"]["admin_api_key"]) == 64
+    [controller, *_] = _calls(_run(tmp_path, ["a"], "rollout.admin_api_key=mine"))
+    assert controller["rollout"]["admin_api_key"] == "mine"
+
+
 def test_rejected_group_fails_the_test(tmp_path: Path) -> None:
     ran = _run(tmp_path, ["a", "reject"])
 

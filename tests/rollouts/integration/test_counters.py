@@ -22,6 +22,14 @@ from eagleray.features.rollouts.integration.counters import (
             "Finish but reject rollout. enqueued: 0, running: 3, accepted: 4, rejected: 1.",
             RolloutCounters(0, 3, 4, 1),
         ),
+        (
+            "(AReaL) 20261128-14:56:33.366 RolloutController INFO: Finish and accept rollout. enqueued: 0, running: 0, accepted: 2, rejected: 0.",
+            RolloutCounters(0, 0, 2, 0),
+        ),
+        (
+            "(AReaL) 20261128-14:56:33.352 [RemoteInfEngine Rank 0] INFO: Finish and accept rollout. enqueued: 0, running: 1, accepted: 1, rejected: 0.",
+            None,
+        ),
         ("Submit rollout.", None),
         ("enqueued: 8, running: 8", None),
     ],

@@ -14,6 +14,9 @@ _LINE = re.compile(
     r"running: (?P<running>\d{1,9}), accepted: (?P<accepted>\d{1,9}), rejected: (?P<rejected>\d{1,9})\."
 )
 
+# Each engine counts its own, under its rank; the controller has the sum (areal 1.0.4).
+_ENGINE = re.compile(r"\[\w{1,60} Rank \d{1,6}\]")
+
 
 @frozen
 class RolloutCounters:
@@ -30,9 +33,9 @@ class RolloutCounters:
 
 
 def counters_in(line: str) -> RolloutCounters | None:
-    """The counters in a line of output, None without any."""
+    """The counters of the controller in a line of output, None without any."""
     match = _LINE.search(line)
-    if not match:
+    if not match or _ENGINE.search(line, 0, match.start()):
         return None
     names = ("enqueued", "running", "accepted", "rejected")
     return RolloutCounters(*(int(match[name]) for name in names))
