@@ -71,7 +71,8 @@ def _configuration(arguments: list[str]) -> Any:
 
 def _replace_public_key(rollout: Any) -> None:
     """With it, AReaL refuses to start proxies on a host with a network address (areal 1.0.4)."""
-    for part in (rollout, getattr(rollout, "agent", None)):
+    parts: list[Any] = [rollout, getattr(rollout, "agent", None)]
+    for part in parts:
         if getattr(part, "admin_api_key", "") == _PUBLIC_KEY:
             part.admin_api_key = secrets.token_hex(32)
 
