@@ -24,6 +24,8 @@ def fit(rank):
     large = torch.arange(100)
     model = torch.nn.Linear(3, 2)
     tall = torch.zeros(10_000, 1)
+    # As on a GPU, its numbers aren't in the memory of the CPU.
+    distant = torch.empty(3, device="meta")
     print("ready", flush=True)
     if rank == 1:
         sys.stdin.readline()
@@ -50,6 +52,10 @@ async def test_rank_in_all_reduce_shows_its_tensors_and_goes_on_with_its_partner
         assert client.evaluate("model.weight.shape", frame["id"]) == "(2, 3)"
         assert client.evaluate("len(gradient)", frame["id"]) == "4"
         assert client.evaluate("gradient.dtype", frame["id"]) == "torch.float32"
+        assert client.evaluate("distant.shape", frame["id"]) == "(3,)"
+        assert "shape=(3,)" in variables["distant"]
+        with pytest.raises(RequestFailed, match="may change the program or wait"):
+            client.evaluate("distant.sum()", frame["id"])
         for expression in ("gradient.sum(0, out=gradient)", "tall + tall.T"):
             with pytest.raises(RequestFailed, match=r"may change them|much memory"):
                 client.evaluate(expression, frame["id"])
