@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from attrs import evolve
 from eagleray.app import App, Settings, build_app
 from eagleray.features.rollouts.agents import debug_runs
 from eagleray.features.rollouts.agents.debug_runs import AgentDebugRequest
@@ -37,25 +38,28 @@ def line_of(text: str) -> int:
     return next(n for n, line in enumerate(PROGRAM.read_text().splitlines(), 1) if text in line)
 
 
-def wave_of(engine: Engine, target: str) -> AgentPlan:
+def wave_of(engine: Engine, target: str, groups: int = 8, size: int = 2) -> AgentPlan:
     return plan_of(
         f"framework_agents:{target}",
         python=ENGINE_PYTHON,
         base_url=engine.url,
         api_key=engine.key,
-        items=tuple(DataItem(n, QUESTION) for n in range(1, 9)),
-        groups=8,
-        group_size=2,
+        items=tuple(DataItem(n, QUESTION) for n in range(1, groups + 1)),
+        groups=groups,
+        group_size=size,
     )
 
 
-async def test_blocking_line_of_a_foreign_agent_is_named(own_home: Path, engine: Engine) -> None:
-    observed = await observe(wave_of(engine, "Blocks"))
+async def test_blocking_line_of_a_foreign_agent_is_named_among_64_x_8_runs(
+    own_home: Path, engine: Engine
+) -> None:
+    observed = await observe(evolve(wave_of(engine, "Blocks", 64, 8), timeout_s=300.0))
     assert broken(observed) == {}
-    assert [run.outcome for run in observed.runs] == ["done"] * 16
+    assert [run.outcome for run in observed.runs] == ["done"] * 512
     assert {run.requests[0].path for run in observed.runs} == {"/v1/chat/completions"}
-    [blocked] = [each for each in verdicts(observed) if each.kind == "blocking-call"]
-    assert (blocked.file, blocked.line) == (str(PROGRAM), line_of("time.sleep"))
+    assert [(each.kind, each.file, each.line) for each in verdicts(observed)] == [
+        ("blocking-call", str(PROGRAM), line_of("time.sleep"))
+    ]
 
 
 async def test_wave_of_a_foreign_agent_blames_none_of_its_lines(

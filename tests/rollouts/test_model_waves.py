@@ -151,6 +151,18 @@ async def test_wave_of_64_x_8_names_the_blocking_call_between_requests(
     ]
 
 
+async def test_wrong_key_fails_each_run_with_the_servers_answer(
+    own_home: Path, engine: Engine
+) -> None:
+    observed = await observe(
+        plan_for(evolve(engine, key="sk-wrong"), "Shared", groups=2, group_size=2)
+    )
+    assert [run.outcome for run in observed.runs] == ["failed"] * 4
+    assert {run.error and run.error.type for run in observed.runs} == {"AuthenticationError"}
+    assert {request.status for run in observed.runs for request in run.requests} == {401}
+    assert verdicts(observed) == ()
+
+
 @pytest.mark.parametrize(
     ("target", "file", "text"),
     [

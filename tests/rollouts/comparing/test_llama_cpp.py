@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from eagleray.cli.json_shapes import COMPARISON
+from eagleray.cli.rollouts_compare import EXIT_CODES
 from eagleray.features.rollouts.comparing.comparison import compare
 from eagleray.features.rollouts.comparing.engines.detection import opened_engine
 from eagleray.features.rollouts.comparing.engines.http import EngineAddress
@@ -167,3 +168,23 @@ def test_command_prints_the_documented_json_and_exits_with_0(
     assert text.stdout.startswith("Consistent (95%). Both engines compute the same probabilities.")
     refused = ask({**env, "OPENAI_API_KEY": "sk-wrong"}, *command)
     assert (refused.returncode, "rejects the API key" in refused.stderr) == (1, True)
+
+
+def test_command_exits_with_a_code_of_its_own_for_each_verdict(
+    without_flash_attention: Engine, tmp_path: Path
+) -> None:
+    codes = [EXIT_CODES[kind] for kind in ComparisonKind]
+    assert len(set(codes)) == len(codes)
+    # An error, and arguments that are wrong.
+    assert not {1, 2} & set(codes)
+    data = tmp_path / "prompts.jsonl"
+    data.write_text("".join(json.dumps({"prompt": each.text}) + "\n" for each in PROMPTS))
+    env = {
+        "EAGLERAY_HOME": str(tmp_path / "home"),
+        "OPENAI_API_KEY": without_flash_attention.key,
+    }
+    with serving("--flash-attention", "off", "--noise", "0.01") as other:
+        engines = without_flash_attention.url, other.url
+        answer = ask(env, "rollouts", "compare", *engines, "--data", str(data))
+    assert answer.returncode == EXIT_CODES[ComparisonKind.STALE_WEIGHTS]
+    assert answer.stdout.startswith("Stale weights")

@@ -60,7 +60,7 @@ class EngineHttp:
 
     async def get(self, path: str, seconds: float = REQUEST_S) -> Any:
         """The JSON of a GET; raises RefusedRequest for an error status, else errors of the catalogue."""
-        return self._json(await self._request("GET", path, None, seconds))
+        return self._json(await self._request("GET", path, None, seconds, _LARGEST))
 
     async def get_text(self, path: str, seconds: float, largest: int) -> str:
         """The text of a GET of up to `largest` bytes; raises as `get` does."""
@@ -69,7 +69,7 @@ class EngineHttp:
 
     async def post(self, path: str, body: Any, seconds: float = REQUEST_S) -> Any:
         """The JSON of a POST; raises as `get` does."""
-        return self._json(await self._request("POST", path, body, seconds))
+        return self._json(await self._request("POST", path, body, seconds, _LARGEST))
 
     async def required(self, path: str, body: Any) -> Any:
         """As `post`, for a request without an alternative."""
@@ -79,7 +79,7 @@ class EngineHttp:
             raise errors.engine_failed(self.name, refused.status, refused.text) from refused
 
     async def _request(
-        self, method: str, path: str, body: Any, seconds: float, largest: int = _LARGEST
+        self, method: str, path: str, body: Any, seconds: float, largest: int
     ) -> bytes:
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_S)
         try:
