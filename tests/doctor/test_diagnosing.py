@@ -171,6 +171,20 @@ def test_line_with_an_error_level_is_an_unknown_error(tmp_path: Path, line: str)
         "2026-11-21 01:25:07,123 INFO no ERROR so far",
         "the words FATAL and CRITICAL in the middle of a sentence",
         "loss: 0.3 nan_count: 0",
+        "[W1121 01:25:07.123456789 ProcessGroupNCCL.cpp:616] a warning",
+        "I0112 17:57:59.534689   315 client.cc:488] a note",
+        "[2026-05-29 22:51:15,987 I 4837 4890] (gcs_server) ray_syncer.cc:248: a note",
+        "E0000 00:00:1723456789.123456    1234 cuda_dnn.cc:8310] Unable to register cuDNN factory: Attempting to register"
+        " factory for plugin cuDNN when one has already been registered",
+        "val: error: 0.3",
+        "error: nan",
+        "levels: [error] 0.3",
+        "log level=error is the default",
+        "<jemalloc>: Invalid conf pair: background_thread:true",
+        "异常检测已开启",
+        "超时时间：600",
+        "重试超时设置为 30",
+        "错误率 0.1",
     ],
 )
 def test_ordinary_line_is_no_error(tmp_path: Path, line: str) -> None:
@@ -383,33 +397,6 @@ def test_error_of_a_library_or_a_tool_is_unknown_at_its_line(tmp_path: Path, lin
 
     assert [(error.text, error.line) for error in diagnosis.unknown] == [(line, 2), (line, 3)]
     assert diagnosis.sentence == f"No rule matches. The first error is: {line}"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "[W1121 01:25:07.123456789 ProcessGroupNCCL.cpp:616] a warning",
-        "I0112 17:57:59.534689   315 client.cc:488] a note",
-        "[2026-05-29 22:51:15,987 I 4837 4890] (gcs_server) ray_syncer.cc:248: a note",
-        "E0000 00:00:1723456789.123456    1234 cuda_dnn.cc:8310] Unable to register cuDNN factory: Attempting to register"
-        " factory for plugin cuDNN when one has already been registered",
-        "val: error: 0.3",
-        "error: nan",
-        "levels: [error] 0.3",
-        "log level=error is the default",
-        "<jemalloc>: Invalid conf pair: background_thread:true",
-        "异常检测已开启",
-        "超时时间：600",
-        "重试超时设置为 30",
-        "错误率 0.1",
-    ],
-)
-def test_line_that_resembles_a_foreign_error_is_none(tmp_path: Path, line: str) -> None:
-    _write(tmp_path, "a.out", f"step 1\n{line}\nstep 2\n")
-
-    diagnosis = _diagnose(tmp_path)
-
-    assert (diagnosis.causes, diagnosis.unknown) == ((), ())
 
 
 def test_crash_is_named_before_an_earlier_line_with_an_error_level(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ def with_consequences(causes: Sequence[Cause], chain: Sequence[LogEvidence] = ()
 
     `chain` has the first exception that no rule explains, then those that were raised while it was handled.
 
-
     1. Without an error of its own, the first exception that no rule explains is the cause, if the consequences aren't earlier.
     2. Else the earliest consequence is the cause.
     3. An error explains consequences that aren't earlier than it.

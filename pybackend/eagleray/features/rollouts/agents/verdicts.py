@@ -46,7 +46,7 @@ QUEUE_FACTOR = 4.0
 QUEUE_SLOTS = 2.0
 QUEUE_LEAST_S = 0.2
 QUEUE_REQUESTS = 16
-# A single sample may be of the first burst; several in which few wait show that there is no queue.
+# One sample can show the first burst alone. If few requests wait in several samples, the server has no queue.
 QUEUE_SAMPLES = 2
 NO_QUEUE_SAMPLES = 3
 REJECTED_SHARE = 0.05
