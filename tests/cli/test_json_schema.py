@@ -9,7 +9,9 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from eagleray.cli.json_shapes import SHAPES, VERSION, json_schema, pdb_session_json
+from eagleray.cli.json_shapes.shape import VERSION
+from eagleray.cli.json_shapes.table import SHAPES, json_schema
+from eagleray.cli.json_shapes.workers import pdb_session_json
 from eagleray.common.paths import runs
 from eagleray.features.pdb.sessions import WaitingPdb
 from eagleray.features.runs.model import RunPlan, RunState, RunWorkerStatus

@@ -8,21 +8,12 @@ from types import SimpleNamespace
 from typing import cast, get_type_hints
 
 import pytest
-from eagleray.cli.json_shapes import (
-    ATTACHMENT,
-    CLUSTER,
-    JOB,
-    LOG,
-    PAUSED,
-    PDB_SESSION,
-    REPORT,
-    RUN,
-    RUN_WORKER,
-    SHAPES,
-    Shape,
-    job_json,
-    run_json,
-)
+from eagleray.cli.json_shapes.clusters import CLUSTER, JOB, job_json
+from eagleray.cli.json_shapes.reports import REPORT
+from eagleray.cli.json_shapes.runs import RUN, RUN_WORKER, run_json
+from eagleray.cli.json_shapes.shape import Shape
+from eagleray.cli.json_shapes.table import SHAPES
+from eagleray.cli.json_shapes.workers import ATTACHMENT, LOG, PAUSED, PDB_SESSION
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.model import Cluster, JobStatus
 from eagleray.features.debugging.model import Attachment

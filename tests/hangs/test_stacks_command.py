@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from eagleray.cli.json_shapes import PICTURE
+from eagleray.cli.json_shapes.hangs import PICTURE
 from eagleray.cli.main import main
 from eagleray.features.hangs import saved
 from eagleray.features.hangs.diagnosis import diagnosis

@@ -13,7 +13,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from attrs import evolve
 from eagleray.app import Settings
-from eagleray.cli.json_shapes import json_schema
+from eagleray.cli.json_shapes.table import json_schema
 from eagleray.features.reports import messages
 from eagleray.features.reports.handlers import FIRST_ROWS, ReportHandlers
 from eagleray.features.reports.reports import Reports

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 from attrs import evolve
 from eagleray.cli.agent_texts import run_lines, wave_lines
-from eagleray.cli.json_shapes import agent_run_json, agent_wave_json
+from eagleray.cli.json_shapes.agents import agent_run_json, agent_wave_json
 from eagleray.features.rollouts.agents.editor_waves import report_of
 from eagleray.features.rollouts.agents.model import AgentPlan, DataItem
 

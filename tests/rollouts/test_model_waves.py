@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from eagleray.cli.json_shapes import agent_wave_json
+from eagleray.cli.json_shapes.agents import agent_wave_json
 from eagleray.features.rollouts.agents.model import AgentPlan, DataItem, Mode, Observed
 from eagleray.features.rollouts.agents.statistics import wave_statistics
 from eagleray.features.rollouts.agents.verdicts import verdicts

@@ -13,7 +13,7 @@ from pathlib import Path
 from eagleray.app import App
 from eagleray.cli.agent_texts import progress_line, run_lines, wave_lines
 from eagleray.cli.arguments import add_json, completed, positive
-from eagleray.cli.json_shapes import agent_run_json, agent_wave_json
+from eagleray.cli.json_shapes.agents import agent_run_json, agent_wave_json
 from eagleray.cli.output import print_json, say
 from eagleray.common.l10n import t
 from eagleray.features.inference.environment import NO_KEY

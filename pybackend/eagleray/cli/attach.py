@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json, add_worker
-from eagleray.cli.json_shapes import attachment_json
+from eagleray.cli.json_shapes.workers import attachment_json
 from eagleray.cli.output import print_json, say
 from eagleray.cli.targets import cluster_ids, find
 from eagleray.common.errors import printable

@@ -8,7 +8,7 @@ import sys
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_json, completed, positive
-from eagleray.cli.json_shapes import batch_json
+from eagleray.cli.json_shapes.rollouts import batch_json
 from eagleray.cli.output import print_json
 from eagleray.cli.styles import Style, styled
 from eagleray.cli.table import TableColumn, table_lines

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from eagleray.app import App
 from eagleray.cli.arguments import ADDRESS_HELP, add_cluster, add_json, completed
 from eagleray.cli.command_line import did_you_mean
-from eagleray.cli.json_shapes import cluster_json
+from eagleray.cli.json_shapes.clusters import cluster_json
 from eagleray.cli.output import error_text, print_json, say, step_now
 from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.common.durations import duration_text

@@ -11,7 +11,7 @@ from attrs import asdict
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json, completed
-from eagleray.cli.json_shapes import diagnosis_json
+from eagleray.cli.json_shapes.doctor import diagnosis_json
 from eagleray.cli.output import print_json, say
 from eagleray.cli.runs import suggesting_runs
 from eagleray.common.errors import printable

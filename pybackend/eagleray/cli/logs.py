@@ -6,7 +6,7 @@ import argparse
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json, add_worker, positive
-from eagleray.cli.json_shapes import log_json
+from eagleray.cli.json_shapes.workers import log_json
 from eagleray.cli.output import print_json
 from eagleray.cli.targets import cluster_ids, fitting, suggesting
 from eagleray.common.l10n import t

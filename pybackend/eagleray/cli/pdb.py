@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster
-from eagleray.cli.json_shapes import pdb_session_json
+from eagleray.cli.json_shapes.workers import pdb_session_json
 from eagleray.cli.output import print_json, say
 from eagleray.cli.pdb_terminal import REFUSED, SILENT, WENT_ON
 from eagleray.cli.table import TableColumn, add_list_output, print_rows

@@ -8,7 +8,7 @@ from pathlib import Path
 from eagleray.app import App
 from eagleray.cli.arguments import completed
 from eagleray.cli.command_line import did_you_mean
-from eagleray.cli.json_shapes import preset_json
+from eagleray.cli.json_shapes.runs import preset_json
 from eagleray.cli.next_steps import TerminalError
 from eagleray.cli.output import print_json, say
 from eagleray.cli.table import TableColumn, add_list_output, print_rows

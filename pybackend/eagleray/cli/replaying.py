@@ -12,7 +12,7 @@ from pathlib import Path
 from eagleray.app import App
 from eagleray.cli.arguments import add_json, completed, positive
 from eagleray.cli.batches import absolute
-from eagleray.cli.json_shapes import replay_json
+from eagleray.cli.json_shapes.rollouts import replay_json
 from eagleray.cli.output import print_json
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from eagleray.app import App
 from eagleray.cli.arguments import add_json, completed
 from eagleray.cli.command_line import did_you_mean
-from eagleray.cli.json_shapes import report_json
+from eagleray.cli.json_shapes.reports import report_json
 from eagleray.cli.output import print_json
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json, add_workers, check_workers
-from eagleray.cli.json_shapes import outcome_json
+from eagleray.cli.json_shapes.workers import outcome_json
 from eagleray.cli.output import error_text, print_json, say
 from eagleray.cli.targets import chosen, cluster_ids, fitting, suggesting
 from eagleray.common.errors import EaglerayError

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from eagleray.app import App
 from eagleray.cli.arguments import completed
 from eagleray.cli.command_line import did_you_mean
-from eagleray.cli.json_shapes import run_json
+from eagleray.cli.json_shapes.runs import run_json
 from eagleray.cli.next_steps import TerminalError
 from eagleray.cli.output import print_json, say
 from eagleray.cli.questions import confirmed

@@ -8,7 +8,7 @@ from pathlib import Path
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json, add_variables, completed
 from eagleray.cli.command_line import did_you_mean
-from eagleray.cli.json_shapes import server_json, server_variables_json, started_server_json
+from eagleray.cli.json_shapes.servers import server_json, server_variables_json, started_server_json
 from eagleray.cli.next_steps import TerminalError
 from eagleray.cli.output import print_json, say
 from eagleray.cli.questions import confirmed

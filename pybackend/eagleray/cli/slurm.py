@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from eagleray.app import App
-from eagleray.cli.json_shapes import job_json
+from eagleray.cli.json_shapes.clusters import job_json
 from eagleray.cli.output import error_text, print_json, say
 from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.common.durations import duration_text

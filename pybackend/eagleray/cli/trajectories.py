@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_json, completed, positive
-from eagleray.cli.json_shapes import trajectories_json
+from eagleray.cli.json_shapes.rollouts import trajectories_json
 from eagleray.cli.output import print_json
 from eagleray.cli.styles import Style, styled
 from eagleray.cli.table import TableColumn, table_lines

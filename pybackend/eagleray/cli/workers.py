@@ -11,7 +11,7 @@ from attrs import frozen
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster
-from eagleray.cli.json_shapes import live_state, paused_json, state_of, worker_json
+from eagleray.cli.json_shapes.workers import live_state, paused_json, state_of, worker_json
 from eagleray.cli.output import error_text, print_json, say
 from eagleray.cli.table import LONGEST, TableColumn, add_list_output, print_rows
 from eagleray.cli.targets import cluster_ids

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.cli.json_shapes import COMPARISON
+from eagleray.cli.json_shapes.rollouts import COMPARISON
 from eagleray.cli.rollouts_compare import EXIT_CODES
 from eagleray.features.rollouts.comparing.comparison import compare
 from eagleray.features.rollouts.comparing.engines.detection import opened_engine

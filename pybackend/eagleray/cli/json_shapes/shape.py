@@ -1,0 +1,39 @@
+"""The shape of a `--json` object: its fields with their types and meanings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import asdict, frozen
+
+# The version of all shapes; a new one when a field is renamed, removed or gets another meaning.
+VERSION = 1
+Json = dict[str, Any]
+
+
+@frozen
+class Field:
+    """A field: its meaning, its JSON type ("string", "integer or null"), and the fields of the objects in it."""
+
+    meaning: str
+    type: str = "string"
+    fields: tuple[str, ...] = ()
+
+
+Shape = dict[str, Field]
+VERSIONED = {"version": Field(f"version of this format: {VERSION}", "integer")}
+INTEGER = "integer"
+NUMBER_OR_NULL = "number or null"
+INTEGER_OR_NULL = "integer or null"
+WARNING = ("code", "message", "next_step")
+
+
+def only(values: Json, names: Iterable[str]) -> Json:
+    return {name: values[name] for name in names}
+
+
+def shaped(record: Any, shape: Iterable[str], **instead: object) -> Json:
+    """The fields of `record` that the shape names, in its order."""
+    values = {"version": VERSION, **asdict(record), **instead}
+    return {name: values[name] for name in shape}
