@@ -20,10 +20,10 @@ from eagleray.features.hangs.model import Picture
 from eagleray.features.hangs.picture import picture, tree_of
 from eagleray.inspecting.questions import Inspected
 from eagleray.sampling import in_cluster, proc, wire
-from eagleray.sampling.dumps import Tools, dump
+from eagleray.sampling.dumps import Tools, dump, dump_with_variables
 from eagleray.sampling.frames import PythonFrame
 from eagleray.sampling.merging import Member, ThreadStack, merged, tree, united
-from eagleray.sampling.node import NodeSamples, ProcessSample, Round, sample_once
+from eagleray.sampling.node import NodeSamples, ProcessSample, Round, Sampler
 from eagleray.sampling.processes import RANK, Described, described
 from eagleray.tools.pyspy import find_program
 
@@ -62,8 +62,10 @@ def sampling(samples: int) -> Iterator[Row]:
         stacks, variables, loop = [], [], []
         for _ in range(samples):
             loop.append(took(lambda: shell_loop(pids)))
-            stacks.append(took(lambda: sampled(processes, is_last=False)))
-            variables.append(took(lambda: sampled(processes, is_last=True)))
+            sampler = Sampler(processes, Tools(find_program()))
+            sampled(sampler, is_last=False)
+            stacks.append(took(lambda sampler=sampler: sampled(sampler, is_last=False)))
+            variables.append(took(lambda sampler=sampler: sampled(sampler, is_last=True)))
     name = f"stacks of {PROCESSES} processes on a node"
     yield least_at_most_times(f"{name} (s)", stacks, loop, 0.6)
     yield printed(f"{name}, with variables in the last sample (s)", variables, loop)
@@ -76,7 +78,7 @@ def pauses(samples: int) -> Iterator[Row]:
     ways: dict[str, Callable[[int], bool]] = {
         "plain": lambda pid: dumped(program, pid),
         "a sample": lambda pid: dump(pid, tools).how == BLOCKING,
-        "a sample with variables": lambda pid: dump(pid, tools, variables=True).how == BLOCKING,
+        "the last sample": lambda pid: is_last_sampled(pid, tools),
         "a first look inside": is_asked,
     }
     times: dict[str, list[float]] = {name: [] for name in ways}
@@ -87,8 +89,10 @@ def pauses(samples: int) -> Iterator[Row]:
     plain = times.pop("plain")
     name = "longest pause of a process in a sample (ms)"
     yield least_at_most_times(name, times.pop("a sample"), plain, 1.1)
-    for name, ours in times.items():
-        yield printed_median(f"longest pause of a process in {name} (ms)", ours, plain)
+    name = "longest pause of a process in the last sample, with variables (ms)"
+    yield least_at_most_times(name, times.pop("the last sample"), plain, 1.1)
+    name = "longest pause of a process in a first look inside (ms)"
+    yield printed_median(name, times.pop("a first look inside"), plain)
 
 
 def merging(samples: int) -> Iterator[Row]:
@@ -177,8 +181,8 @@ def shell_loop(pids: Sequence[int]) -> None:
         )
 
 
-def sampled(processes: Sequence[Described], *, is_last: bool) -> None:
-    taken = sample_once(processes, Tools(find_program()), is_last=is_last)
+def sampled(sampler: Sampler, *, is_last: bool) -> None:
+    taken = sampler.round(is_last=is_last)
     unread = [sample.reason for sample in taken.processes if sample.reason]
     if unread:
         raise ValueError(f"processes were not read: {unread}")
@@ -199,6 +203,12 @@ def longest_gap(look: Callable[[int], bool]) -> float:
 def dumped(program: str, pid: int) -> bool:
     command = [program, "dump", "--json", "--pid", str(pid)]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def is_last_sampled(pid: int, tools: Tools) -> bool:
+    """As `Sampler` reads a process that moves: with its variables while it runs, and then its stack alone."""
+    dump_with_variables(pid, tools)
+    return dump(pid, tools).how == BLOCKING
 
 
 def is_asked(pid: int) -> bool:

@@ -43,12 +43,14 @@ def verdict_on(
     workers: str = "",
     reading: ProcessReading | None = None,
     records: tuple[tuple[str, str], ...] = (),
+    variables_changed: bool = False,
 ) -> Reading:
     """The reading of three samples, two seconds apart, in which each process has one of `states`.
 
     `wakes` and `cores`: how often each process was woken between two samples, and how much CPU it has used.  Reading a
     stack wakes each twice.  A process without frames could not be read.  `reading` is what each has told from inside.
     `records` are the flight recorders that PyTorch serves of each, in the first and in the last sample.
+    `variables_changed` is that of all, in the samples after the first.
     """
     processes = tuple(stacks)
     of_each = list(zip(wakes or (0,) * len(processes), cores or (0,) * len(processes), strict=True))
@@ -66,6 +68,7 @@ def verdict_on(
                 *(state, "futex_do_wait", 2.0 * at * used, "", "py-spy blocking", False),
                 before=ThreadUse(at * (woken + 2), us_of_a_wake * at * woken),
                 after=ThreadUse(at * (woken + 2) + 2, us_of_a_wake * at * woken),
+                variables_changed=variables_changed and at > 0,
             )
             for woken, used in of_each
         )
@@ -141,6 +144,14 @@ def test_rank_that_polls_while_it_waits_hangs(us_of_a_wake: int, kind: Kind) -> 
     stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): ELSEWHERE}
     reading = verdict_on(stacks, wakes=(2000, 2000, 0), us_of_a_wake=us_of_a_wake)
     assert reading.kind is kind
+
+
+def test_loop_whose_variables_change_is_no_hang_however_short_its_wakes_are() -> None:
+    stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
+    wakes = (100, 100, 100)
+    assert verdict_on(stacks, wakes, us_of_a_wake=20).kind is Kind.TRANSPORT
+    changed = verdict_on(stacks, wakes, us_of_a_wake=20, variables_changed=True)
+    assert (changed.kind, str(changed.culprits)) == (Kind.SLOW, "")
 
 
 def test_rank_that_computes_while_others_wait_leaves_a_doubt() -> None:

@@ -44,6 +44,7 @@ samples = st.builds(
     before=uses,
     printed=printed,
     record=texts,
+    variables_changed=st.booleans(),
 )
 
 

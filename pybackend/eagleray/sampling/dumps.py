@@ -21,7 +21,7 @@ import subprocess
 from typing import NamedTuple
 
 from . import proc
-from .frames import PythonFrame, answers_from_inside
+from .frames import PythonFrame, answers_from_inside, is_users
 from .signalled import main_stack
 
 TYPE_CHECKING = False
@@ -54,6 +54,8 @@ _NOT_TRACED = "TtD"
 _UNREADABLE = ("permission", "no-tool", "not-python", FILES_DELETED)
 _PEERS = ("src", "dst", "group_src", "group_dst", "tag")
 _JOINING = ("port", "rank", "world_size")
+# The first characters in which py-spy writes lists, tuples and dictionaries.
+_CONTAINERS = ("[", "(", "{")
 _EXCEPTION = re.compile(r"<(?:[\w.]+\.)?(\w*(?:Error|Exception|Exit|Interrupt)) at 0x[0-9a-f]+>")
 _DENIED = re.compile(r"os error (1|13)\b|Permission denied|Operation not permitted", re.IGNORECASE)
 _ENDED = re.compile(r"os error (2|3)\b|No such process", re.IGNORECASE)
@@ -63,7 +65,8 @@ class Thread(NamedTuple):
     """A thread, its frames outermost first; `active`: it was running and not waiting in the kernel.
 
     `peers` are the integers `src`, `port` and so on in PyTorch's functions, and `exceptions` the names of the types of the
-    exceptions in local variables.  Nothing else of the variables is kept: they may hold secrets.
+    exceptions in local variables.  `variables` is a hash of those of the user's functions that only the thread itself can
+    change, 0 without any.  Nothing else of the variables is kept: they may hold secrets.
     """
 
     name: str
@@ -73,6 +76,7 @@ class Thread(NamedTuple):
     frames: tuple[PythonFrame, ...]
     peers: tuple[tuple[str, int], ...] = ()
     exceptions: tuple[str, ...] = ()
+    variables: int = 0
 
 
 class ProcessDump(NamedTuple):
@@ -111,19 +115,32 @@ class ListedThreads(NamedTuple):
     reason: str = ""
 
 
-def dump(pid: int, tools: Tools, *, variables: bool = False) -> ProcessDump:
-    """The stacks of `pid` now, with `peers` and `exceptions` if `variables`.  Takes at most twice `TIME_LIMIT_S`."""
+def dump(pid: int, tools: Tools) -> ProcessDump:
+    """The stacks of `pid` now, without anything of the variables.  Takes at most twice `TIME_LIMIT_S`."""
     before = proc.stat(pid)
     if before is None or before.state in "ZX":
         return ProcessDump(pid, "", "", "ended", ())
     attempts = _Attempts(before, tools)
-    listed, how, reason = attempts.first_readable(["--locals"] if variables else [])
+    listed, how, reason = attempts.first_readable([])
     if listed is not None:
         return ProcessDump(pid, before.state, how, "", parse(pid, listed), attempts.resumed)
     if reason in _UNREADABLE and (frames := main_stack(pid)):
         main = Thread("MainThread", True, before.state == "R", False, frames)
         return ProcessDump(pid, before.state, BY_SIGNAL, "", (main,), attempts.resumed)
     return ProcessDump(pid, before.state, "", reason, (), attempts.resumed)
+
+
+def dump_with_variables(pid: int, tools: Tools) -> ProcessDump:
+    """The stacks and variables of `pid`, read while it runs on: those of a thread that moves may be wrong.
+
+    Variables take py-spy longer than the stacks, and none is worth a longer pause of the process.
+    """
+    before = proc.stat(pid)
+    if before is None or before.state in "ZX":
+        return ProcessDump(pid, "", "", "ended", ())
+    attempts = _Attempts(before, tools)
+    listed, how, reason = attempts.first_readable(["--locals"], _NONBLOCKING)
+    return ProcessDump(pid, before.state, how, reason, parse(pid, listed or ()))
 
 
 def listed_threads(pid: int, tools: Tools) -> ListedThreads:
@@ -247,11 +264,12 @@ def _thread(pid: int, thread: dict[str, Any]) -> Thread:
         bool(thread["active"]),
         bool(thread["owns_gil"]),
         tuple(_frame(frame) for frame in reversed(thread["frames"])),
-        *_variables(thread["frames"]),
+        *_peers_and_exceptions(thread["frames"]),
+        _hash_of_variables(thread["frames"]),
     )
 
 
-def _variables(
+def _peers_and_exceptions(
     frames: Iterable[dict[str, Any]],
 ) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
     peers: dict[str, int] = {}
@@ -265,6 +283,18 @@ def _variables(
             elif match := _EXCEPTION.fullmatch(value):
                 exceptions.setdefault(match[1])
     return tuple(peers.items()), tuple(exceptions)
+
+
+def _hash_of_variables(frames: Iterable[dict[str, Any]]) -> int:
+    """Of numbers, texts and which objects the variables are: other threads may fill a list that one of them is."""
+    own = tuple(
+        (depth, str(variable["name"]), str(variable["repr"]))
+        for depth, frame in enumerate(frames)
+        if frame.get("locals") and is_users(_frame(frame))
+        for variable in frame["locals"]
+        if not str(variable["repr"]).startswith(_CONTAINERS)
+    )
+    return hash(own) if own else 0
 
 
 def _numbers_of(file: str, function: str) -> tuple[str, ...]:

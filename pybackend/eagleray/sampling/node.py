@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from . import gpus as gpu_uses
 from . import proc
-from .dumps import ProcessDump, Thread, Tools, dump
+from .dumps import ProcessDump, Thread, Tools, dump, dump_with_variables
 from .endings import Ending, endings
 from .frames import is_collective, is_users, merging_key, waits_for_debugger
 from .gpus import GpuUse
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
+    from .frames import PythonFrame
+
     # Asks processes, by their pids, for more than stacks; then come those whose native code keeps the GIL, and a function
     # that waits, and may raise to cancel.
     ReadProcesses = Callable[
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 SETTLE_S = 0.005
 # A dump is a process of its own and takes some milliseconds of a core: more at once than cores is no faster.
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))
+# What waits and what takes part in many collectives differ by far more than this.
+WAKES_PER_S = 10
 IDLE = proc.ThreadUse(0, 0)
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -49,7 +53,8 @@ class ProcessSample(NamedTuple):
     `gil_holder` is the name of the thread that held the GIL, and `gil_holder_active` whether that one was running.
     `gpus` are those that it uses, in the first and last round only, as is `record`: the JSON of the flight recorder that a
     rank or actor of a run serves, in the first round its counters alone.  `printed` is the exception at the end of its log, in
-    the last round of a rank, actor or driver that handles one, or ends.
+    the last round of a rank, actor or driver that handles one, or ends.  `variables_changed`: its leading thread is where it was
+    in the round before, but has left that place since.
     """
 
     state: str
@@ -68,6 +73,7 @@ class ProcessSample(NamedTuple):
     gpus: tuple[GpuUse, ...] = ()
     printed: PrintedException | None = None
     record: str = ""
+    variables_changed: bool = False
 
 
 class Round(NamedTuple):
@@ -142,14 +148,12 @@ def sample_processes(
     """Samples just these processes `rounds` times; `wait` pauses between them, and may raise to cancel."""
     taken, times = [], []
     logs = {each.pid: log_of(each.pid) for each in processes if each.role == RANK}
-    gpus = gpu_uses.Gpus(gpu_uses.find_program())
+    sampler = Sampler(processes, tools)
     for number in range(rounds):
         if number:
             wait(pause_s)
         times.append(time.monotonic())
-        is_last, is_first = number == rounds - 1, not number
-        uses = gpus if is_last or is_first else None
-        taken.append(sample_once(processes, tools, is_last=is_last, is_first=is_first, gpus=uses))
+        taken.append(sampler.round(is_last=number == rounds - 1))
         on_round(number + 1)
     last = taken[-1].processes if taken else ()
     ended = {each.pid for each, sample in zip(processes, last) if sample.reason == "ended"}
@@ -163,30 +167,81 @@ def interval(times: Sequence[float]) -> float:
     return round((times[-1] - times[0]) / (len(times) - 1), 3) if len(times) > 1 else 0.0
 
 
-def sample_once(
-    processes: Sequence[Described],
-    tools: Tools,
-    *,
-    is_last: bool,
-    is_first: bool = False,
-    gpus: gpu_uses.Gpus | None = None,
-) -> Round:
-    """One round of `processes`, with the use of GPUs if `gpus` is given, and flight recorders if it is an end of the samples."""
-    table = gpus.ask() if gpus else None
-    records = ServedRecords(processes, tools, is_whole=is_last) if is_last or is_first else None
-    # Variables cost as much again as the stacks; once is enough, since what hangs keeps them.
-    take = partial(dump, tools=tools, variables=is_last)
-    pids = [process.pid for process in processes]
-    before = [proc.main_thread(pid) for pid in pids]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        dumps = list(pool.map(take, pids))
-    time.sleep(SETTLE_S)
-    uses = gpu_uses.uses(table.result(), processes) if table else {}
-    taken = _round(processes, dumps, before, uses)
-    if records:
-        served = records.result(_holding_gil(dumps))
-        taken = _with_records(taken, processes, served, is_last=is_last)
-    return _with_logs(taken, processes, dumps) if is_last else taken
+class _LeadingPlace(NamedTuple):
+    """Where the leading thread of a process was in a round, with the hash of its variables if they were read."""
+
+    frames: tuple[PythonFrame, ...]
+    variables: int
+    main: proc.ThreadUse
+    time: float
+
+
+class Sampler:
+    """Samples processes of this node round after round, the ends of which also have the use of GPUs and flight recorders."""
+
+    def __init__(self, processes: Sequence[Described], tools: Tools) -> None:
+        self._processes = processes
+        self._tools = tools
+        self._gpus = gpu_uses.Gpus(gpu_uses.find_program())
+        self._is_first = True
+        # Of the round before, by pid.
+        self._places: dict[int, _LeadingPlace] = {}
+
+    def round(self, *, is_last: bool) -> Round:
+        """The next round; with variables and logs if it is the last."""
+        is_end, self._is_first = is_last or self._is_first, False
+        processes, tools = self._processes, self._tools
+        table = self._gpus.ask() if is_end else None
+        records = ServedRecords(processes, tools, is_whole=is_last) if is_end else None
+        before = [proc.main_thread(process.pid) for process in processes]
+        take = partial(self._dump, is_last=is_last)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            dumps = list(pool.map(take, (process.pid for process in processes), before))
+        time.sleep(SETTLE_S)
+        uses = gpu_uses.uses(table.result(), processes) if table else {}
+        taken = _round(processes, dumps, before, uses)
+        if records:
+            served = records.result(_holding_gil(dumps))
+            taken = _with_records(taken, processes, served, is_last=is_last)
+        taken = taken._replace(processes=tuple(map(self._compared, taken.processes, dumps)))
+        return _with_logs(taken, processes, dumps) if is_last else taken
+
+    def _dump(self, pid: int, main: proc.ThreadUse, *, is_last: bool) -> ProcessDump:
+        """With variables of a process that is where it was: it needn't be stopped for them, and what moves doesn't hang.
+
+        In the rounds before the last, only where they may tell a collective that is called again from one that polls.
+        """
+        place = self._places.get(pid)
+        if place is not None and (is_last or _may_call_again(place, main)):
+            taken = dump_with_variables(pid, self._tools)
+            leading = leading_thread(taken.threads)
+            if leading is not None and leading.frames == place.frames:
+                return taken
+        return dump(pid, self._tools)
+
+    def _compared(self, sample: ProcessSample, taken: ProcessDump) -> ProcessSample:
+        """The sample, compared with the place of the process in the round before, which it replaces."""
+        leading = leading_thread(taken.threads)
+        before = self._places.pop(taken.pid, None)
+        if leading is None:
+            return sample
+        place = _LeadingPlace(leading.frames, leading.variables, sample.after, time.monotonic())
+        self._places[taken.pid] = place
+        has_changed = (
+            before is not None
+            and before.frames == place.frames
+            and 0 not in (before.variables, place.variables)
+            and before.variables != place.variables
+        )
+        return sample._replace(variables_changed=has_changed)
+
+
+def _may_call_again(place: _LeadingPlace, main: proc.ThreadUse) -> bool:
+    """Whether a thread in a collective has been woken so often since it was at `place` that it may take part in many."""
+    wakes = main.switches - place.main.switches
+    return any(map(is_collective, place.frames)) and wakes > WAKES_PER_S * (
+        time.monotonic() - place.time
+    )
 
 
 def answers_of(

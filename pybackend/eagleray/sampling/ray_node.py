@@ -10,8 +10,7 @@ from pathlib import Path
 
 from . import proc
 from .dumps import Tools
-from .gpus import Gpus, find_program
-from .node import answers_of, sample_once
+from .node import Sampler, answers_of
 from .processes import RAYLET, WRAPPERS, Named, described
 
 TYPE_CHECKING = False
@@ -57,8 +56,6 @@ class EaglerayNodeSampler:
         read_records: ReadRecords | None = None,
     ) -> None:
         self._tools = Tools(py_spy(), read_records)
-        self._gpus = Gpus(find_program())
-        self._is_first = True
         self._read = read
         processes = proc.all_processes()
         wanted = {*named, *drivers, *busy}
@@ -68,16 +65,13 @@ class EaglerayNodeSampler:
 
         pids = workers(os.getppid(), drivers, {*excluded, os.getpid()}, processes, is_wanted)
         self._processes = tuple(described(pids, processes, host, named))
+        self._sampler = Sampler(self._processes, self._tools)
 
     def processes(self) -> tuple[Described, ...]:
         return self._processes
 
     def round(self, is_last: bool) -> Round:
-        is_first, self._is_first = self._is_first, False
-        gpus = self._gpus if is_first or is_last else None
-        return sample_once(
-            self._processes, self._tools, is_last=is_last, is_first=is_first, gpus=gpus
-        )
+        return self._sampler.round(is_last=is_last)
 
     def answers(self, wanted: Sequence[Sequence[int]]) -> dict[str, list[list[Any]]]:
         return answers_of(self._processes, wanted, self._tools, self._read)

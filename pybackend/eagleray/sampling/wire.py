@@ -111,10 +111,11 @@ class _Writer:
             # Most nodes have none.
             *(
                 [[list(use) for use in sample.gpus], self._printed(sample.printed)]
-                if sample.gpus or sample.printed or sample.record
+                if sample.gpus or sample.printed or sample.record or sample.variables_changed
                 else []
             ),
-            *([sample.record] if sample.record else []),
+            *([sample.record] if sample.record or sample.variables_changed else []),
+            *([True] if sample.variables_changed else []),
         ]
 
     def _ending(self, ending: Ending) -> list[Any]:
@@ -204,7 +205,7 @@ class _Reader:
         )
 
     def _sample(self, row: Any) -> ProcessSample:
-        length = len(row) if isinstance(row, list) and len(row) in (15, 16) else 13
+        length = len(row) if isinstance(row, list) and len(row) in (15, 16, 17) else 13
         has_more = length > 13
         (state, waits_in, cpu_s, reason, how, resumed) = _row(row, length)[:6]
         (io_bytes, after, holder, is_active, peers, exceptions, before) = row[6:13]
@@ -224,7 +225,8 @@ class _Reader:
             _thread_use(before),
             tuple(_each(row[13], _gpu)) if has_more else (),
             self._printed(row[14]) if has_more else None,
-            _text(row[15], LONGEST_RECORD) if length == 16 else "",
+            _text(row[15], LONGEST_RECORD) if length > 15 else "",
+            length == 17 and _flag(row[16]),
         )
 
     def _ending(self, row: Any) -> Ending:

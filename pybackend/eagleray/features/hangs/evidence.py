@@ -19,17 +19,16 @@ from eagleray.sampling.endings import Ending
 from eagleray.sampling.frames import is_users
 from eagleray.sampling.merging import MergedStack, ThreadStack
 from eagleray.sampling.native import NativeReading
-from eagleray.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.sampling.node import WAKES_PER_S, NodeSamples, ProcessSample, Round
 from eagleray.sampling.printed import PrintedException
 from eagleray.sampling.processes import ACTOR, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
 from eagleray.sampling.unwinding import is_at_exit
 
-# What waits and what works differ by far more than this: cores, bytes and wakes in a second.  A thread that logs or reads
-# /proc for a monitor stays far below that many bytes.
+# What waits and what works differ by far more than this: cores and bytes in a second.  A thread that logs or reads /proc
+# for a monitor stays far below that many bytes.
 _WORKING_CPU = 0.05
 _WORKING_BYTES = 5_000_000
-_WAKES_PER_S = 10
 # Measured on two machines: 10 to 40 for a thread that only polls; for one that calls a collective again, 190 and more on the
 # slower, and 51 to 90 on the faster.
 _WORK_OF_A_WAKE_US = 45
@@ -328,7 +327,8 @@ def _moves(
     )
     if doing.doing is Doing.IN_COLLECTIVE:
         # It sleeps until its partners come: a thread that is woken often takes part in many of them.
-        return is_elsewhere or _wakes(samples) > _WAKES_PER_S * between
+        is_called_again = any(sample.variables_changed for sample in samples)
+        return is_elsewhere or is_called_again or _wakes(samples) > WAKES_PER_S * between
     works = last.cpu_s - first.cpu_s > _WORKING_CPU * between
     if doing.doing is Doing.INITIALIZING:
         # It reads libtorch for the stack that PyTorch prints each time it has not reached the store.
