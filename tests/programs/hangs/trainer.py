@@ -4,6 +4,7 @@ Started once for each rank, with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; 
 
 import asyncio
 import atexit
+import ctypes
 import os
 import pdb
 import re
@@ -18,8 +19,7 @@ import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, Dataset
 
-RANK = int(os.environ["RANK"])
-WORLD = int(os.environ["WORLD_SIZE"])
+RANK, WORLD = (int(os.environ[name]) for name in ("RANK", "WORLD_SIZE"))
 
 
 class Answers(Dataset):
@@ -194,10 +194,7 @@ class Trainer:
 
     def cut_off(self) -> None:
         """Waits for its input before the collective, so that the network can be cut first; `end` is the end of its data."""
-        if sys.stdin.readline() == "end\n":
-            # Without it, PyTorch 2.13 aborts about one exit in twenty: a thread of the group may still run.
-            dist.destroy_process_group()
-        else:
+        if sys.stdin.readline() != "end\n":
             self.reduce()
 
     def logged(self) -> None:
@@ -262,6 +259,21 @@ class Trainer:
         if RANK < 3:
             dist.init_process_group("gloo")
 
+    def stopped(self) -> None:
+        """A signal stops rank 1, and nothing resumes it."""
+        if RANK == 1:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        self.reduce()
+
+    def gil_asleep(self) -> None:
+        """Native code of rank 1 waits with the GIL, and uses no CPU."""
+        if RANK == 1:
+            self.wait_for_answer()
+        self.reduce()
+
+    def wait_for_answer(self) -> None:
+        ctypes.PyDLL(None).pause()
+
 
 # These form the process group themselves, or don't.
 BEFORE_GROUP = ("initialization", "finished_early")
@@ -276,3 +288,6 @@ if __name__ == "__main__":
         getattr(trainer, sys.argv[1])()
     else:
         trainer.fit()
+    if sys.argv[1] == "cut_off":
+        # Without it, PyTorch 2.13 aborts about one exit in twenty: a thread of the group may still run.
+        dist.destroy_process_group()
