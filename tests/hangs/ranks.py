@@ -39,6 +39,8 @@ SCENARIOS: Mapping[str, Expected] = {
     "cleanup": Expected("cleanup-deadlock", "0-1", "Trainer.cleanup"),
     "exception_in_flight": Expected("exception-in-flight", "0-1", "barrier"),
     "gil": Expected("gil-held", "1", "parse_answer"),
+    "gil_asleep": Expected("gil-held", "1", "in Trainer.wait_for_answer (trainer.py:"),
+    "stopped": Expected("stopped", "1", "Rank 1 was stopped by a signal."),
     "data_loader": Expected("data-loader", "3", "read_remote"),
     "wrong_group": Expected("wrong-process-group", "3", "another process group"),
     "pipeline": Expected("pipeline-mismatch", "2", "recv"),

@@ -27,3 +27,11 @@ def test_recorded_hang_is_named_with_its_culprits(scenario: str) -> None:
 def test_sentence_names_the_branch_at_which_ranks_differ() -> None:
     sentence = diagnosis(recorded("mismatch")).reading.sentence
     assert "the branch at line" in sentence and "differs between ranks" in sentence
+
+
+def test_native_code_that_waits_with_the_gil_is_told_from_code_that_computes_with_it() -> None:
+    waits, computes = (diagnosis(recorded(each)).reading for each in ("gil_asleep", "gil"))
+    assert "Rank 1 never releases the GIL" in waits.sentence
+    assert "native code waits there." in waits.sentence
+    assert "Rank 1 holds the GIL in each sample" in computes.sentence
+    assert waits.confidence > computes.confidence
