@@ -17,6 +17,7 @@ import { lineOf } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { until } from "./harness/until.mjs";
 import { firstRun, picture, withPictures } from "./runs/first_run.mjs";
+import { liveProblem } from "./runs/live_problem.mjs";
 import { serverSteps } from "./runs/server.mjs";
 
 await browserRun(
@@ -637,6 +638,8 @@ await browserRun(
         "the run is over",
       );
     });
+
+    await liveProblem(story);
   },
   { stage: async () => withPictures(await setStageWithoutCluster()), driver: false },
 );
