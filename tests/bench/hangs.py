@@ -18,15 +18,17 @@ from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.model import Picture
 from eagleray.features.hangs.picture import picture, tree_of
+from eagleray.features.hangs.verdict import Kind
 from eagleray.inspecting.questions import Inspected
 from eagleray.sampling import in_cluster, proc, wire
 from eagleray.sampling.dumps import Tools, dump, dump_with_variables
 from eagleray.sampling.frames import PythonFrame
 from eagleray.sampling.merging import Member, ThreadStack, merged, tree, united
-from eagleray.sampling.node import NodeSamples, ProcessSample, Round, Sampler
-from eagleray.sampling.processes import RANK, Described, described
+from eagleray.sampling.node import NodeSamples, Round, Sampler
+from eagleray.sampling.processes import RANK, described
 from eagleray.tools.pyspy import find_program
 
+from tests.bench import recorded_nodes
 from tests.bench.fake_ray import FakeRay
 from tests.bench.rows import (
     Row,
@@ -52,7 +54,7 @@ def rows(samples: int) -> Iterator[Row]:
     yield from pauses(samples)
     yield from merging(samples)
     yield from answers()
-    yield gathering()
+    yield from gathering()
 
 
 def sampling(samples: int) -> Iterator[Row]:
@@ -114,7 +116,7 @@ def answers() -> Iterator[Row]:
     yield at_most_times(name, [many], [few], 1.5)
     name = "size of the merged stacks of 10,000 ranks: 300 classes against 30 (kB)"
     yield printed(name, [stacks_size(10_000, 300)], [many])
-    nodes = [simulated_node(at) for at in range(NODES)]
+    nodes = recorded_nodes.worlds(["mismatch"], NODES, RANKS_PER_NODE)
     size = len(compact(wire.dump(nodes)))
     yield at_most(
         "size of the table of ranks, for each rank (bytes)",
@@ -123,30 +125,39 @@ def answers() -> Iterator[Row]:
     )
 
 
-def gathering() -> Row:
-    """Recorded nodes through the driver of the job, the answer's file, and the verdict, with the usual pauses."""
-    recorded = [simulated_node(at) for at in range(NODES)]
-    fake = FakeRay([(node.processes, node.rounds) for node in recorded], CALL_S)
+def gathering() -> Iterator[Row]:
+    """Recorded hangs on many nodes: one of a single world, and all of them as worlds of the same size."""
+    ranks = NODES * RANKS_PER_NODE
+    of_all = recorded_nodes.scenarios()
+    one, many = "one world", f"{len(of_all)} worlds"
+    for names, what, kind in (
+        (["mismatch"], one, Kind.COLLECTIVE_MISMATCH),
+        (of_all, many, Kind.DEBUGGER),
+    ):
+        nodes = recorded_nodes.worlds(names, NODES, RANKS_PER_NODE)
+        start = time.perf_counter()
+        taken = gathered(nodes)
+        seconds = time.perf_counter() - start
+        sampled = sum(row.role == RANK for row in taken.ranks)
+        if (sampled, taken.verdict.kind) != (ranks, kind.value):
+            raise ValueError(f"{sampled} ranks were sampled, and hang by {taken.verdict.kind}")
+        name = f"picture of {NODES:,} nodes with {ranks:,} ranks of recorded hangs, {what} (s)"
+        yield at_most(name, [seconds], 15)
 
-    def whole() -> Picture:
-        request = {"rounds": 3, "pause_s": 2.0, "nodes": {}}
-        with contextlib.redirect_stdout(io.StringIO()):
-            job = in_cluster.Sampling(fake, request, "mark", [False])
-            job.run()
-            content = compact(job.answer())
-        answer = answer_of("http://head:8265", content)
-        found = evidence(answer.nodes, 2.0, is_whole=True)
-        taken = picture(found, diagnosis(found), time.time(), answer.silent)
-        tree_of(taken)
-        return taken
 
-    start = time.perf_counter()
-    taken = whole()
-    seconds = time.perf_counter() - start
-    if taken.coverage.processes != NODES * RANKS_PER_NODE:
-        raise ValueError(f"only {taken.coverage.processes} ranks were sampled")
-    name = f"picture of {NODES:,} simulated nodes with {NODES * RANKS_PER_NODE:,} ranks (s)"
-    return at_most(name, [seconds], 15)
+def gathered(nodes: Sequence[NodeSamples]) -> Picture:
+    """The nodes through the driver of the job, the answer's file, and the verdict, with the usual pauses."""
+    fake = FakeRay([(node.processes, node.rounds) for node in nodes], CALL_S)
+    request = {"rounds": 3, "pause_s": 2.0, "nodes": {}}
+    with contextlib.redirect_stdout(io.StringIO()):
+        job = in_cluster.Sampling(fake, request, "mark", [False])
+        job.run()
+        content = compact(job.answer())
+    answer = answer_of("http://head:8265", content)
+    found = evidence(answer.nodes, 2.0, is_whole=True)
+    taken = picture(found, diagnosis(found), time.time(), answer.silent)
+    tree_of(taken)
+    return taken
 
 
 @contextlib.contextmanager
@@ -257,44 +268,6 @@ def contiguous(ranks: int, classes: int) -> Iterator[tuple[Member, ThreadStack]]
     stacks = [stack for _, stack in stacks_of(classes, classes)]
     for rank in range(ranks):
         yield Member("world", rank), stacks[rank * classes // ranks]
-
-
-def simulated_node(at: int) -> NodeSamples:
-    """A node with eight ranks, of which one in a hundred waits elsewhere."""
-    first = at * RANKS_PER_NODE
-    numbers = range(first, first + RANKS_PER_NODE)
-    processes = tuple(
-        Described(
-            1000 + number,
-            1,
-            RANK,
-            "world",
-            number,
-            "train.py",
-            NODES * RANKS_PER_NODE,
-            "head:29500",
-        )
-        for number in numbers
-    )
-    sample = ProcessSample("S", "futex_wait_queue", 12.5, "", "py-spy blocking", False, 10_000)
-    table = tuple(merged((Member("world", number), stack_of_rank(number)) for number in numbers))
-    return NodeSamples(
-        f"node{at}",
-        processes,
-        tuple(Round((sample,) * RANKS_PER_NODE, table, ()) for _ in range(3)),
-        2.3,
-    )
-
-
-def stack_of_rank(number: int) -> ThreadStack:
-    frames = [
-        PythonFrame(f"function_{depth}", f"/opt/project/module_{depth % 7}.py", 10 * depth)
-        for depth in range(DEPTH - 2)
-    ]
-    collective = "all_gather" if number % 100 == 7 else "all_reduce"
-    frames.append(PythonFrame("Trainer.step", "/opt/project/trainer.py", 40 + number % 100 // 50))
-    frames.append(PythonFrame(collective, "/opt/torch/distributed/distributed_c10d.py", 0))
-    return ThreadStack("MainThread", tuple(frames))
 
 
 def compact(value: Any) -> bytes:

@@ -24,8 +24,15 @@ _BLOCKS = (ast.stmt, ast.ExceptHandler, *_CASES)
 
 def handler_at(file: str, line: int) -> str:
     """`except` or `finally` if `line` is in such a block of its function, else ""."""
+    module = parsed(file)
+    return _handler_in(module, line) if module else ""
+
+
+# Thousands of ranks stand at a few lines.
+@lru_cache(1024)
+def _handler_in(module: ast.Module, line: int) -> str:
     result = ""
-    for node in around(file, line):
+    for node in _around(module, line):
         if isinstance(node, _FUNCTIONS):
             result = ""
         elif isinstance(node, ast.ExceptHandler):
@@ -37,7 +44,12 @@ def handler_at(file: str, line: int) -> str:
 
 def around(file: str, line: int) -> Iterator[ast.AST]:
     """The nodes that hold `line`, outermost first."""
-    node: ast.AST | None = parsed(file)
+    module = parsed(file)
+    return _around(module, line) if module else iter(())
+
+
+def _around(module: ast.Module, line: int) -> Iterator[ast.AST]:
+    node: ast.AST | None = module
     while node is not None:
         yield node
         node = next(
@@ -50,13 +62,21 @@ def holds(body: list[ast.stmt], line: int) -> bool:
     return bool(body) and body[0].lineno <= line <= (body[-1].end_lineno or body[-1].lineno)
 
 
-@lru_cache(256)
 def parsed(file: str) -> ast.Module | None:
-    path = Path(file)
+    """The tree of `file` as it is now; the same object until the file changes."""
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            return None
-        return ast.parse(path.read_bytes())
+        status = Path(file).stat()
+    except (OSError, ValueError):
+        return None
+    return _parsed(file, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(256)
+def _parsed(file: str, size: int, _changed: int) -> ast.Module | None:
+    if size > _LARGEST_FILE:
+        return None
+    try:
+        return ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

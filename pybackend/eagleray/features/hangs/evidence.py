@@ -198,12 +198,15 @@ class HangEvidence:
             for name, ranks in sorted(by_group.items())
         )
 
-    def children(self, parent: SampledProcess) -> tuple[SampledProcess, ...]:
-        return tuple(
-            each
-            for each in self.processes
-            if each.process.parent == parent.process.pid and each.host == parent.host
-        )
+    def children(self, parent: SampledProcess) -> Sequence[SampledProcess]:
+        return self._by_parent.get((parent.host, parent.process.pid), ())
+
+    @cached_property
+    def _by_parent(self) -> Mapping[tuple[str, int], Sequence[SampledProcess]]:
+        children: dict[tuple[str, int], list[SampledProcess]] = defaultdict(list)
+        for each in self.processes:
+            children[each.host, each.process.parent].append(each)
+        return children
 
 
 def evidence(

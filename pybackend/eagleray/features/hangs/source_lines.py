@@ -6,7 +6,7 @@ Files are read on this machine, where the user's checkout is; a file that isn't 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import lru_cache
 
 from eagleray.sampling.blocks import around, holds, parsed
 
@@ -41,11 +41,19 @@ def group_at(file: str, line: int, function: str) -> str:
     return ""
 
 
-def _calls(file: str, line: int) -> Iterator[ast.Call]:
+def _calls(file: str, line: int) -> tuple[ast.Call, ...]:
     module = parsed(file)
-    for node in ast.walk(module) if module else ():
-        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or node.lineno):
-            yield node
+    return _calls_in(module, line) if module else ()
+
+
+# Thousands of ranks stand at a few lines.
+@lru_cache(1024)
+def _calls_in(module: ast.Module, line: int) -> tuple[ast.Call, ...]:
+    return tuple(
+        node
+        for node in ast.walk(module)
+        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    )
 
 
 def _name(call: ast.Call) -> str:

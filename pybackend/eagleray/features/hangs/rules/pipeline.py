@@ -17,13 +17,14 @@ def unmatched_messages(scene: Scene) -> Iterator[Reading]:
     if not in_messages or scene.world.others(scene.waiting):
         return
     by_rank = {each.rank: each for each in scene.world.ranks}
+    wait = {id(each) for each in in_messages}
     # A rank that waits for another that waits in a message, too, is only further down the pipeline.
     unmatched = [
         each
         for each in in_messages
         if (peer := by_rank.get(_peer(each))) is not None
         and not _answers(peer, each)
-        and (peer not in in_messages or _is_cycle(each, by_rank))
+        and (id(peer) not in wait or _is_cycle(each, by_rank))
     ]
     if not unmatched:
         return
