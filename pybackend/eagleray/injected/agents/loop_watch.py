@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 _BEAT_S = 0.02
 # Timers of a loop that works are late, too.
 _OVERDUE_S = 0.03
-_IDLE_S = 0.05
 # Each sample takes the interpreter from the loop, which on a busy machine may get it back late.
-_SAMPLE_S = 0.025
+_SAMPLE_S = 0.05
 # A thread that is busy for less of a sample waits.
 _BUSY_SHARE = 0.5
 _MOST_LINES = 20
@@ -151,15 +150,13 @@ class LoopWatch:
         self._timer = self._loop.call_later(_BEAT_S, self._beat)
 
     def _watch(self) -> None:
-        is_late = False
-        while not self._ended.wait(_SAMPLE_S if is_late else _IDLE_S):
+        while not self._ended.wait(_SAMPLE_S):
             overdue = time.monotonic() - self._due
-            is_late = overdue > _OVERDUE_S
-            if not is_late:
+            if overdue > _OVERDUE_S:
+                self._sample(overdue)
+            else:
                 self._last = None
                 self._same = (_no_task, None, 0.0)
-                continue
-            self._sample(overdue)
 
     def _sample(self, overdue: float) -> None:
         now, busy = time.monotonic(), self._busy.read()
