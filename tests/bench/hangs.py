@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -61,16 +62,20 @@ def sampling(samples: int) -> Iterator[Row]:
     """All processes of a node once, in turn with the loop of the guide."""
     with sleepers(PROCESSES) as pids:
         processes = described(pids, proc.all_processes())
-        stacks, variables, loop = [], [], []
+        stacks, variables, loop, on_one_core = [], [], [], []
         for _ in range(samples):
             loop.append(took(lambda: shell_loop(pids)))
             sampler = Sampler(processes, Tools(find_program()))
             sampled(sampler, is_last=False)
             stacks.append(took(lambda sampler=sampler: sampled(sampler, is_last=False)))
             variables.append(took(lambda sampler=sampler: sampled(sampler, is_last=True)))
+            with one_core():
+                sampler = Sampler(processes, Tools(find_program()))
+                on_one_core.append(took(lambda sampler=sampler: sampled(sampler, is_last=False)))
     name = f"stacks of {PROCESSES} processes on a node"
     yield least_at_most_times(f"{name} (s)", stacks, loop, 0.6)
     yield printed(f"{name}, with variables in the last sample (s)", variables, loop)
+    yield printed(f"{name}, on all cores against one (s)", stacks, on_one_core)
 
 
 def pauses(samples: int) -> Iterator[Row]:
@@ -179,6 +184,17 @@ def sleepers(count: int) -> Iterator[list[int]]:
 def started(*arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, str(SLEEPER), *arguments]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+@contextlib.contextmanager
+def one_core() -> Iterator[None]:
+    """Binds this thread, and what it starts, to one core, as a step of SLURM may be."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def shell_loop(pids: Sequence[int]) -> None:

@@ -17,6 +17,7 @@ from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.inspecting.outside import Outside
 from eagleray.sampling import dumps, proc
 from eagleray.sampling.dumps import Tools, dump, failure_reason, listed_threads
+from eagleray.sampling.node import MOST_AT_ONCE, dumps_at_once
 from eagleray.tools.pyspy import find_program
 
 from tests.hangs.ranks import refused_py_spy
@@ -202,3 +203,11 @@ def wait_for_state(pid: int, state: str) -> None:
     while state_of(pid) != state and time.monotonic() < end:
         time.sleep(0.01)
     assert state_of(pid) == state
+
+
+@pytest.mark.parametrize(("cores", "expected"), [(1, 2), (6, 6), (96, MOST_AT_ONCE)])
+def test_dumps_at_once_are_as_many_as_the_cores_to_which_the_process_is_bound(
+    cores: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(cores)))
+    assert dumps_at_once() == expected

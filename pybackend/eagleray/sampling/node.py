@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
 # A thread whose stack was read is back in its wait after this, mostly; a verdict ignores wakes without work anyway.
 SETTLE_S = 0.005
-# A dump is a process of its own and takes some milliseconds of a core: more at once than cores is no faster.
-AT_ONCE = max(2, min(8, os.cpu_count() or 2))
+MOST_AT_ONCE = 8
 # What waits and what takes part in many collectives differ by far more than this.
 WAKES_PER_S = 10
 IDLE = proc.ThreadUse(0, 0)
@@ -167,6 +166,16 @@ def interval(times: Sequence[float]) -> float:
     return round((times[-1] - times[0]) / (len(times) - 1), 3) if len(times) > 1 else 0.0
 
 
+def dumps_at_once() -> int:
+    """As many as the cores on which this process may run, of which a step of SLURM often has few.
+
+    A dump is a process of its own and takes some milliseconds of a core; of two, one may wait for a process that doesn't answer.
+    """
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 2
+    return max(2, min(MOST_AT_ONCE, cores))
+
+
 class _LeadingPlace(NamedTuple):
     """Where the leading thread of a process was in a round, with the hash of its variables if they were read."""
 
@@ -195,7 +204,7 @@ class Sampler:
         records = ServedRecords(processes, tools, is_whole=is_last) if is_end else None
         before = [proc.main_thread(process.pid) for process in processes]
         take = partial(self._dump, is_last=is_last)
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(dumps_at_once()) as pool:
             dumps = list(pool.map(take, (process.pid for process in processes), before))
         time.sleep(SETTLE_S)
         uses = gpu_uses.uses(table.result(), processes) if table else {}
