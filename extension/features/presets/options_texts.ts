@@ -37,7 +37,9 @@ export function pageTexts() {
     cluster: vscode.l10n.t("Run on"),
     thisMachine: vscode.l10n.t("This machine"),
     watchMinutes: vscode.l10n.t("Save stacks after"),
-    watchMinutesHint: vscode.l10n.t("Minutes without output. Leave empty to save none."),
+    watchMinutesHint: vscode.l10n.t(
+      "Minutes without output. Leave empty to save none. NCCL ends a collective after 10 minutes: use at most 5.",
+    ),
     browse: vscode.l10n.t("Browse…"),
     browseFor: vscode.l10n.t("Browse for {0}"),
     breakpoints: vscode.l10n.t("Breakpoints"),

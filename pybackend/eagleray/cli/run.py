@@ -65,7 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MINUTES",
         type=float,
         default=0.0,
-        help=t("Save all stacks once nothing was printed for so long."),
+        help=t(
+            "Save all stacks once nothing was printed for so long. NCCL ends a collective after 10 minutes: use at most 5."
+        ),
     )
     parser.add_argument(
         "--children", action="store_true", help=t("Debug child processes of workers, too.")
