@@ -156,6 +156,17 @@ def test_log_of_a_living_writer_may_be_rotated_at_any_time(tmp_path: Path, is_co
     assert [error.text for found in diagnoses for error in found.unknown] == []
 
 
+def test_logs_that_are_empty_at_this_moment_have_no_cause(tmp_path: Path) -> None:
+    for name in ("a.log", "a.log.1"):
+        (tmp_path / name).touch()
+
+    empty = diagnosed(tmp_path)
+    (tmp_path / "a.log.1").write_bytes(FILES)
+
+    assert (empty.checked.files, empty.causes, empty.unknown) == (2, (), ())
+    assert diagnosed(tmp_path).checked.files == 1
+
+
 def test_document_has_the_scores_of_the_blind_sets() -> None:
     document = " ".join(DOCUMENT.read_text("utf-8").split())
 

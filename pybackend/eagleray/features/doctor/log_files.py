@@ -41,6 +41,7 @@ def list_logs(
 ) -> tuple[list[ScannedFile], list[UncheckedFile]]:
     """The log files at `paths`, files and folders, each once, and those that can't be read; a cancelled list is cut.
 
+    Empty files are left out, unless there are no others: a log that is rotated is empty for a moment.
     Raises EaglerayError if a path doesn't exist, or no file is there.
     """
     files: dict[tuple[int, int], ScannedFile] = {}
@@ -54,7 +55,7 @@ def list_logs(
             _add(candidate, files, unchecked)
     if not files and not unchecked:
         raise no_logs(paths)
-    return list(files.values()), unchecked
+    return [file for file in files.values() if file.size] or list(files.values()), unchecked
 
 
 def _exists(path: Path) -> bool:
@@ -97,11 +98,11 @@ def _add(
         unchecked.append(UncheckedFile(str(path), _reason(error)))
         return
     # A pipe or device would wait, or never end.
-    if not stat.S_ISREG(status.st_mode) or not status.st_size:
+    if not stat.S_ISREG(status.st_mode):
         return
-    if path.name.endswith(_COMPRESSED):
+    if status.st_size and path.name.endswith(_COMPRESSED):
         unchecked.append(UncheckedFile(str(path), t("compressed")))
-    elif not os.access(path, os.R_OK):
+    elif status.st_size and not os.access(path, os.R_OK):
         unchecked.append(UncheckedFile(str(path), t("no permission")))
     else:
         # By identity: logs are linked, as `session_latest` is.
