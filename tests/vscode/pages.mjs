@@ -152,6 +152,33 @@ try {
     await options.close();
   });
 
+  await test("keys lead through the runs of a wave, and to the buttons of their cells", async () => {
+    const wave = waveStates().find(({ name }) => name === "wave");
+    const shown = await opened({ page: "wave_page", ...wave });
+    const { keyboard } = shown.page;
+    const focused = () => shown.page.evaluate(() => document.activeElement.textContent);
+    const walked = async (...keys) => {
+      for (const key of keys) await keyboard.press(key);
+      return await focused();
+    };
+    await shown.page.locator('[role=grid] [tabindex="0"]').focus();
+    assert.equal(await focused(), "Item");
+    assert.equal(await walked("ArrowDown"), "2");
+    assert.equal(await walked("End", "ArrowLeft"), "Open Trace");
+    await keyboard.press("Enter");
+    assert.equal((await shown.waitForSent("trace")).trace, 5);
+    assert.equal(await walked("ArrowLeft"), "agent.py:17");
+    await keyboard.press(" ");
+    assert.equal((await shown.waitForSent("source")).line, 17);
+    assert.equal(await walked("Control+End"), "Debug This Item");
+    await keyboard.press("Enter");
+    assert.equal((await shown.waitForSent("debug")).item, 3);
+    // The last heading is that of both columns of buttons.
+    assert.equal(await walked("ArrowUp", "ArrowUp"), "Actions");
+    assert.equal(await walked("Shift+Tab", "Tab"), "Actions");
+    await shown.close();
+  });
+
   await test("a bar of unknown length moves only where motion is wanted", async () => {
     const messages = [reportStart, { kind: "loading", message: "Reading", percentage: null }];
     const state = { page: "report_page", messages };
@@ -298,9 +325,13 @@ async function controls(page) {
     const reached =
       'input, select, textarea, button, summary, a[href], vscode-textfield, [tabindex="0"]';
     const all = [...document.querySelectorAll(reached)];
-    return all
-      .filter((element) => element.checkVisibility() && !element.disabled)
-      .map((element) => element.id || element.textContent.trim().slice(0, 60));
+    return (
+      all
+        .filter((element) => element.checkVisibility() && !element.disabled)
+        // Keys of the grid lead to its other buttons.
+        .filter((element) => element.tabIndex >= 0 || element.closest("[role=grid]") === null)
+        .map((element) => element.id || element.textContent.trim().slice(0, 60))
+    );
   });
 }
 

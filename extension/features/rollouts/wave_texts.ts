@@ -38,6 +38,7 @@ export function waveTexts() {
     seconds: vscode.l10n.t("Seconds"),
     reward: vscode.l10n.t("Reward"),
     problem: vscode.l10n.t("Problem"),
+    line: vscode.l10n.t("Line"),
     actions: vscode.l10n.t("Actions"),
     trace: vscode.l10n.t("Open Trace"),
     debug: vscode.l10n.t("Debug This Item"),

@@ -96,6 +96,10 @@ export async function agents({ stage, window, test, choose }) {
     await window.waitFor(verdict, "the verdict");
     await window.waitFor(shown.getByText(/ValueError: two is not rewarded/), "the failure");
     await window.shot("wave");
+    await shown.locator('[role=grid] [tabindex="0"]').focus();
+    for (const key of ["ArrowDown", "End", "ArrowLeft"]) await page.keyboard.press(key);
+    await window.waitFor(shown.locator("button:focus", { hasText: "Open Trace" }), "its button");
+    await window.shot("wave-keys");
     await assertAccessible(await frameOf(shown.locator("body")));
     const line = lineOf(file, "blocks");
     const cursor = page.locator(".statusbar-item", { hasText: `Ln ${line}, Col` });

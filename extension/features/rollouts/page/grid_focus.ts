@@ -7,7 +7,7 @@ interface GridActions {
   readonly focused?: (cell: HTMLTableCellElement, at: CellPosition) => void;
 }
 
-/** All cells need a `tabindex` of -1; rows may have different lengths. */
+/** A cell with a button gives the focus to it. All cells or their buttons need a `tabindex` of -1; rows may have different lengths. */
 export class GridFocus {
   private at: CellPosition = { row: 0, column: 0 };
 
@@ -34,18 +34,19 @@ export class GridFocus {
     const to = movedTo(event, this.at, rows.length, columns);
     if (to !== undefined && !event.altKey && !event.metaKey) {
       event.preventDefault();
-      this.cell(to)?.focus();
+      this.stopAt(to)?.focus();
     }
   }
 
   private moveTo(to: CellPosition): void {
-    this.cell(this.at)?.setAttribute("tabindex", "-1");
+    this.stopAt(this.at)?.setAttribute("tabindex", "-1");
     this.at = to;
-    this.cell(to)?.setAttribute("tabindex", "0");
+    this.stopAt(to)?.setAttribute("tabindex", "0");
   }
 
-  private cell({ row, column }: CellPosition): HTMLTableCellElement | undefined {
+  private stopAt({ row, column }: CellPosition): HTMLElement | undefined {
     const cells = this.table.rows[row]?.cells;
-    return cells?.[Math.min(column, cells.length - 1)];
+    const cell = cells?.[Math.min(column, cells.length - 1)];
+    return cell?.querySelector("button") ?? cell;
   }
 }

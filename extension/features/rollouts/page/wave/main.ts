@@ -3,16 +3,20 @@
 import { filled } from "../../../../common/filled";
 import { button, element, section, withCode } from "../../../reports/page/elements";
 import { singleLine } from "../../../reports/page/texts";
-import type { ContractRule, RewardBin, WaveProgress, WaveReport, WaveRun } from "../../messages";
+import type { ContractRule, RewardBin, WaveProgress, WaveReport } from "../../messages";
 import type { FromWavePage, ToWavePage } from "../../wave_messages";
 import type { WaveTexts } from "../../wave_texts";
 import { rounded } from "../token_colours";
+import { runsTable, sourceButton } from "./runs_table";
 import "./wave.css";
 
 // The editor puts this function into every page of an extension.
 declare function acquireVsCodeApi(): { postMessage(message: FromWavePage): void };
 
 const api = acquireVsCodeApi();
+const post = (message: FromWavePage): void => {
+  api.postMessage(message);
+};
 const page = document.getElementById("page") ?? document.body;
 let view: WaveView | undefined;
 
@@ -24,7 +28,7 @@ window.addEventListener("message", ({ data }: MessageEvent<ToWavePage>) => {
     view?.take(data);
   }
 });
-api.postMessage({ kind: "ready" });
+post({ kind: "ready" });
 
 /** The parts of the page, from top to bottom. */
 class WaveView {
@@ -46,10 +50,10 @@ class WaveView {
     this.bar.setAttribute("aria-label", title);
     this.cancel = button(texts.cancel, () => {
       this.cancel.disabled = true;
-      api.postMessage({ kind: "cancel" });
+      post({ kind: "cancel" });
     });
     this.again = button(texts.again, () => {
-      api.postMessage({ kind: "again" });
+      post({ kind: "again" });
     });
     this.again.hidden = true;
     this.root = element(
@@ -112,7 +116,9 @@ class WaveView {
     );
     this.rest.replaceChildren(
       section("contract", texts.contract, ...contract(texts, report.contract, report.problem)),
-      ...(report.runs.length === 0 ? [] : [section("runs", texts.runs, runs(texts, report.runs))]),
+      ...(report.runs.length === 0
+        ? []
+        : [section("runs", texts.runs, runsTable(texts, report.runs, post))]),
     );
   }
 }
@@ -173,18 +179,9 @@ function verdictLines(texts: WaveTexts, { verdicts }: WaveReport): HTMLElement[]
       { class: "verdict" },
       ...withCode(singleLine(sentence)),
       " ",
-      ...(file === "" ? [] : [sourceButton(file, line)]),
+      ...(file === "" ? [] : [sourceButton(file, line, post)]),
     ),
   );
-}
-
-function sourceButton(path: string, line: number): HTMLElement {
-  const name = path.split("/").at(-1) ?? path;
-  const made = button(`${singleLine(name)}:${line}`, () => {
-    api.postMessage({ kind: "source", path, line });
-  });
-  made.classList.add("source");
-  return made;
 }
 
 function contract(
@@ -201,49 +198,4 @@ function contract(
     ),
   );
   return [element("ul", {}, ...lines), ...(problem === "" ? [] : [element("pre", {}, problem)])];
-}
-
-function runs(texts: WaveTexts, rows: readonly WaveRun[]): HTMLElement {
-  const names = [texts.item, texts.outcome, texts.seconds, texts.reward, texts.problem];
-  return element(
-    "div",
-    { class: "table", tabindex: "0", role: "group", "aria-label": texts.runs },
-    element(
-      "table",
-      {},
-      element(
-        "thead",
-        {},
-        element(
-          "tr",
-          {},
-          ...[...names, texts.actions].map((name) => element("th", { scope: "col" }, name)),
-        ),
-      ),
-      element("tbody", {}, ...rows.map((run) => runRow(texts, run))),
-    ),
-  );
-}
-
-function runRow(texts: WaveTexts, run: WaveRun): HTMLElement {
-  const trace = button(texts.trace, () => {
-    api.postMessage({ kind: "trace", trace: run.trace });
-  });
-  const debug = button(texts.debug, () => {
-    api.postMessage({ kind: "debug", item: run.item });
-  });
-  const problem = element("td", {}, singleLine(run.problem), " ");
-  if (run.path !== "") {
-    problem.append(sourceButton(run.path, run.line));
-  }
-  return element(
-    "tr",
-    {},
-    element("td", { class: "number" }, String(run.item)),
-    element("td", {}, texts.outcomes[run.outcome] ?? singleLine(run.outcome)),
-    element("td", { class: "number" }, run.seconds.toFixed(2)),
-    element("td", { class: "number" }, run.reward === null ? "–" : String(rounded(run.reward))),
-    problem,
-    element("td", {}, trace, " ", debug),
-  );
 }
