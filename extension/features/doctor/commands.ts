@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
+import { selectedFilesOrFolder } from "../../file_or_folder";
 import type { Row } from "../../panel";
 import { ifTrusted, ruleFolders } from "../../workspace";
 import type { Job } from "../clusters/messages";
@@ -140,13 +141,10 @@ function urisOf([clicked, selected]: readonly unknown[]): readonly vscode.Uri[] 
 }
 
 async function selectedLogs(): Promise<NamedLogs | undefined> {
-  const uris = await vscode.window.showOpenDialog({
+  const uris = await selectedFilesOrFolder({
     title: vscode.l10n.t("Select a Log, or a Folder with Logs"),
     openLabel: vscode.l10n.t("Diagnose"),
-    canSelectFolders: true,
     canSelectMany: true,
   });
-  return uris === undefined || uris.length === 0
-    ? undefined
-    : logsOfPaths(uris.map(({ fsPath }) => fsPath));
+  return uris.length === 0 ? undefined : logsOfPaths(uris.map(({ fsPath }) => fsPath));
 }

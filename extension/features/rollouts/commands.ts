@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
+import { selectedFilesOrFolder } from "../../file_or_folder";
 import { TrajectoryPanels } from "./trajectory_panel";
 
 export class TrajectoryCommands {
@@ -31,12 +32,10 @@ export class TrajectoryCommands {
 }
 
 async function selected(): Promise<vscode.Uri | undefined> {
-  const [uri] =
-    (await vscode.window.showOpenDialog({
-      title: vscode.l10n.t("Select a Dump of Trajectories, or Its Folder"),
-      openLabel: vscode.l10n.t("Open"),
-      canSelectFolders: true,
-      canSelectMany: false,
-    })) ?? [];
+  const [uri] = await selectedFilesOrFolder({
+    title: vscode.l10n.t("Select a Dump of Trajectories, or Its Folder"),
+    openLabel: vscode.l10n.t("Open"),
+    canSelectMany: false,
+  });
   return uri;
 }

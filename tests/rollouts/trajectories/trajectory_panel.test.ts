@@ -152,13 +152,29 @@ test("a dump that is open comes to the front", async () => {
   assert.deepEqual([editor.panels.length, panel.revealed], [1, 1]);
 });
 
+/** Selects the row, then `path`, in a dialog that can select files or folders, but not both. */
+function select(row: number, path: string, kinds: readonly [boolean, boolean]): void {
+  editor.answer = ({ kind, options }) => {
+    if (kind === "pick") {
+      return (options["items"] as unknown[])[row];
+    }
+    assert.deepEqual([options["canSelectFiles"], options["canSelectFolders"]], kinds);
+    return [Uri.file(path)];
+  };
+}
+
 test("the palette asks for a file or folder", async () => {
-  editor.answer = () => [Uri.file("/w/rollout")];
+  select(0, PATH, [true, false]);
   await editor.run(OPEN);
-  assert.equal(editor.panels[0]?.title, "rollout");
+  select(1, "/w/rollout", [false, true]);
+  await editor.run(OPEN);
+  assert.deepEqual(
+    editor.panels.map(({ title }) => title),
+    ["12.jsonl", "rollout"],
+  );
   editor.answer = () => undefined;
   await editor.run(OPEN);
-  assert.equal(editor.panels.length, 1);
+  assert.equal(editor.panels.length, 2);
 });
 
 test("a reload of the window restores the tab, one without a path is closed", async () => {
