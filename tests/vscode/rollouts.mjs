@@ -1,6 +1,6 @@
 /**
- * Rollouts in a real VS Code: two real servers compared, a dump's trajectories saved as a batch with torch, the script
- * that trains on it, and an agent debugged and run in a wave.
+ * Rollouts in a real VS Code: two real servers compared, a dump followed while it grows, trajectories saved as a batch
+ * with torch, the script that trains on it, and an agent debugged and run in a wave.
  *
  *     node tests/vscode/rollouts.mjs [--vscode 1.139]
  */
@@ -8,6 +8,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import * as fs from "node:fs";
+import * as os from "node:os";
 import * as path from "node:path";
 import { interpreter } from "../../scripts/environments.mjs";
 import { assertAccessible, frameOf } from "./harness/accessibility.mjs";
@@ -56,6 +57,11 @@ await browserRun(
         "the dialog has its first folder",
       );
       await window.waitFor(rows, "the rows of the folder");
+      const folder = `${path.dirname(file)}/`;
+      if (!(await value()).startsWith(folder)) {
+        await window.quickInput().fill(folder);
+        await window.waitFor(rows.filter({ hasText: path.basename(file) }), "the other folder");
+      }
       // The dialog to save proposes this file.
       if ((await value()) !== file) {
         await window.quickInput().fill(file);
@@ -106,6 +112,39 @@ await browserRun(
       await again.click();
       await window.waitFor(shown.locator("button[aria-disabled=false]"), "the new result");
       assert.equal(await page.locator(".tab", { hasText: "127.0.0.1" }).count(), 1);
+    });
+
+    await test("a dump that grows while it is open shows its new lines", async () => {
+      // Trainers write dumps into a folder of logs outside the workspace.
+      const logs = fs.mkdtempSync(path.join(os.tmpdir(), "er-dumps-"));
+      endWithRun(() => fs.rmSync(logs, { recursive: true, force: true }));
+      const growing = path.join(logs, "growing.jsonl");
+      const [first] = ROWS.map((row) => `${JSON.stringify(row)}\n`);
+      const added = (completion) => JSON.stringify({ ...ROWS[1], completion });
+      fs.writeFileSync(growing, first);
+      await window.command("Eagleray: Open Trajectories", () =>
+        titled("Select a Dump of Trajectories").isVisible(),
+      );
+      await pick("Select a File…", async () =>
+        (await window.quickInput().inputValue()).includes(stage.workspace),
+      );
+      await choose(growing, () => tab("growing.jsonl").isVisible());
+      const listed = shown.locator(".list tbody tr");
+      await until(async () => (await listed.count()) === 1, "its only trajectory");
+      await listed.first().click();
+      await window.waitFor(shown.locator("#item-title"), "the trajectory below the list");
+      fs.appendFileSync(growing, `${added("a second line")}\n${added("a third").slice(0, 9)}`);
+      await window.waitFor(listed.filter({ hasText: "a second line" }), "the line that was added");
+      assert.equal(await listed.count(), 2, "half of a line is no trajectory");
+      await window.waitFor(
+        shown.getByText("Line 3 of growing.jsonl isn't complete."),
+        "the half of a line",
+      );
+      fs.appendFileSync(growing, `${added("a third").slice(9)}\n`);
+      await window.waitFor(listed.filter({ hasText: "a third" }), "the line that is whole now");
+      assert.equal(await shown.locator(".list .badge").textContent(), "3");
+      await window.waitFor(shown.locator("#item-title"), "the trajectory that was opened");
+      await window.shot("growing");
     });
 
     await test("a dump is saved as a batch, whose tensors are listed", async () => {
