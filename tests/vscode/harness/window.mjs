@@ -483,6 +483,8 @@ export class Window {
       if (!(await list.isVisible()) && Date.now() - openedAt > LIST_OPENS_MS) {
         openedAt = Date.now();
         await this.page.locator('[id="status.notifications"] a').first().click({ force: true });
+        // The description of the bell would cover the buttons of a message.
+        await this.page.mouse.move(0, 0);
       }
       return false;
     };
