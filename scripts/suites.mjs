@@ -103,7 +103,7 @@ export const suites = [
   editor("inspecting", NEWEST),
   editor("rollouts", NEWEST, { more: ["proofs", "engine"] }),
   editor("keys", NEWEST),
-  editor("stuck", NEWEST),
+  editor("stuck", NEWEST, { more: ["proofs"] }),
   editor("debugging", NEWEST),
   editor("debugging", OLDEST),
   pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging", { minutes: 10 }),

@@ -92,6 +92,17 @@ describe("the list of workers behind the status bar", () => {
     ]);
   });
 
+  it("asks why the program is stuck", async () => {
+    await feature.show(worker("a"));
+    editor.executed.length = 0;
+    (await opened()).choose("$(question) Why Is It Stuck?");
+    await settled();
+    assert.deepEqual(
+      editor.executed.map(({ command }) => command),
+      ["eagleray.whyStuck"],
+    );
+  });
+
   it("brings the session of a running worker to the front", async () => {
     await editor.run("eagleray.attach", row(worker("a")));
     const [session] = debug.sessions;

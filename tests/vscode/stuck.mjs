@@ -1,6 +1,6 @@
 /**
  * “Why Is It Stuck?” on a real cluster whose actors wait for each other: from its row to the sentence, the stacks, a line
- * of the source, a saved picture, and Markdown.
+ * of the source, a saved picture, and Markdown.  Then ranks that wait for others at a breakpoint.
  *
  *     node tests/vscode/stuck.mjs [--vscode 1.139|1.105]
  */
@@ -9,8 +9,10 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { assertAccessible, frameOf } from "./harness/accessibility.mjs";
-import { python, ROOT, startProgram } from "./harness/ray.mjs";
+import { interpreter } from "../../scripts/environments.mjs";
+import { ROOT, startProgram } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
+import { freePort } from "./harness/server.mjs";
 import { setStage } from "./harness/stage.mjs";
 import { until } from "./harness/until.mjs";
 
@@ -18,6 +20,10 @@ const SENTENCE =
   /Policy\.ask of left waits for Reward\.answer, which waits for Policy\.value of left/;
 const AWAITED =
   /The driver waits for Rollout\.generate\. All 5 tasks wait in Rollout\.tokens \(ray_tasks\.py:\d+\)/;
+const PAUSED =
+  /Rank 0 waits in all_reduce \(ray_trainers\.py:\d+\) for ranks 1-2, which are paused by a debugger in Trainer\.hang \(ray_trainers\.py:\d+\)\./;
+/** Its Ray and its torch are those of the cluster, too. */
+const PYTHON = interpreter("proofs");
 const PROGRAM = path.join(ROOT, "tests", "programs", "hangs");
 
 await browserRun(
@@ -60,7 +66,7 @@ await browserRun(
     };
 
     const bell = page.locator('[id="status.notifications"] .codicon-bell-dot');
-    const program = startProgram(stage.cluster, python(), file, "cycle");
+    const program = startProgram(stage.cluster, PYTHON, file, "cycle");
 
     await test("a program whose actors wait for each other runs", async () => {
       await program.prints("ready");
@@ -190,9 +196,11 @@ await browserRun(
       await window.shot("reloaded");
     });
 
+    let awaiting;
     await test("what an async actor awaits is read from inside of it on request", async () => {
       program.end();
-      await startProgram(stage.cluster, python(), file, "awaiting").prints("ready");
+      awaiting = startProgram(stage.cluster, PYTHON, file, "awaiting");
+      await awaiting.prints("ready");
       await window.openPanel();
       const read = button("Read Awaited Tasks");
       // Those of the program before have ended, too.
@@ -212,6 +220,47 @@ await browserRun(
       await window.shot("awaited");
       await assertAccessible(await frameOf(shown.locator("body")));
     });
+
+    const ofPaused = shown.locator("h1", { hasText: PAUSED });
+    await test("the view of paused workers says which rank waits for those at a breakpoint", async () => {
+      awaiting.end();
+      const trainers = path.join(stage.workspace, "ray_trainers.py");
+      const args = ["all_paused_but_first", "3", String(await freePort())];
+      await startProgram(stage.cluster, PYTHON, trainers, ...args).prints("ready");
+      await window.openPanel();
+      const row = window.rowOf("Paused", "Rank 0 waits for ranks 1-2");
+      await window.waitFor(row, "the row that says who waits");
+      await window.waitFor(window.worker("trainer-2", "paused"), "the last paused rank");
+      assert.match(await row.getAttribute("aria-label"), PAUSED);
+      await window.shot("paused");
+      await window.click(row, () => ofPaused.isVisible(), "its picture is open");
+      await window.waitFor(frame("Trainer.reduce"), "the stacks");
+      await window.shot("paused-picture");
+    });
+
+    await test("the list behind the status bar leads to a picture, too", async () => {
+      await window.command(
+        "View: Close All Editors",
+        async () => (await page.locator(".tab").count()) === 0,
+      );
+      const status = page.locator('.statusbar-item[id*="eagleray.status"] a');
+      const entry = page.locator(".quick-input-list .monaco-list-row", {
+        hasText: "Why Is It Stuck?",
+      });
+      await window.click(status, () => entry.isVisible(), "its list is open");
+      await window.shot("status-bar");
+      await window.gesture(
+        async () => {
+          await window.quickInput().fill("Why Is It Stuck?");
+          await page.keyboard.press("Enter");
+        },
+        async () => !(await window.quickInput().isVisible()),
+        "the entry is selected",
+      );
+      await window.waitFor(ofPaused, "the sentence");
+      await window.waitFor(tab(/^Stuck\? local/), "the picture of the only cluster");
+      await window.shot("of-cluster");
+    });
   },
-  { driver: false, stage: () => setStage({ program: PROGRAM }) },
+  { driver: false, stage: () => setStage({ program: PROGRAM, ray: PYTHON }) },
 );

@@ -1,7 +1,8 @@
 """Actors of Ray that train on gloo and then call different collectives: odd ranks gather while even ones reduce.
 
 `late`: each sets its rank in its own environment, as Ray Train and OpenRLHF do; `arguments`: no variable has it; `paused`:
-rank 1 waits in breakpoint() instead, and rank 0 handles an exception that it has printed; `killed`: rank 1 is killed, and
+rank 1 waits in breakpoint() instead, and rank 0 handles an exception that it has printed; `all_paused_but_first`: rank 0
+reduces, and the others wait in breakpoint(); `killed`: rank 1 is killed, and
 the others wait for its file.
 """
 
@@ -41,11 +42,13 @@ class Trainer:
     def hang(self) -> None:
         if self.how == "killed":
             self.wait_for_checkpoint()
-        elif self.how == "paused" and self.rank == 1:
+        elif (self.how, self.rank) == ("paused", 1) or (
+            self.how == "all_paused_but_first" and self.rank
+        ):
             breakpoint()
         elif self.how == "paused" and self.rank == 0:
             self.reduce_after_failure()
-        elif self.how != "paused" and self.rank % 2:
+        elif self.how in ("late", "arguments") and self.rank % 2:
             self.gather()
         else:
             self.reduce()
