@@ -43,14 +43,14 @@ def verdict_on(
     workers: str = "",
     reading: ProcessReading | None = None,
     records: tuple[tuple[str, str], ...] = (),
-    variables_changed: bool = False,
+    changed: tuple[int, ...] = (),
 ) -> Reading:
     """The reading of three samples, two seconds apart, in which each process has one of `states`.
 
     `wakes` and `cores`: how often each process was woken between two samples, and how much CPU it has used.  Reading a
     stack wakes each twice.  A process without frames could not be read.  `reading` is what each has told from inside.
     `records` are the flight recorders that PyTorch serves of each, in the first and in the last sample.
-    `variables_changed` is that of all, in the samples after the first.
+    `changed` are the numbers of those whose variables differ from the first sample on.
     """
     processes = tuple(stacks)
     of_each = list(zip(wakes or (0,) * len(processes), cores or (0,) * len(processes), strict=True))
@@ -68,9 +68,9 @@ def verdict_on(
                 *(state, "futex_do_wait", 2.0 * at * used, "", "py-spy blocking", False),
                 before=ThreadUse(at * (woken + 2), us_of_a_wake * at * woken),
                 after=ThreadUse(at * (woken + 2) + 2, us_of_a_wake * at * woken),
-                variables_changed=variables_changed and at > 0,
+                variables_changed=process.number in changed and at > 0,
             )
-            for woken, used in of_each
+            for process, (woken, used) in zip(processes, of_each, strict=True)
         )
         if records:
             at_end = at == len(states) - 1
@@ -150,8 +150,20 @@ def test_loop_whose_variables_change_is_no_hang_however_short_its_wakes_are() ->
     stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
     wakes = (100, 100, 100)
     assert verdict_on(stacks, wakes, us_of_a_wake=20).kind is Kind.TRANSPORT
-    changed = verdict_on(stacks, wakes, us_of_a_wake=20, variables_changed=True)
-    assert (changed.kind, str(changed.culprits)) == (Kind.SLOW, "")
+    reading = verdict_on(stacks, wakes, us_of_a_wake=20, changed=(0, 1, 2))
+    assert (reading.kind, str(reading.culprits)) == (Kind.SLOW, "")
+
+
+@pytest.mark.parametrize(
+    ("core", "changed", "kind"),
+    # One that tries again and again has other variables, too, but sleeps nearly all the time.
+    [(1, (2,), Kind.SLOW), (1, (), Kind.STRAGGLER), (0, (2,), Kind.STRAGGLER)],
+)
+def test_rank_that_comes_back_to_its_line_with_other_variables_works_if_it_computes(
+    core: int, changed: tuple[int, ...], kind: Kind
+) -> None:
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): ELSEWHERE}
+    assert verdict_on(stacks, cores=(0, 0, core), changed=changed).kind is kind
 
 
 def test_rank_that_computes_while_others_wait_leaves_a_doubt() -> None:

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 # A thread whose stack was read is back in its wait after this, mostly; a verdict ignores wakes without work anyway.
 SETTLE_S = 0.005
 MOST_AT_ONCE = 8
-# What waits and what takes part in many collectives differ by far more than this.
+# What waits and what works differ by far more than this: wakes in a second, and cores.
 WAKES_PER_S = 10
+WORKING_CPU = 0.05
 IDLE = proc.ThreadUse(0, 0)
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -218,10 +219,10 @@ class Sampler:
     def _dump(self, pid: int, main: proc.ThreadUse, *, is_last: bool) -> ProcessDump:
         """With variables of a process that is where it was: it needn't be stopped for them, and what moves doesn't hang.
 
-        In the rounds before the last, only where they may tell a collective that is called again from one that polls.
+        In the rounds before the last, only where they may tell one that comes back to its place from one that waits.
         """
         place = self._places.get(pid)
-        if place is not None and (is_last or _may_call_again(place, main)):
+        if place is not None and (is_last or _has_done_something(place, main)):
             taken = dump_with_variables(pid, self._tools)
             leading = leading_thread(taken.threads)
             if leading is not None and leading.frames == place.frames:
@@ -245,11 +246,12 @@ class Sampler:
         return sample._replace(variables_changed=has_changed)
 
 
-def _may_call_again(place: _LeadingPlace, main: proc.ThreadUse) -> bool:
-    """Whether a thread in a collective has been woken so often since it was at `place` that it may take part in many."""
-    wakes = main.switches - place.main.switches
-    return any(map(is_collective, place.frames)) and wakes > WAKES_PER_S * (
-        time.monotonic() - place.time
+def _has_done_something(place: _LeadingPlace, main: proc.ThreadUse) -> bool:
+    """Whether the main thread has done so much since `place` that it may have left it; true if another one leads."""
+    seconds = time.monotonic() - place.time
+    return (
+        main.switches - place.main.switches > WAKES_PER_S * seconds
+        or main.ran_us - place.main.ran_us > 1_000_000 * WORKING_CPU * seconds
     )
 
 

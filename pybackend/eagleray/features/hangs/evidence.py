@@ -19,15 +19,13 @@ from eagleray.sampling.endings import Ending
 from eagleray.sampling.frames import is_users
 from eagleray.sampling.merging import MergedStack, ThreadStack
 from eagleray.sampling.native import NativeReading
-from eagleray.sampling.node import WAKES_PER_S, NodeSamples, ProcessSample, Round
+from eagleray.sampling.node import WAKES_PER_S, WORKING_CPU, NodeSamples, ProcessSample, Round
 from eagleray.sampling.printed import PrintedException
 from eagleray.sampling.processes import ACTOR, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
 from eagleray.sampling.unwinding import is_at_exit
 
-# What waits and what works differ by far more than this: cores and bytes in a second.  A thread that logs or reads /proc
-# for a monitor stays far below that many bytes.
-_WORKING_CPU = 0.05
+# A thread that logs or reads /proc for a monitor stays far below that many bytes in a second.
 _WORKING_BYTES = 5_000_000
 # Measured on two machines: 10 to 40 for a thread that only polls; for one that calls a collective again, 190 and more on the
 # slower, and 51 to 90 on the faster.
@@ -324,19 +322,19 @@ def _moves(
         return False
     first, last = samples[0], samples[-1]
     read = [stack for stack in stacks if stack is not None]
-    is_elsewhere = any(
+    # Back at its place, a loop has other variables.
+    has_left = any(sample.variables_changed for sample in samples) or any(
         first is not second and _users_part(first) != _users_part(second)
         for first, second in pairwise(read)
     )
     if doing.doing is Doing.IN_COLLECTIVE:
         # It sleeps until its partners come: a thread that is woken often takes part in many of them.
-        is_called_again = any(sample.variables_changed for sample in samples)
-        return is_elsewhere or is_called_again or _wakes(samples) > WAKES_PER_S * between
-    works = last.cpu_s - first.cpu_s > _WORKING_CPU * between
+        return has_left or _wakes(samples) > WAKES_PER_S * between
+    works = last.cpu_s - first.cpu_s > WORKING_CPU * between
     if doing.doing is Doing.INITIALIZING:
         # It reads libtorch for the stack that PyTorch prints each time it has not reached the store.
-        return is_elsewhere and works
-    return (is_elsewhere and works) or last.io_bytes - first.io_bytes > _WORKING_BYTES * between
+        return has_left and works
+    return (has_left and works) or last.io_bytes - first.io_bytes > _WORKING_BYTES * between
 
 
 def _wakes(samples: Sequence[ProcessSample]) -> int:
