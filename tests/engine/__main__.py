@@ -13,7 +13,7 @@ from pathlib import Path
 
 import xllamacpp
 
-from tests.engine.model import GGUF_TYPES, make_model
+from tests.engine.model import GGUF_TYPES, VOCABULARY, make_model
 
 _SLOTS = 64
 _CONTEXT_OF_A_SLOT = 1024
@@ -40,7 +40,13 @@ def main() -> None:
 
 
 def _made(folder: Path, arguments: argparse.Namespace) -> Path:
-    make_model(folder, arguments.noise, corpus=arguments.corpus, gguf_dtype=arguments.gguf_dtype)
+    make_model(
+        folder,
+        arguments.noise,
+        corpus=arguments.corpus,
+        gguf_dtype=arguments.gguf_dtype,
+        vocabulary=arguments.vocabulary,
+    )
     return folder / "model.gguf"
 
 
@@ -95,6 +101,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--chat-template", default="", help="in place of the model's own")
     parser.add_argument(
         "--corpus", type=Path, help="a text for the tokenizer, in place of the usual"
+    )
+    parser.add_argument(
+        "--vocabulary", type=int, default=VOCABULARY, help="512: fewer tokens, with the same ids"
     )
     parser.add_argument("--make", type=Path, metavar="FOLDER", help="only write the model there")
     return parser.parse_args()

@@ -53,28 +53,29 @@ def make_model(
     seed: int = 7,
     corpus: Path | None = None,
     gguf_dtype: str = "float32",
+    vocabulary: int = VOCABULARY,
 ) -> None:
     """Writes the model into `folder` (config.json, model.safetensors, tokenizer.json, model.gguf).
 
     The GGUF file has the weights in `gguf_dtype`, the other one always in float32.  `noise` is what a training step has changed since: a random part of each weight's size, 0.01 for one per cent.
-    The tokenizer learns from `corpus`, or from a module of Python.
+    The tokenizer learns from `corpus`, or from a module of Python; a smaller `vocabulary` has the first of its tokens.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    weights = _weights(seed)
+    weights = _weights(seed, vocabulary)
     if noise:
         weights = _changed(weights, noise, seed + 1)
-    tokenizer = _tokenizer(corpus or Path(argparse.__file__))
+    tokenizer = _tokenizer(corpus or Path(argparse.__file__), vocabulary)
     _write_hugging_face(folder, weights, tokenizer)
     _write_gguf(folder / "model.gguf", weights, tokenizer, gguf_dtype)
 
 
-def _weights(seed: int) -> Weights:
+def _weights(seed: int, vocabulary: int) -> Weights:
     random = np.random.default_rng(seed)
 
     def matrix(rows: int, columns: int, scale: float = _SCALE) -> NDArray[np.float32]:
         return (random.standard_normal((rows, columns)) * scale).astype(np.float32)
 
-    weights: Weights = {"model.embed_tokens.weight": matrix(VOCABULARY, HIDDEN)}
+    weights: Weights = {"model.embed_tokens.weight": matrix(vocabulary, HIDDEN)}
     for layer in range(LAYERS):
         prefix = f"model.layers.{layer}"
         weights[f"{prefix}.self_attn.q_proj.weight"] = matrix(HEADS * HEAD, HIDDEN)
@@ -87,7 +88,7 @@ def _weights(seed: int) -> Weights:
         weights[f"{prefix}.input_layernorm.weight"] = np.ones(HIDDEN, np.float32)
         weights[f"{prefix}.post_attention_layernorm.weight"] = np.ones(HIDDEN, np.float32)
     weights["model.norm.weight"] = np.ones(HIDDEN, np.float32)
-    weights["lm_head.weight"] = matrix(VOCABULARY, HIDDEN, _HEAD_SCALE)
+    weights["lm_head.weight"] = matrix(vocabulary, HIDDEN, _HEAD_SCALE)
     return weights
 
 
@@ -99,13 +100,13 @@ def _changed(weights: Weights, noise: float, seed: int) -> Weights:
     }
 
 
-def _tokenizer(corpus: Path) -> Tokenizer:
+def _tokenizer(corpus: Path, vocabulary: int) -> Tokenizer:
     """A byte-level BPE like GPT-2's, over ASCII alone, so that the text of each token is whole."""
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = BpeTrainer(
-        vocab_size=VOCABULARY,
+        vocab_size=vocabulary,
         special_tokens=list(SPECIAL),
         initial_alphabet=_ascii_alphabet(),
         limit_alphabet=len(_ascii_alphabet()),
@@ -129,7 +130,7 @@ def _write_hugging_face(folder: Path, weights: Weights, tokenizer: Tokenizer) ->
         {
             "architectures": ["LlamaForCausalLM"],
             "model_type": "llama",
-            "vocab_size": VOCABULARY,
+            "vocab_size": tokenizer.get_vocab_size(),
             "hidden_size": HIDDEN,
             "intermediate_size": FEED_FORWARD,
             "num_hidden_layers": LAYERS,
@@ -178,7 +179,7 @@ def _write_gguf(path: Path, weights: Weights, tokenizer: Tokenizer, dtype: str) 
     writer.add_layer_norm_rms_eps(EPSILON)
     writer.add_rope_dimension_count(HEAD)
     writer.add_rope_freq_base(ROPE_BASE)
-    writer.add_vocab_size(VOCABULARY)
+    writer.add_vocab_size(tokenizer.get_vocab_size())
     _add_tokenizer(writer, tokenizer)
     for name, value in weights.items():
         kind = stored if value.ndim > 1 else GGMLQuantizationType.F32

@@ -17,7 +17,7 @@ from eagleray.common.l10n import t
 from eagleray.features.rollouts.batches import batches
 from eagleray.features.rollouts.batches.findings import findings
 from eagleray.features.rollouts.batches.model import BatchSummary, BatchTensor
-from eagleray.features.rollouts.batches.wave_prompts import listed_server
+from eagleray.features.rollouts.comparing.wave_prompts import listed_server
 from eagleray.features.runs.kinds import active_python
 
 COLUMNS = (

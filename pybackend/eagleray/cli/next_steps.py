@@ -38,7 +38,7 @@ STEPS: dict[str, str] = {
     ),
     "not-inspected": later("`eagleray stacks --pids PID` shows its stack."),
     "no-picture": later("Select a file that `eagleray stacks --save` wrote."),
-    "no-prompt-ids": later("Name the server of the wave, which has them: `--server NAME`."),
+    "no-wave-prompts": later("Name the server of the wave, which has them: `--server NAME`."),
     "needs-unpickle": later("Add --unpickle only if you trust who wrote it."),
     "no-torch": later("Name the Python of your training with --python."),
     "unknown-run": later("`eagleray runs` lists runs."),

@@ -51,6 +51,10 @@ class Reference:
     def kind(self) -> str:
         return str(self._model.config.model_type)
 
+    @property
+    def vocabulary(self) -> int:
+        return int(self._model.get_input_embeddings().num_embeddings)
+
     def prompt_ids(self, prompts: list[Json]) -> list[list[int]]:
         return [self._prompt_ids(prompt) for prompt in prompts]
 
@@ -249,7 +253,8 @@ def main() -> None:
         try:
             if request["do"] == "open":
                 reference = Reference(request["folder"], request["dtype"], request["device"])
-                write({"dtype": reference.dtype, "model": reference.kind})
+                facts = {"dtype": reference.dtype, "model": reference.kind}
+                write({**facts, "vocabulary": reference.vocabulary})
             else:
                 write(_answer(reference, request, lambda done: write({"done": done})))
         except Exception as error:

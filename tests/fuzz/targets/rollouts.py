@@ -7,7 +7,7 @@ import json
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.features.rollouts.agents.response_tokens import token_columns
 from eagleray.features.rollouts.agents.server_queue import queue_of
-from eagleray.features.rollouts.batches.wave_prompts import promptless
+from eagleray.features.rollouts.comparing.wave_prompts import promptless
 from eagleray.features.rollouts.trajectories.dump import TrajectoryDump
 from eagleray.features.rollouts.trajectories.formats import read_line
 from eagleray.features.rollouts.trajectories.reading import DumpReading

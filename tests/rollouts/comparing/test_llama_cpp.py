@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import textwrap
 from collections.abc import AsyncIterator, Iterator
@@ -25,6 +26,8 @@ from eagleray.features.rollouts.comparing.model import (
 
 from tests.asked import ask
 from tests.engine.fixtures import Engine, serving
+from tests.rollouts.observed import observe
+from tests.rollouts.test_model_waves import plan_for
 
 # What ends a turn in the tests' model.
 END = 2
@@ -188,3 +191,67 @@ def test_command_exits_with_a_code_of_its_own_for_each_verdict(
         answer = ask(env, "rollouts", "compare", *engines, "--data", str(data))
     assert answer.returncode == EXIT_CODES[ComparisonKind.STALE_WEIGHTS]
     assert answer.stdout.startswith("Stale weights")
+
+
+def test_saved_wave_agrees_with_its_server_and_not_with_other_kernels(
+    engine: Engine, without_flash_attention: Engine, tmp_path: Path
+) -> None:
+    """The server makes the ids of the prompts, which its responses lack."""
+    trace = tmp_path / "wave.jsonl"
+    wave = plan_for(without_flash_attention, "AsksLogprobs", groups=3, group_size=2)
+    asyncio.run(observe(wave, trace=trace))
+    env = {"EAGLERAY_HOME": str(tmp_path / "home"), "OPENAI_API_KEY": engine.key}
+    command = ("rollouts", "compare", str(trace))
+    same = json.loads(ask(env, *command, without_flash_attention.url, "--json").stdout)
+    assert (same["verdict"], len(same["sequences"]), same["a"]["kind"]) == ("consistent", 6, "dump")
+    records = [json.loads(line) for line in trace.read_text().splitlines()]
+    generated = [record["requests"][-1]["response"]["usage"] for record in records]
+    assert [row["prompt_tokens"] for row in same["sequences"]] == [
+        usage["prompt_tokens"] for usage in generated
+    ]
+    other = ask(env, *command, engine.url)
+    assert other.returncode == EXIT_CODES[ComparisonKind.KERNEL_MISMATCH]
+    assert other.stdout.startswith("Kernel mismatch")
+    refused = ask(env, *command, str(trace))
+    assert (refused.returncode, refused.stderr.splitlines()) == (
+        1,
+        [
+            f"eagleray: The runs of {trace} lack the token ids of their prompts.",
+            "Start or add the server of the wave, which has them.",
+        ],
+    )
+
+
+def test_ids_that_an_engine_lacks_are_named_as_drift_of_the_tokenizer(
+    without_flash_attention: Engine, tmp_path: Path
+) -> None:
+    """The smaller vocabulary has the first ids of the larger one, so that short prompts have the same ids."""
+    data, dump = tmp_path / "prompts.jsonl", tmp_path / "dump.jsonl"
+    data.write_text('{"prompt": "x y z"}\n{"prompt": "1 2 3"}\n')
+    rows = [
+        {"prompt_ids": [40, 41], "response_ids": [id_, 7], "logprobs": [-1, -2]} for id_ in (5, 700)
+    ]
+    dump.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    large = without_flash_attention.url
+    env = {"EAGLERAY_HOME": str(tmp_path / "home"), "OPENAI_API_KEY": without_flash_attention.key}
+    drift = EXIT_CODES[ComparisonKind.TOKENIZER_DRIFT]
+    with serving("--flash-attention", "off", "--vocabulary", "400") as small:
+        name = small.address.removeprefix("http://")
+        generated = ask(env, "rollouts", "compare", large, small.url, "--data", str(data))
+        forced = ask(env, "rollouts", "compare", str(dump), small.url, "--json")
+        valid = ask(env, "rollouts", "compare", small.url, large, "--data", str(data))
+        data.write_text('{"prompt": "def parse(self, namespace"}\n')
+        merged = ask(env, "rollouts", "compare", small.url, large, "--data", str(data))
+    assert generated.returncode == drift
+    assert generated.stdout.startswith(
+        f"Tokenizer drift (95%). The vocabularies differ: {name} has 400 tokens and lacks "
+    )
+    assert f"2 sequences are left out: they have ids that {name} lacks." in generated.stdout
+    compared = json.loads(forced.stdout)
+    assert (forced.returncode, compared["left_out"], len(compared["sequences"])) == (drift, 1, 1)
+    assert (compared["b"]["vocabulary"], "lacks 700" in compared["sentence"]) == (400, True)
+    # B has all ids of A: what is compared are other weights, and the sizes are said.
+    assert valid.returncode == EXIT_CODES[ComparisonKind.STALE_WEIGHTS]
+    assert "A has 400 token ids, B has 768." in valid.stdout.splitlines()
+    assert merged.returncode == drift
+    assert "The tokenizers differ: the same text has other token ids" in merged.stdout

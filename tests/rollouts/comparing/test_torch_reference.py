@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 from eagleray.features.rollouts.comparing.comparison import compare
 from eagleray.features.rollouts.comparing.engines.detection import opened_engine
+from eagleray.features.rollouts.comparing.engines.dump import LogprobDump
 from eagleray.features.rollouts.comparing.engines.engine import ComparedEngine
 from eagleray.features.rollouts.comparing.engines.http import EngineAddress
 from eagleray.features.rollouts.comparing.engines.torch_reference import (
@@ -89,6 +90,17 @@ async def test_engines_with_the_same_weights_and_kernels_are_consistent(
     assert found.greedy.first is None
     assert found.metrics is not None
     assert found.metrics.max_abs_dlogp < 1e-4
+
+
+async def test_ids_outside_of_the_vocabulary_are_left_out(float32: TorchReference) -> None:
+    """An index error of torch wouldn't say which side lacks what."""
+    completions = ((5, 6), (5, 800))
+    sequences = tuple(TokenSequence(at, (40,), ids) for at, ids in enumerate(completions))
+    scored = tuple(ScoredTokens(ids, (-5.0, -5.0)) for ids in completions)
+    found = await compare(LogprobDump("dump", sequences, scored, 0), float32)
+    assert found.verdict.reading.kind is Kind.TOKENIZER_DRIFT
+    assert "has 768 tokens and lacks 800" in found.verdict.reading.sentence
+    assert (len(found.sequences), found.left_out) == (1, 1)
 
 
 async def test_flash_attention_is_a_kernel_mismatch(

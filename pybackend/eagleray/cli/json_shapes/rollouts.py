@@ -102,7 +102,7 @@ _COMPARED_SEQUENCE = (
     "first_divergence",
     "deltas",
 )
-_ENGINE = ("name", "kind", "model", "dtype", "logprobs", "defaults")
+_ENGINE = ("name", "kind", "model", "dtype", "logprobs", "defaults", "vocabulary")
 COMPARISON: Shape = {
     **VERSIONED,
     "verdict": Field(
@@ -149,7 +149,10 @@ COMPARISON: Shape = {
         "array",
         _COMPARED_SEQUENCE,
     ),
-    "left_out": Field("number of sequences with fewer logprobs than tokens", INTEGER),
+    "left_out": Field(
+        "number of sequences with fewer logprobs than tokens, or with ids that an engine lacks",
+        INTEGER,
+    ),
     "notes": Field("list of sentences", "array"),
     "a": Field(f"{{{', '.join(_ENGINE)}}}: the engine of the rollouts", "object", _ENGINE),
     "b": Field(f"{{{', '.join(_ENGINE)}}}: the trainer", "object", _ENGINE),

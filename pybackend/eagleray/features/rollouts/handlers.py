@@ -28,12 +28,12 @@ from eagleray.features.rollouts.batches.findings import findings
 from eagleray.features.rollouts.batches.model import WrittenBatch
 from eagleray.features.rollouts.batches.replay import areal_script, write_script
 from eagleray.features.rollouts.batches.verl_replay import verl_command
-from eagleray.features.rollouts.batches.wave_prompts import listed_server
 from eagleray.features.rollouts.comparing import stored
 from eagleray.features.rollouts.comparing.errors import untrusted_model
 from eagleray.features.rollouts.comparing.named import ComparisonRequest, compare_named
 from eagleray.features.rollouts.comparing.shown import ShownComparison, shown
 from eagleray.features.rollouts.comparing.targets import names_model
+from eagleray.features.rollouts.comparing.wave_prompts import listed_server
 from eagleray.features.rollouts.trajectories.model import (
     DumpStatistics,
     TrajectoryGroup,

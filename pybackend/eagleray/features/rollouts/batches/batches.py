@@ -29,7 +29,7 @@ from eagleray.features.rollouts.batches.errors import (
     script_failed,
 )
 from eagleray.features.rollouts.batches.model import BatchSummary, WrittenBatch
-from eagleray.features.rollouts.batches.wave_prompts import (
+from eagleray.features.rollouts.comparing.wave_prompts import (
     AddressOf,
     Promptless,
     promptless,

@@ -88,7 +88,7 @@ def no_tokens_of_wave(path: str) -> EaglerayError:
 
 def no_prompt_ids(path: str) -> EaglerayError:
     return EaglerayError(
-        "no-prompt-ids",
+        "no-wave-prompts",
         t("The runs of {path} lack the token ids of their prompts.", path=printable(path)),
         t("Start or add the server of the wave, which has them."),
     )

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 from heapq import nlargest
+from itertools import chain
 
 from attrs import evolve, field, frozen
 
@@ -25,6 +26,7 @@ from eagleray.features.rollouts.comparing.model import (
     ComparisonKind,
     EngineComparison,
     EngineFacts,
+    ForeignToken,
     GreedyLayer,
     Ids,
     LogprobSource,
@@ -69,12 +71,26 @@ class ScoredPair:
 
 @frozen
 class ComparedLayers:
-    """What both sides computed; `left_out` sequences have logprobs that can't be matched with tokens."""
+    """What both sides computed; `left_out` sequences have logprobs that can't be matched with tokens.
+
+    Sequences with ids that a side lacks are not computed: `foreign` has their number.
+    """
 
     prompts: PromptLayer = field(factory=PromptLayer)
     pairs: tuple[ScoredPair, ...] = ()
     left_out: int = 0
     is_greedy: bool = False
+    foreign: ForeignToken | None = None
+
+
+@frozen
+class ForcedSequences:
+    """Sequences that an engine was forced to: what the other side computed of them, and what it did."""
+
+    sequences: Sequence[TokenSequence]
+    given: Sequence[ScoredTokens]
+    scored: Sequence[ScoredTokens]
+    foreign: ForeignToken | None
 
 
 async def compare(
@@ -87,7 +103,7 @@ async def compare(
     """Compares A (rollouts) with B (trainer); the caller closes them.  Raises errors of the catalogue."""
     on_progress(t("Connecting"), 0, 1)
     a_facts, b_facts = await asyncio.gather(_facts(a), _facts(b))
-    layers = await _layers(a, b, prompts, max_tokens, on_progress)
+    layers = await _layers(a, b, (a_facts, b_facts), prompts, max_tokens, on_progress)
     evidence = await _evidence(a, b, a_facts, b_facts, layers, on_progress)
     worst = await _worst(a, b, layers.pairs)
     return EngineComparison(
@@ -99,8 +115,8 @@ async def compare(
         greedy=evidence.greedy,
         sequences=tuple(_compared(at, pair, layers) for at, pair in enumerate(layers.pairs)),
         worst=worst,
-        left_out=layers.left_out,
-        notes=tuple(dict.fromkeys(_notes(a_facts, b_facts, layers.left_out))),
+        left_out=layers.left_out + (layers.foreign.sequences if layers.foreign else 0),
+        notes=tuple(dict.fromkeys(_notes(a_facts, b_facts, layers))),
     )
 
 
@@ -113,26 +129,29 @@ async def _facts(side: ComparedSide) -> EngineFacts:
 async def _layers(
     a: ComparedSide,
     b: ComparedSide,
+    facts: tuple[EngineFacts, EngineFacts],
     prompts: Sequence[RolloutPrompt],
     max_tokens: int,
     on_progress: OnProgress,
 ) -> ComparedLayers:
+    a_facts, b_facts = facts
     if isinstance(a, LogprobDump):
         if isinstance(b, LogprobDump):
             return _matched(a, b)
-        forced = await b.score(a.sequences, _scoring(on_progress, a.sequences))
-        return _paired(a.sequences, a.scored, forced)
+        forced = await _forced(b, b_facts, a.sequences, a.scored, on_progress)
+        return _paired(forced, forced.given, forced.scored)
     if isinstance(b, LogprobDump):
-        forced = await a.score(b.sequences, _scoring(on_progress, b.sequences))
-        return _paired(b.sequences, forced, b.scored)
+        forced = await _forced(a, a_facts, b.sequences, b.scored, on_progress)
+        return _paired(forced, forced.scored, forced.given)
     if not prompts:
         raise errors.prompts_needed()
-    return await _generated(a, b, prompts, max_tokens, on_progress)
+    return await _generated(a, b, b_facts, prompts, max_tokens, on_progress)
 
 
 async def _generated(
     a: ComparedEngine,
     b: ComparedEngine,
+    b_facts: EngineFacts,
     prompts: Sequence[RolloutPrompt],
     max_tokens: int,
     on_progress: OnProgress,
@@ -151,10 +170,11 @@ async def _generated(
     ]
     usable = [at for at, each in enumerate(generated) if each.ids and not each.is_short]
     scored_by_a = [sequences[at] for at in usable]
-    forced = await b.score(scored_by_a, _scoring(on_progress, scored_by_a))
-    paired = _paired(scored_by_a, [generated[at] for at in usable], forced)
+    given = [generated[at] for at in usable]
+    forced = await _forced(b, b_facts, scored_by_a, given, on_progress)
+    paired = _paired(forced, forced.given, forced.scored)
     left_out = paired.left_out + sum(each.is_short for each in generated)
-    return ComparedLayers(layer, paired.pairs, left_out, is_greedy=True)
+    return evolve(paired, prompts=layer, left_out=left_out, is_greedy=True)
 
 
 async def _prompt_layer(
@@ -177,15 +197,42 @@ async def _prompt_layer(
     return prompt_layer(rendered, list(zip(*plain, strict=True)))
 
 
+async def _forced(
+    engine: ComparedEngine,
+    facts: EngineFacts,
+    sequences: Sequence[TokenSequence],
+    given: Sequence[ScoredTokens],
+    on_progress: OnProgress,
+) -> ForcedSequences:
+    """Leaves out those with ids that the engine lacks: servers answer them with errors of many kinds."""
+    lacking = [_foreign_id(each, facts.vocabulary) for each in sequences]
+    usable = [at for at, id_ in enumerate(lacking) if id_ is None]
+    chosen = [sequences[at] for at in usable]
+    scored = await engine.score(chosen, _scoring(on_progress, chosen))
+    count = len(sequences) - len(usable)
+    first = next((id_ for id_ in lacking if id_ is not None), None)
+    foreign = None if first is None else ForeignToken(facts.name, facts.vocabulary, first, count)
+    return ForcedSequences(chosen, [given[at] for at in usable], scored, foreign)
+
+
+def _foreign_id(tokens: TokenSequence, vocabulary: int) -> int | None:
+    """The first id that isn't one of the engine; None, too, if it doesn't say how many it has."""
+    if not vocabulary:
+        return None
+    ids = chain(tokens.prompt, tokens.completion)
+    return next((id_ for id_ in ids if not 0 <= id_ < vocabulary), None)
+
+
 def _paired(
-    sequences: Sequence[TokenSequence], a: Sequence[ScoredTokens], b: Sequence[ScoredTokens]
+    forced: ForcedSequences, a: Sequence[ScoredTokens], b: Sequence[ScoredTokens]
 ) -> ComparedLayers:
     pairs = [
         ScoredPair(tokens, left, right)
-        for tokens, left, right in zip(sequences, a, b, strict=True)
+        for tokens, left, right in zip(forced.sequences, a, b, strict=True)
         if not (left.is_short or right.is_short)
     ]
-    return ComparedLayers(pairs=tuple(pairs), left_out=len(sequences) - len(pairs))
+    left_out = len(forced.sequences) - len(pairs)
+    return ComparedLayers(pairs=tuple(pairs), left_out=left_out, foreign=forced.foreign)
 
 
 def _matched(a: LogprobDump, b: LogprobDump) -> ComparedLayers:
@@ -232,9 +279,12 @@ async def _evidence(
         ),
         a_dtype=a_facts.dtype or logit_dtype(top for pair in pairs for top in pair.a.tops),
         b_dtype=b_facts.dtype or logit_dtype(top for pair in pairs for top in pair.b.tops),
+        foreign=layers.foreign,
     )
     reference = next((side for side in (b, a) if isinstance(side, TorchReference)), None)
-    if reference is None or evidence.metrics is None or verdict(evidence).reading.kind in _CERTAIN:
+    if reference is None or evidence.metrics is None or evidence.foreign is not None:
+        return evidence
+    if verdict(evidence).reading.kind in _CERTAIN:
         return evidence
     return await _examined(evidence, reference, reference is a, pairs, on_progress)
 
@@ -310,17 +360,28 @@ def _delta(pairs: Sequence[ScoredPair], at: int, position: int) -> TokenDelta:
     return TokenDelta(at, position, int(id_), "", a, b)
 
 
-def _notes(a: EngineFacts, b: EngineFacts, left_out: int) -> list[str]:
+def _notes(a: EngineFacts, b: EngineFacts, layers: ComparedLayers) -> list[str]:
     """What else the user may want to know."""
     notes = []
-    if left_out:
+    if layers.left_out:
         notes.append(
             counted(
-                left_out,
+                layers.left_out,
                 "{n} sequence is left out: it has fewer logprobs than tokens.",
                 "{n} sequences are left out: they have fewer logprobs than tokens.",
             )
         )
+    if layers.foreign is not None:
+        notes.append(
+            counted(
+                layers.foreign.sequences,
+                "{n} sequence is left out: it has ids that {name} lacks.",
+                "{n} sequences are left out: they have ids that {name} lacks.",
+                name=layers.foreign.engine,
+            )
+        )
+    elif a.vocabulary and b.vocabulary and a.vocabulary != b.vocabulary:
+        notes.append(t("A has {a} token ids, B has {b}.", a=a.vocabulary, b=b.vocabulary))
     for facts in (a, b):
         temperature = facts.defaults.get("temperature", 1.0)
         if temperature != 1.0:

@@ -100,6 +100,14 @@ def unreadable_dump(path: Path, why: str) -> EaglerayError:
     )
 
 
+def wave_without_prompts(path: Path) -> EaglerayError:
+    return EaglerayError(
+        "wave-without-prompts",
+        t("The runs of {path} lack the token ids of their prompts.", path=printable(str(path))),
+        t("Start or add the server of the wave, which has them."),
+    )
+
+
 def dumps_differ() -> EaglerayError:
     return EaglerayError(
         "dumps-differ",

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from eagleray.features.rollouts.comparing.model import GreedyLayer, LogprobMetrics, PromptLayer
+from eagleray.features.rollouts.comparing.model import (
+    ForeignToken,
+    GreedyLayer,
+    LogprobMetrics,
+    PromptLayer,
+)
 from eagleray.features.rollouts.comparing.sampling import SamplingEvidence
 
 _FLOATS = ("float32", "bfloat16", "float16")
@@ -30,6 +35,7 @@ class ComparisonEvidence:
     a_dtype: str = ""
     b_dtype: str = ""
     other: OtherPrecision | None = None
+    foreign: ForeignToken | None = None
 
     @property
     def has_same_dtype(self) -> bool:

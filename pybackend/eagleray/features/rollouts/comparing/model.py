@@ -84,7 +84,8 @@ class LogprobSource(Enum):
 class EngineFacts:
     """What an engine says of itself; `dtype` is "" if it doesn't say it.
 
-    `defaults` are its sampling parameters for requests that have none, where it tells them.
+    `defaults` are its sampling parameters for requests that have none, where it tells them.  `vocabulary` is the number
+    of its token ids, 0 if it doesn't say it.
     """
 
     name: str
@@ -93,6 +94,17 @@ class EngineFacts:
     dtype: str = ""
     logprobs: LogprobSource = LogprobSource.UNKNOWN
     defaults: Mapping[str, float] = field(factory=dict)
+    vocabulary: int = 0
+
+
+@frozen
+class ForeignToken:
+    """A token id that an engine lacks, the first in `sequences` that have such ids, so that it can't compute them."""
+
+    engine: str
+    vocabulary: int
+    id: int
+    sequences: int
 
 
 @frozen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -20,14 +21,17 @@ from eagleray.features.rollouts.comparing.engines.dump import (
     ROLLOUT_LOGPROBS,
     TRAINER_LOGPROBS,
     LogprobDump,
+    completed,
     read_dump,
 )
 from eagleray.features.rollouts.comparing.engines.engine import ComparedEngine
 from eagleray.features.rollouts.comparing.engines.http import EngineAddress
+from eagleray.features.rollouts.comparing.engines.llama_cpp import LlamaCppEngine
 from eagleray.features.rollouts.comparing.engines.torch_reference import TorchModel, TorchReference
 from eagleray.features.rollouts.comparing.model import EngineComparison, OnProgress, unheard
 from eagleray.features.rollouts.comparing.prompts import PromptFile, read_prompts
-from eagleray.features.rollouts.comparing.targets import DumpTarget, target_of
+from eagleray.features.rollouts.comparing.targets import DumpTarget, ServerTarget, target_of
+from eagleray.features.rollouts.comparing.wave_prompts import AddressOf, listed_server
 
 EngineType = TypeVar("EngineType", bound=ComparedEngine)
 
@@ -53,17 +57,25 @@ async def compare_named(
         a = await _opened(servers, stack, request, request.a, ROLLOUT_LOGPROBS)
         b = await _opened(servers, stack, request, request.b, TRAINER_LOGPROBS)
         compared = await compare(a, b, prompts.prompts, request.max_tokens, on_progress)
-    unreadable = prompts.unreadable + sum(
-        side.unreadable for side in (a, b) if isinstance(side, LogprobDump)
-    )
-    if not unreadable:
-        return compared
-    note = counted(
-        unreadable,
-        "{n} line is left out: it can't be read.",
-        "{n} lines are left out: they can't be read.",
-    )
-    return evolve(compared, notes=(*compared.notes, note))
+    dumps = [side for side in (a, b) if isinstance(side, LogprobDump)]
+    return evolve(compared, notes=(*compared.notes, *_left_out(prompts, dumps)))
+
+
+def _left_out(prompts: PromptFile, dumps: Sequence[LogprobDump]) -> Iterator[str]:
+    unreadable = prompts.unreadable + sum(dump.unreadable for dump in dumps)
+    if unreadable:
+        yield counted(
+            unreadable,
+            "{n} line is left out: it can't be read.",
+            "{n} lines are left out: they can't be read.",
+        )
+    without_prompts = sum(len(dump.promptless) for dump in dumps)
+    if without_prompts:
+        yield counted(
+            without_prompts,
+            "{n} run is left out: no server has its prompt.",
+            "{n} runs are left out: no server has their prompts.",
+        )
 
 
 async def _prompts(request: ComparisonRequest) -> PromptFile:
@@ -82,7 +94,11 @@ async def _opened(
     target = await off_loop(partial(target_of, written))
     if isinstance(target, DumpTarget):
         names = (target.field,) if target.field else fields
-        return await off_loop(partial(read_dump, target.path, names, request.limit))
+        dump = await off_loop(partial(read_dump, target.path, names, request.limit))
+        other = request.b if written == request.a else request.a
+        is_server = isinstance(await off_loop(partial(target_of, other)), ServerTarget)
+        address_of = _server_of_waves(servers, other if is_server else "")
+        return await completed(dump, target.path, address_of)
     if isinstance(target, TorchModel):
         return _closed_by(stack, TorchReference(target, request.python))
     return _closed_by(stack, await opened_engine(await _address(servers, target.written)))
@@ -91,6 +107,22 @@ async def _opened(
 def _closed_by(stack: AsyncExitStack, engine: EngineType) -> EngineType:
     stack.push_async_callback(engine.close)
     return engine
+
+
+def _server_of_waves(servers: Servers, other: str) -> AddressOf:
+    """1. The wave's own server, if it is listed.  2. The `other` one, which the user has named, if it is llama.cpp too."""
+    listed = listed_server(servers, "")
+
+    async def address_of(url: str) -> EngineAddress | None:
+        address = await listed(url)
+        if address is not None or not other:
+            return address
+        named = await _address(servers, other)
+        engine = await opened_engine(named)
+        await engine.close()
+        return named if isinstance(engine, LlamaCppEngine) else None
+
+    return address_of
 
 
 async def _address(servers: Servers, written: str) -> EngineAddress:

@@ -49,7 +49,7 @@ def _texts(kind: ComparisonKind, evidence: ComparisonEvidence) -> tuple[str, str
     if kind is ComparisonKind.TEMPLATE_MISMATCH:
         return _template(evidence.prompts), t("Use the same chat template and special tokens.")
     if kind is ComparisonKind.TOKENIZER_DRIFT:
-        return _tokenizer(evidence.prompts), t("Serve both with the same tokenizer files.")
+        return _tokenizer(evidence), t("Serve both with the same tokenizer files.")
     if kind is ComparisonKind.SAMPLING_MISMATCH:
         return _sampling(evidence.sampling)
     return _unknown(evidence)
@@ -94,11 +94,19 @@ def _template(prompts: PromptLayer) -> str:
     )
 
 
-def _tokenizer(prompts: PromptLayer) -> str:
-    assert prompts.first is not None
+def _tokenizer(evidence: ComparisonEvidence) -> str:
+    foreign, first = evidence.foreign, evidence.prompts.first
+    if foreign is not None:
+        return t(
+            "The vocabularies differ: {name} has {n} tokens and lacks {id}.",
+            name=foreign.engine,
+            n=foreign.vocabulary,
+            id=foreign.id,
+        )
+    assert first is not None
     return t(
         "The tokenizers differ: the same text has other token ids (prompt {prompt}).",
-        prompt=prompts.first.index + 1,
+        prompt=first.index + 1,
     )
 
 

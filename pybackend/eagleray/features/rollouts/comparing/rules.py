@@ -1,6 +1,6 @@
 """The verdict on two engines: a table of rules, each of which reads the evidence in its own way.
 
-1. The prompts have different ids: the tokenizers differ, or the template does.
+1. One side lacks ids of the other, or the prompts have different ids: the tokenizers differ, or the template does.
 2. A's tokens or logprobs are not those of the model itself: sampling parameters differ.
 3. The size of the logprob differences says whether kernels, the precision or the weights differ.
 4. Engines that agree may still sample differently for requests without parameters.
@@ -80,6 +80,8 @@ def verdict(evidence: ComparisonEvidence) -> ComparisonVerdict:
 
 
 def _confidences(evidence: ComparisonEvidence) -> Confidences:
+    if evidence.foreign is not None:
+        return {ComparisonKind.TOKENIZER_DRIFT: 0.95}
     if evidence.prompts.different:
         return _of_prompts(evidence.prompts)
     if evidence.metrics is None:

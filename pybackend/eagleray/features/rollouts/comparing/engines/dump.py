@@ -2,7 +2,8 @@
 
 NeMo RL writes `token_ids`, `token_loss_mask`, `generation_logprobs` and `prev_logprobs` (train_data_step*.jsonl), rows of
 AReaL's tensors have `input_ids`, `loss_mask` and `logprobs`.  Dumps of AReaL (`dump_to_file`) and verl (`rollout_data_dir`)
-have texts only: tokenizing them again gives other ids for most sampled sequences.
+have texts only: tokenizing them again gives other ids for most sampled sequences.  Runs of a wave with llama.cpp have no
+ids of prompts, which its server still has.
 """
 
 from __future__ import annotations
@@ -12,36 +13,45 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eagleray.common.l10n import t
 from eagleray.features.rollouts.comparing import errors
 from eagleray.features.rollouts.comparing.model import Ids, ScoredTokens, TokenSequence
+from eagleray.features.rollouts.comparing.wave_prompts import (
+    AddressOf,
+    Promptless,
+    promptless,
+    rows_with_prompts,
+)
 
 _WHOLE = ("token_ids", "input_ids", "tokens")
 _MASKS = ("token_loss_mask", "loss_mask", "response_mask", "mask")
 _PROMPTS = ("prompt_ids", "prompt_token_ids")
 _COMPLETIONS = ("completion_ids", "response_ids", "completion_token_ids", "output_ids", "token_ids")
 _LENGTHS = ("input_lengths", "input_length", "seqlen")
-ROLLOUT_LOGPROBS = ("logprobs", "generation_logprobs", "rollout_log_probs", "output_logprobs")
+# The field of our own waves.
+OWN_LOGPROBS = "logprobs"
+ROLLOUT_LOGPROBS = (OWN_LOGPROBS, "generation_logprobs", "rollout_log_probs", "output_logprobs")
 TRAINER_LOGPROBS = (
     "prev_logprobs",
     "trainer_logprobs",
     "old_log_probs",
     "prox_logp",
     "train_logprobs",
-    "logprobs",
+    OWN_LOGPROBS,
 )
 
 
 @frozen
 class LogprobDump:
-    """Sequences with the logprobs that a run has written for them."""
+    """Sequences with the logprobs that a run has written for them; `promptless` are those that lack the ids of prompts."""
 
     name: str
     sequences: tuple[TokenSequence, ...]
     scored: tuple[ScoredTokens, ...]
     unreadable: int
+    promptless: tuple[Promptless, ...] = ()
 
 
 def read_dump(path: Path, fields: Sequence[str], limit: int = 0) -> LogprobDump:
@@ -51,6 +61,7 @@ def read_dump(path: Path, fields: Sequence[str], limit: int = 0) -> LogprobDump:
     """
     sequences: list[TokenSequence] = []
     scored: list[ScoredTokens] = []
+    without_prompts: list[Promptless] = []
     rows = unreadable = 0
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as lines:
@@ -60,15 +71,41 @@ def read_dump(path: Path, fields: Sequence[str], limit: int = 0) -> LogprobDump:
                 if not line.strip():
                     continue
                 read = list(_sequences(line, rows, fields))
-                rows += bool(read)
-                unreadable += not read
+                run = None if read or OWN_LOGPROBS not in fields else promptless(line, 0.0)
+                if run is not None:
+                    without_prompts.append(run)
+                is_read = bool(read) or run is not None
+                rows += is_read
+                unreadable += not is_read
                 sequences += [tokens for tokens, _ in read]
                 scored += [each for _, each in read]
     except OSError as error:
         raise errors.unreadable_dump(path, error.strerror or str(error)) from error
-    if not sequences:
+    if not sequences and not without_prompts:
         raise errors.unreadable_dump(path, t("no row has token ids and logprobs"))
-    return LogprobDump(path.name, tuple(sequences), tuple(scored), unreadable)
+    return LogprobDump(
+        path.name, tuple(sequences), tuple(scored), unreadable, tuple(without_prompts)
+    )
+
+
+async def completed(dump: LogprobDump, path: Path, address_of: AddressOf) -> LogprobDump:
+    """The dump with the prompts of its `promptless` runs; those that no server has stay in it."""
+    sequences, scored = list(dump.sequences), list(dump.scored)
+    remaining = []
+    for run, row in zip(
+        dump.promptless, await rows_with_prompts(dump.promptless, address_of), strict=True
+    ):
+        if row is None:
+            remaining.append(run)
+            continue
+        prompt = tuple(row["ids"][: -len(run.ids)])
+        sequences.append(TokenSequence(len(sequences), prompt, run.ids))
+        scored.append(ScoredTokens(run.ids, run.logprobs))
+    if not sequences:
+        raise errors.wave_without_prompts(path)
+    return evolve(
+        dump, sequences=tuple(sequences), scored=tuple(scored), promptless=tuple(remaining)
+    )
 
 
 def _sequences(

@@ -85,7 +85,18 @@ class LlamaCppEngine:
             dtype=_dtype(str(_dict(props).get("model_ftype", ""))),
             logprobs=LogprobSource.RAW,
             defaults=defaults,
+            vocabulary=await self._vocabulary(),
         )
+
+    async def _vocabulary(self) -> int:
+        try:
+            answer = _dict(await self._http.get("/v1/models"))
+        except RefusedRequest:
+            return 0
+        listed = answer.get("data")
+        first = listed[0] if isinstance(listed, list) and listed else None
+        size = _dict(_dict(first).get("meta")).get("n_vocab")
+        return size if isinstance(size, int) else 0
 
     async def prompt_ids(self, prompts: Sequence[RolloutPrompt]) -> list[Ids]:
         async def ids_of(prompt: RolloutPrompt) -> Ids:

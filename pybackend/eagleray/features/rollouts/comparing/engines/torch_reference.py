@@ -145,6 +145,7 @@ class TorchReference:
             model=str(answer["model"]),
             dtype=str(answer["dtype"]),
             logprobs=LogprobSource.RAW,
+            vocabulary=int(answer.get("vocabulary", 0)),
         )
 
     def _prepared(self) -> tuple[str, IO[bytes]]:

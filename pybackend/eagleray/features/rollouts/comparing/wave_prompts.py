@@ -35,7 +35,7 @@ class Promptless:
 AddressOf = Callable[[str], Awaitable[EngineAddress | None]]
 
 
-def promptless(line: bytes, reward: float | None) -> Promptless | None:
+def promptless(line: str | bytes, reward: float | None) -> Promptless | None:
     """None for a line that has no such completion."""
     try:
         record = json.loads(line)
