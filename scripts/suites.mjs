@@ -112,7 +112,7 @@ export const suites = [
     secondTry: true,
   }),
   // The lab mostly waits: for links that are cut, for connections that time out.
-  pytest("lab", ["python", "lab"], "lab", { lane: "lab", minutes: 15, secondTry: true }),
+  pytest("lab", ["python", "lab", "engine"], "lab", { lane: "lab", minutes: 15, secondTry: true }),
   pytest("lab Ray", ["python", "lab", "nsys"], "lab_ray", {
     lane: "lab",
     minutes: 15,

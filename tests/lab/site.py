@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from tests.engine.fixtures import ENGINE_PYTHON
 from tests.injected.real_nsys import FOLDER as NSYS
 from tests.lab.files import outside_config, write_site
 from tests.lab.hosts import UIDS, all_hosts
@@ -233,8 +234,9 @@ def _begun(pid: int) -> str:
 
 
 def _binds() -> list[Path]:
-    """The checkout, our Python and the nsys of tests if there is one, read-only; /usr is there anyway."""
-    wanted = [REPOSITORY, Path(sys.prefix), Path(sys.base_prefix), NSYS]
+    """The checkout, our Python, and what tests have of nsys and llama.cpp, read-only; /usr is there anyway."""
+    engine = Path(ENGINE_PYTHON).parents[1]
+    wanted = [REPOSITORY, Path(sys.prefix), Path(sys.base_prefix), NSYS, engine]
     folders: list[Path] = []
     for folder in sorted({path.resolve() for path in wanted if path.exists()}):
         if not any(folder.is_relative_to(over) for over in (Path("/usr"), Path("/opt"), *folders)):
