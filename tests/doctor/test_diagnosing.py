@@ -253,6 +253,40 @@ def _diagnose(folder: Path) -> Diagnosis:
     return diagnose(files, own_rules(), unchecked)
 
 
+@pytest.mark.parametrize(
+    "label",
+    [
+        "{}: ",
+        "[1,{}]<stderr>:",
+        "[default{}]:",
+        "2026-11-21T01:20:07.123456789Z stderr F {}: ",
+    ],
+    ids=["srun", "mpirun", "torchrun", "container"],
+)
+def test_lines_of_a_traceback_have_the_same_label_of_their_launcher(
+    tmp_path: Path, label: str
+) -> None:
+    start = "Traceback (most recent call last):"
+    frame = '  File "/a/train.py", line 3, in <module>'
+    lines = [
+        (0, start),
+        (1, start),
+        (0, frame),
+        (1, frame),
+        (0, "ValueError: odd"),
+        (1, "KeyError: 'q'"),
+    ]
+    _write(
+        tmp_path, "slurm-7.out", "".join(f"{label.format(task)}{text}\n" for task, text in lines)
+    )
+
+    found = _diagnose(tmp_path)
+
+    assert found.sentence == "No rule matches. The first error is: ValueError: odd"
+    assert [error.text for error in found.unknown] == ["ValueError: odd", "KeyError: 'q'"]
+    assert len({error.worker for error in found.unknown}) == 2
+
+
 def test_error_of_a_task_is_that_of_its_worker(tmp_path: Path) -> None:
     wrapped = "ray.exceptions.RayTaskError(ZeroDivisionError): \x1b[36mray::step()\x1b[39m (pid=1, ip=10.0.0.1)"
     frames = '  File "a.py", line 9, in score\n    return 1 / steps\n           ~~^~~~~~~\n'

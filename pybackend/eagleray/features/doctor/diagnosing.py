@@ -340,12 +340,12 @@ class _FileReading:
 
     def _time(self, start: int, line: LogLine) -> float | None:
         """In seconds of the clock by which those of the nodes are measured."""
-        own = time_of(line.text, self.file.written_at)
+        own = time_of(line, self.file.written_at)
         if own is not None:
             return self._corrected(own, line)
         for raw in self.log.lines_backwards(start):
             other = parse_line(raw)
-            earlier = time_of(other.text, self.file.written_at)
+            earlier = time_of(other, self.file.written_at)
             if earlier is not None:
                 return self._corrected(earlier, other)
         return None

@@ -188,7 +188,7 @@ def _evidence(output: Path, line: LogLine, number: int, sign: str = "") -> LogEv
         str(output),
         number,
         shown(line, sign),
-        time_of(line.text, time.time()),
+        time_of(line, time.time()),
         line.node,
         line.worker,
         line.repeats,

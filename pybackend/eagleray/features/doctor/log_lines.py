@@ -15,6 +15,15 @@ _COLOURS = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
 _PREFIX = re.compile(
     r"\((?:(?P<name>[^()=]{1,200}?(?:[\[(]rank=\d{1,6}[\])])?) )?(?:pid=(?P<pid>\d{1,9})(?:, ip=(?P<ip>[0-9a-fA-F.:]{1,45}))?|(?P<daemon>raylet|gcs_server|autoscaler[^()]{0,20})(?:, ip=(?P<daemon_ip>[0-9a-fA-F.:]{1,45}))?)\) "
 )
+# The time that container runtimes write before each line, also as in their files: "2026-11-21T01:20:07.123456789Z stderr F ".
+_STAMP = re.compile(
+    r"(?P<time>20\d\d-\d\d-\d\dT[\d:]{8}\.\d{6,9}(?:Z|[+-]\d\d:\d\d)) (?:std(?:out|err) [FP] )?"
+)
+# What launchers write before each line: "12: " (srun --label), "[1,12]<stderr>: " (mpirun --tag-output), "[default0]:" (torchrun --tee).
+_LABEL = re.compile(
+    r" {0,5}(?P<task>\d{1,6}):(?: |$)|\[\d{1,9},(?P<mpi_rank>\d{1,6})\]<std(?:out|err)>: ?"
+    r"|\[(?!rank)(?P<role>[a-z_]{1,40}\d{1,6})\]:\s?(?!\[rank)"
+)
 # "[repeated 14x across cluster]", at the end.
 _REPEATED = re.compile(r" ?\[repeated (?P<count>\d{1,9})x across cluster\](?: \(Ray dedup.*)?$")
 # torch's prefix of tracebacks, "[rank3]: Traceback …", and of C++ logs, "[rank3]:[E1121 …", also behind that of torchrun --tee.
@@ -41,9 +50,10 @@ _CUT_WORD = re.compile(r"[^\s\"'&?;,]+\Z")
 
 @frozen
 class LogLine:
-    """`text` is without colours and prefix; `worker` is such as "WorkerDict pid=29197"; `repeats` counts folded lines.
+    """`text` is without colours and prefixes; `worker` is such as "WorkerDict pid=29197", or "task 12" of a launcher; `repeats`
+    counts folded lines.
 
-    `rank` is that of torch's prefix; None without it.
+    `rank` is that of torch's prefix; None without it. `stamp` is the time of a container runtime, "" without it.
     """
 
     text: str
@@ -51,6 +61,7 @@ class LogLine:
     node: str = ""
     repeats: int = 1
     rank: int | None = None
+    stamp: str = ""
 
     @property
     def process(self) -> tuple[str, int | None]:
@@ -62,6 +73,13 @@ def parse_line(raw: bytes) -> LogLine:
     """A line in UTF-8; what isn't becomes replacement characters."""
     text = _COLOURS.sub("", raw.decode("utf-8", "replace")).rstrip("\r\n")
     worker = node = ""
+    stamp = _STAMP.match(text)
+    if stamp:
+        text = text[stamp.end() :]
+    label = _LABEL.match(text)
+    if label:
+        worker = label["role"] or f"task {label['task'] or label['mpi_rank']}"
+        text = text[label.end() :]
     prefix = _PREFIX.match(text)
     if prefix:
         name = printable(redact_text(prefix["name"] or prefix["daemon"] or ""), _LONGEST_NAME)
@@ -78,7 +96,14 @@ def parse_line(raw: bytes) -> LogLine:
     if rank and rank["space"]:
         # Of a traceback, whose lines are indented behind it.
         text = text[rank.end() :]
-    return LogLine(text, worker, node, repeats, int(rank["rank"]) if rank else None)
+    return LogLine(
+        text,
+        worker,
+        node,
+        repeats,
+        int(rank["rank"]) if rank else None,
+        stamp["time"] if stamp else "",
+    )
 
 
 def shown(line: LogLine, sign: str = "") -> str:
@@ -100,13 +125,13 @@ def without_first_word(text: str, size: int) -> str:
     return _FIRST_WORD.sub("", text[-size:], count=1)
 
 
-def time_of(text: str, written_at: float) -> float | None:
-    """The local time in a line, in seconds since 1970; None without one.
+def time_of(line: LogLine, written_at: float) -> float | None:
+    """The local time of a line, in seconds since 1970; None without one.
 
     `written_at` is when its file was last written, of whose year a time without a year is.
     """
     for pattern in _TIMES:
-        match = pattern.search(text, 0, _TIME_WITHIN)
+        match = pattern.search(line.stamp or line.text, 0, _TIME_WITHIN)
         if match:
             return _seconds(match, written_at)
     return None
