@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import socket
 import subprocess
@@ -30,7 +31,7 @@ sys.stdin.read()
 """
 SECRET = "sk-of-another-user"
 
-pytestmark = pytest.mark.skipif(
+needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="needs root to start a process of another user"
 )
 
@@ -58,6 +59,7 @@ def environment(home: Path) -> dict[str, str]:
     return {**os.environ, "EAGLERAY_HOME": str(home), "EAGLERAY_DISCOVERY": "off"}
 
 
+@needs_root
 @pytest.mark.parametrize(
     "command",
     [
@@ -78,9 +80,21 @@ def test_port_of_another_user_is_refused_with_the_name_alone(
         assert ask(environment(own_home), "serve", "ls", "--json").stdout.strip() == "[]"
 
 
+@needs_root
 def test_user_without_a_name_is_its_number() -> None:
     with listening_as(4_000_123) as foreign:
         assert owner_of_port(foreign.port) == "user 4000123"
+
+
+def test_port_of_another_user_has_the_name_of_its_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel's table has the user of each socket, so that no process of another one is read."""
+    uid = os.getuid()
+    with socket.create_server(("127.0.0.1", 0)) as opened:
+        monkeypatch.setattr(os, "getuid", lambda: uid + 1)
+        owner = owner_of_port(opened.getsockname()[1])
+    # In containers the user may have no name.
+    names = [row.pw_name for row in pwd.getpwall() if row.pw_uid == uid] or [str(uid)]
+    assert owner in [f"user {name}" for name in names]
 
 
 def test_own_port_has_its_program_and_a_free_one_none() -> None:
