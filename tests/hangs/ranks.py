@@ -43,6 +43,7 @@ SCENARIOS: Mapping[str, Expected] = {
     "stopped": Expected("stopped", "1", "Rank 1 was stopped by a signal."),
     "data_loader": Expected("data-loader", "3", "read_remote"),
     "wrong_group": Expected("wrong-process-group", "3", "another process group"),
+    "other_pair": Expected("wrong-process-group", "", "in another process group than ranks 0-1"),
     "pipeline": Expected("pipeline-mismatch", "2", "recv"),
     "rollouts": Expected("asyncio", "1", "event loop"),
     "generations": Expected("asyncio", "1", "event loop"),
@@ -110,6 +111,7 @@ FROM_INSIDE: Mapping[str, Expected] = {
         "exception-in-flight", "0-1", "ValueError('no target for sample 7') (trainer.py:"
     ),
     "wrong_group": Expected("wrong-process-group", "3", "of group 2"),
+    "other_pair": Expected("wrong-process-group", "1", "Rank 1 waits in all_reduce"),
     "pipeline": Expected("pipeline-mismatch", "2", "recv"),
     "generations": Expected(
         "asyncio", "1", "All 11 tasks wait, 9 of them in Trainer.generate (trainer.py:"

@@ -296,6 +296,53 @@ def test_record_that_is_unreadable_is_no_evidence(text: str) -> None:
     assert verdict_on(stacks, records=((record(4, 3), text),) * 3).kind is Kind.TRANSPORT
 
 
+def test_second_half_is_named_where_one_forms_a_group_and_the_other_has_gone_on() -> None:
+    forms = (PythonFrame("fit", TRAINER, 8), PythonFrame("new_group", TORCH, 5000))
+    ranks = [rank(number)._replace(world_size=4) for number in range(4)]
+    for stacks in ((REDUCES, REDUCES, forms, forms), (forms, forms, REDUCES, REDUCES)):
+        reading = verdict_on(dict(zip(ranks, stacks, strict=True)))
+        assert (reading.kind, str(reading.culprits)) == (Kind.INITIALIZATION, "2-3")
+
+
+def record_of_groups(**progress: tuple[int, int]) -> str:
+    """The flight recorder of a rank that has started and ended so many collectives of each of its groups."""
+    status = {
+        name: {"last_enqueued_collective": started, "last_completed_collective": ended}
+        for name, (started, ended) in progress.items()
+    }
+    return json.dumps({"entries": [], "pg_status": status})
+
+
+def test_rank_that_waits_only_for_one_in_another_group_is_its_victim() -> None:
+    waits, done = (1, 0), (1, 1)
+    records = (
+        record_of_groups(world=(3, 3), first=waits),
+        record_of_groups(world=(3, 3), first=(0, 0), other=waits),
+        record_of_groups(world=(4, 3), other=(0, 0), last=done),
+        record_of_groups(world=(4, 3), last=done),
+    )
+    ranks = [rank(number)._replace(world_size=4) for number in range(4)]
+    reading = verdict_on(
+        dict.fromkeys(ranks, REDUCES), records=tuple((each, each) for each in records)
+    )
+    assert (reading.kind, str(reading.culprits)) == (Kind.WRONG_PROCESS_GROUP, "1")
+
+
+def test_of_two_ranks_that_wait_for_each_other_in_two_groups_the_second_is_named() -> None:
+    waits, none = (1, 0), (0, 0)
+    records = (
+        record_of_groups(world=(3, 3), first=waits, other=none),
+        record_of_groups(world=(3, 3), first=none, other=waits),
+        record_of_groups(world=(4, 3)),
+        record_of_groups(world=(4, 3)),
+    )
+    ranks = [rank(number)._replace(world_size=4) for number in range(4)]
+    reading = verdict_on(
+        dict.fromkeys(ranks, REDUCES), records=tuple((each, each) for each in records)
+    )
+    assert (reading.kind, str(reading.culprits)) == (Kind.WRONG_PROCESS_GROUP, "1")
+
+
 def test_rank_that_was_not_asked_for_has_not_ended() -> None:
     here = [rank(number)._replace(is_world_here=True) for number in range(2)]
     stacks = dict.fromkeys(here, REDUCES)

@@ -274,6 +274,12 @@ class Trainer:
     def wait_for_answer(self) -> None:
         ctypes.PyDLL(None).pause()
 
+    def other_pair(self) -> None:
+        """Rank 1 takes its pair with rank 2 for that with rank 0, which waits for it; the others wait for both."""
+        first, other, last = (dist.new_group(pair) for pair in ([0, 1], [1, 2], [2, 3]))
+        dist.all_reduce(self.gradient, group=[first, other, last, last][RANK])
+        self.reduce()
+
 
 # These form the process group themselves, or don't.
 BEFORE_GROUP = ("initialization", "finished_early")

@@ -79,14 +79,33 @@ def _has_not_ended(records: Records, differing: Mismatch) -> bool:
 
 
 def _in_other_group(records: Records, stuck: list[str]) -> list[int]:
-    """The ranks whose pending collective is in another group than that of most, though they are members of that."""
+    """The ranks whose pending collective is in another group than that of most, though they are members of that.
+
+    Of these, one that itself waits only for others of them is held up by those; the same then holds among them.
+    """
     by_group = {
         group: [rank for rank, record in records.items() if group in pending(record)]
         for group in stuck
     }
     usual = max(stuck, key=lambda group: len(by_group[group]))
     late = flight_recorder.behind(records, usual)
-    return [rank for rank in late if pending(records[rank]) and rank not in by_group[usual]]
+    others = {rank for rank in late if pending(records[rank]) and rank not in by_group[usual]}
+    wrong = [rank for rank in sorted(others) if not _awaited(records, rank) <= others]
+    left = [group for group in stuck if group != usual]
+    if wrong or len(left) < 2:
+        return wrong
+    return _in_other_group({rank: records[rank] for rank in others}, left)
+
+
+def _awaited(records: Records, rank: int) -> set[int]:
+    """The ranks that have not started what `rank` waits in."""
+    progress = records[rank].progress
+    return {
+        other
+        for group in pending(records[rank])
+        for other, record in records.items()
+        if group in record.progress and record.progress[group].started < progress[group].started
+    }
 
 
 def _mismatch(world: World, records: Records, differing: Mismatch) -> Reading:

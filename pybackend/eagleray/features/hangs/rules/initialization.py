@@ -120,4 +120,5 @@ def _in_collectives(scene: Scene, started: Sequence[SampledProcess]) -> Sequence
     """The fewer ranks, of those in a collective and those that form a group; of two halves, the one without the smallest rank."""
     others = scene.world.doing(Doing.IN_COLLECTIVE)
     forming = {each.rank for each in started}
-    return minority([*started, *others], lambda each: each.rank in forming) if others else []
+    ranks = sorted([*started, *others], key=lambda each: each.rank)
+    return minority(ranks, lambda each: each.rank in forming) if others else []
