@@ -99,6 +99,23 @@ def test_listener_of_this_machine_is_named_by_the_command(
     assert evidence["text"].endswith(f"(PID {os.getpid()})")
 
 
+def test_exported_port_is_checked_unless_the_command_sets_another(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def names(*command: str) -> list[str]:
+        assert main(["doctor", "--before", "--json", "--", *command, sys.executable, "a.py"]) == 0
+        causes = json.loads(capsys.readouterr().out)["causes"]
+        taken = [cause for cause in causes if cause["id"] == "command-port"]
+        return [item["text"].partition(": ")[0] for cause in taken for item in cause["evidence"]]
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        monkeypatch.setenv("MASTER_PORT", str(port))
+
+        assert names() == [f"MASTER_PORT={port}"]
+        assert names("env", "MASTER_PORT=0") == []
+
+
 @pytest.mark.parametrize(
     ("changes", "id", "sentence"),
     [

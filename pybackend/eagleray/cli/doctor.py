@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +29,8 @@ from eagleray.features.runs.program_python import python_of
 
 # The exit code for an error in the logs, with --exit-code.
 TROUBLE = 3
+# Variables with a port that the program listens at, which scripts of jobs export.
+INHERITED_PORTS = ("MASTER_PORT", "VLLM_PORT")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +96,7 @@ def check(arguments: argparse.Namespace) -> str:
     sources = (arguments.paths, *named, arguments.test, arguments.before)
     is_before_on_cluster = arguments.before and arguments.cluster
     if sum(map(bool, sources)) != (2 if is_before_on_cluster else 1):
-        return t("Specify one of PATH, --run, --cluster, --slurm, --before and --test.")
+        return t("Specify one of PATH, --run, --cluster, --slurm, --before, --report and --test.")
     if arguments.program and not arguments.before:
         return t("A program after `--` needs --before.")
     return ""
@@ -146,10 +150,18 @@ async def _before(app: App, arguments: argparse.Namespace) -> Diagnosis:
     if program:
         plan = RunPlan("command", tuple(program), str(Path.cwd()), "")
         python = await off_loop(partial(python_of, plan))
+    command = (*program, *_inherited_ports(program))
     target = DiagnosisTarget(
-        cluster=arguments.cluster or "", before=True, python=python, command=tuple(program)
+        cluster=arguments.cluster or "", before=True, python=python, command=command
     )
     return await app.doctor.diagnose(target, rule_files=[Path(file) for file in arguments.rules])
+
+
+def _inherited_ports(program: Sequence[str]) -> Iterator[str]:
+    """The ports that the program inherits, unless its command sets them: "MASTER_PORT=29500"."""
+    for name in INHERITED_PORTS:
+        if name in os.environ and not any(word.startswith(f"{name}=") for word in program):
+            yield f"{name}={os.environ[name]}"
 
 
 # What takes no longer prints no progress.
