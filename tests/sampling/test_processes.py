@@ -21,6 +21,7 @@ from eagleray.sampling.processes import (
     Described,
     Named,
     described,
+    partners,
 )
 
 # Starts the programs `TITLE=CODE` of its arguments, prints a line, and sleeps until its input ends.
@@ -150,3 +151,15 @@ def test_worlds_of_equal_programs_have_different_groups_on_a_node() -> None:
     with running([sys.executable, "-c", other], 1) as pids:
         groups = [(each.role, each.group.partition(" ")[2]) for each in rows(pids)]
     assert groups == [(RANK, "(10.0.0.1:29500)"), (RANK, "(10.0.0.1:29501)")]
+
+
+def test_partners_that_have_set_their_rank_themselves_belong_to_its_world() -> None:
+    def late(number: int, port: str) -> str:
+        return f"import os; os.environ.update({ {**WORLD, 'RANK': str(number), 'MASTER_PORT': port}!r}); {SLEEPS}"
+
+    codes = [late(0, "29500"), late(1, "29500"), late(0, "29501"), SLEEPS]
+    children = [f"python={code}" for code in codes]
+    with running([sys.executable, "-c", STARTS, *children], 5, {}) as [_, first, second, *_others]:
+        processes = proc.all_processes()
+        assert partners([first], processes) == sorted([first, second])
+        assert partners([second], processes) == sorted([first, second])

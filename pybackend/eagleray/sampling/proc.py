@@ -83,13 +83,20 @@ def is_python(pid: int) -> bool:
     """Whether `pid` runs Python, also one in a program of another name."""
     if _PYTHON.search("".join(command_line(pid)[:1])):
         return True
-    try:
-        program = str(Path(f"/proc/{pid}/exe").readlink())
-    except OSError:
+    path = program(pid)
+    if not path:
         return False
-    if _PYTHON.search(program.removesuffix(" (deleted)")):
+    if _PYTHON.search(path.removesuffix(" (deleted)")):
         return True
     return any("/libpython" in line for line in maps(pid).splitlines())
+
+
+def program(pid: int) -> str:
+    """The file that `pid` runs; "" if it can't be read."""
+    try:
+        return str(Path(f"/proc/{pid}/exe").readlink())
+    except OSError:
+        return ""
 
 
 def environment(pid: int) -> dict[str, str]:

@@ -103,15 +103,25 @@ def place_of(rank: Described) -> str:
 
 
 def partners(pids: Iterable[int], processes: Mapping[int, proc.ProcessStat]) -> list[int]:
-    """The processes of this machine with the same rendezvous as one of `pids` or of what these have started."""
-    wanted = {
-        address
-        for pid in proc.descendants(list(pids), processes)
-        if (address := rendezvous(environment_of(pid)))
-    }
+    """The processes of this machine with the same rendezvous as one of `pids` or of what these have started.
+
+    Ranks that have set theirs themselves run the same program, such as Python: only of that the memory is read.
+    """
+    wanted: set[str] = set()
+    programs: set[str] = set()
+    for pid in proc.descendants(list(pids), processes):
+        if address := rendezvous(environment_of(pid)):
+            wanted.add(address)
+            if not rendezvous(proc.environment(pid)):
+                programs.add(proc.program(pid))
     if not wanted:
         return []
-    return [pid for pid in sorted(processes) if rendezvous(proc.environment(pid)) in wanted]
+
+    def address_of(pid: int) -> str:
+        is_alike = bool(programs) and proc.program(pid) in programs
+        return rendezvous(environment_of(pid) if is_alike else proc.environment(pid))
+
+    return [pid for pid in sorted(processes) if address_of(pid) in wanted]
 
 
 def rendezvous(environment: Mapping[str, str]) -> str:
