@@ -40,6 +40,7 @@ STEPS: dict[str, str] = {
     "no-picture": later("Select a file that `eagleray stacks --save` wrote."),
     "no-wave-prompts": later("Name the server of the wave, which has them: `--server NAME`."),
     "needs-unpickle": later("Add --unpickle only if you trust who wrote it."),
+    "batch-python-not-started": later("Name the Python of your training with --python."),
     "no-torch": later("Name the Python of your training with --python."),
     "unknown-run": later("`eagleray runs` lists runs."),
     "unknown-server": later("`eagleray serve ls` lists servers."),

@@ -49,8 +49,11 @@ def main() -> None:
 def read(path: str, unpickle: bool) -> Json:
     try:
         torch = import_module("torch")
-    except ImportError as error:
-        return {"problem": "no-torch", "detail": str(error)}
+    except Exception as error:
+        # A library that it loads may be missing, or of another version.
+        is_missing = isinstance(error, ModuleNotFoundError) and error.name == "torch"
+        problem = "no-torch" if is_missing else "torch-fails"
+        return {"problem": problem, "detail": f"{type(error).__name__}: {error}"}
     if unpickle:
         # What the file names may be a module of the user's project; last, so that it hides no library.
         sys.path.append(str(Path.cwd()))

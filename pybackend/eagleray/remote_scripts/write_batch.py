@@ -19,10 +19,16 @@ del sys.path[0]
 
 
 def main() -> None:
+    answer = sys.stdout
+    # What modules print while they are imported isn't part of the answer.
+    sys.stdout = sys.stderr
     try:
         torch = import_module("torch")
-    except ImportError as error:
-        json.dump({"problem": "no-torch", "detail": str(error)}, sys.stdout)
+    except Exception as error:
+        # A library that it loads may be missing, or of another version.
+        is_missing = isinstance(error, ModuleNotFoundError) and error.name == "torch"
+        problem = "no-torch" if is_missing else "torch-fails"
+        json.dump({"problem": problem, "detail": f"{type(error).__name__}: {error}"}, answer)
         return
     rows = [json.loads(line) for line in sys.stdin if line.strip()]
     batch = batch_of(torch, rows)
@@ -37,10 +43,10 @@ def main() -> None:
     except (OSError, RuntimeError) as error:
         # torch reports errors of writing as RuntimeError.
         scratch.unlink(missing_ok=True)
-        json.dump({"problem": "not-written", "detail": str(error)}, sys.stdout)
+        json.dump({"problem": "not-written", "detail": str(error)}, answer)
         return
     shapes = {name: list(tensor.shape) for name, tensor in batch.items()}
-    json.dump({"rows": len(rows), "tensors": shapes}, sys.stdout)
+    json.dump({"rows": len(rows), "tensors": shapes}, answer)
 
 
 def batch_of(torch: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:

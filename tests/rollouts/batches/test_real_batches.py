@@ -135,7 +135,7 @@ async def test_damaged_batch_and_missing_torch_are_errors(files: Path, own_home:
     damaged.write_bytes((files / "good.pt").read_bytes()[:200])
     for path, python, code in (
         (damaged, TORCH_PYTHON, "would execute"),
-        (files / "good.pt", "/nowhere/python", "has no torch"),
+        (files / "good.pt", "/nowhere/python", "Can't start /nowhere/python: No such file"),
         (files / "missing.pt", TORCH_PYTHON, "Can't read"),
     ):
         done = await eagleray("rollouts", "batch", str(path), "--python", str(python))

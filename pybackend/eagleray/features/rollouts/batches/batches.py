@@ -26,7 +26,9 @@ from eagleray.features.rollouts.batches.errors import (
     not_loaded,
     not_written,
     nothing_to_save,
+    python_not_started,
     script_failed,
+    torch_fails,
 )
 from eagleray.features.rollouts.batches.model import BatchSummary, WrittenBatch
 from eagleray.features.rollouts.comparing.wave_prompts import (
@@ -56,6 +58,8 @@ async def summary(path: str, python: str, unpickle: bool = False) -> BatchSummar
             return cattrs.structure(answer, BatchSummary)
         case "no-torch":
             raise no_torch(python, answer["detail"])
+        case "torch-fails":
+            raise torch_fails(python, answer["detail"])
         case "needs-unpickle":
             raise needs_unpickle(path, answer["detail"], answer["names"])
         case "too-large":
@@ -81,6 +85,8 @@ async def save(dump: str, path: str, python: str, address_of: AddressOf) -> Writ
             return WrittenBatch(path, answer["rows"], skipped, answer["tensors"])
         case "no-torch":
             raise no_torch(python, answer["detail"])
+        case "torch-fails":
+            raise torch_fails(python, answer["detail"])
         case _:
             raise not_written(path, answer["detail"])
 
@@ -175,7 +181,7 @@ async def _answer(python: str, script: str, arguments: list[str], text: str = ""
             env=activated_environment(os.environ, python),
         )
     except OSError as error:
-        raise no_torch(python, str(error)) from error
+        raise python_not_started(python, error.strerror or str(error)) from error
     try:
         out, err = await process.communicate(text.encode())
     finally:

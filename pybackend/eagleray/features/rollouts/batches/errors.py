@@ -25,6 +25,23 @@ def no_torch(python: str, detail: str) -> EaglerayError:
     )
 
 
+def python_not_started(python: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "batch-python-not-started",
+        t("Can't start {python}: {why}.", python=printable(python), why=printable(why)),
+        t("Select the Python of your training."),
+    )
+
+
+def torch_fails(python: str, why: str) -> EaglerayError:
+    """torch is there, and something that it needs isn't."""
+    return EaglerayError(
+        "torch-fails",
+        t("{python} can't import torch: {why}", python=printable(python), why=printable(why, 300)),
+        t("Repair this environment, or select another Python."),
+    )
+
+
 def needs_unpickle(path: str, detail: str, names: Sequence[str]) -> EaglerayError:
     """Names the code, so that the user can decide."""
     shown = printable(", ".join(names) or "?", 400)
@@ -58,7 +75,7 @@ def script_failed(python: str, code: int, output: str) -> EaglerayError:
     return EaglerayError(
         "batch-script-failed",
         t("{python} ended with exit code {code}.", python=printable(python), code=code),
-        t("Check that this Python can import torch."),
+        t("Repair this environment, or select another Python."),
         output=output,
     )
 
