@@ -81,6 +81,33 @@ def test_command_is_recognised(
     assert made.plan.argv == argv and made.plan.copy_text == ""
 
 
+@pytest.mark.parametrize(
+    ("framework", "version", "argv", "answers", "name"),
+    [
+        ("verl", "0.9.0", VERL, {"replay": "/data/my rollouts/"}, "debug-my-rollouts"),
+        ("verl", "0.9.0", VERL, {"replay": "/data/r", "name": "mine"}, "mine"),
+        ("verl", "0.9.0", VERL, {"replay": ""}, "debug-1121-183000"),
+        ("verl", "0.7.1", VERL, {"replay": "/data/rollouts"}, "debug-1121-183000"),
+        # AReaL forbids "-" in the names of trials.
+        ("areal", "1.0.2", AREAL, {}, "debug_1121_183000"),
+    ],
+)
+def test_debug_runs_have_a_new_name_unless_saved_rollouts_depend_on_it(
+    tmp_path: Path,
+    framework: str,
+    version: str,
+    argv: tuple[str, ...],
+    answers: dict[str, str],
+    name: str,
+) -> None:
+    """From verl 0.9 on a folder of rollouts has one for each experiment, so that a new name would find none."""
+    plan = plan_of(folder_of(tmp_path, framework, version), *argv, kind="program")
+    made = debug_run(plan, **answers)
+    [question] = [each for each in made.questions if each.id == "name"]
+    assert question.value == name
+    assert any(change.option == "name" and name in change.where for change in made.changes)
+
+
 def outcomes(made: DebugRunProposal) -> dict[str, str]:
     return {change.where.partition(" (")[0]: change.outcome for change in made.changes}
 

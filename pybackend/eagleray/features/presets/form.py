@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from eagleray.common.l10n import t, translated
@@ -19,6 +20,7 @@ from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.table import Offer, TrainingLineContext, verdict
 
 OFF, ON = "off", "on"
+NAME, REPLAY = "name", "replay"
 
 
 def questions(analysis: ProgramAnalysis, answers: Mapping[str, str]) -> tuple[PresetQuestion, ...]:
@@ -52,9 +54,21 @@ def questions(analysis: ProgramAnalysis, answers: Mapping[str, str]) -> tuple[Pr
     return (*of_framework, *common)
 
 
-def fresh(analysis: ProgramAnalysis) -> str:
-    """A name that no experiment had before."""
-    return f"debug-{analysis.stamp}"
+def with_fresh(text: str, analysis: ProgramAnalysis) -> str:
+    """`text` with a name that no experiment had before; AReaL allows no "-" in those of its trials."""
+    name = f"debug-{analysis.stamp}"
+    return text.replace("{fresh}", name).replace("{fresh_underscored}", name.replace("-", "_"))
+
+
+def _name_of_folder(recognised: Recognised, answers: Mapping[str, str]) -> str:
+    """The name that all debug runs have that share a folder of rollouts; "" where its files don't depend on a name."""
+    folder = answers.get(REPLAY, "").strip()
+    version = recognised.table.nearest(recognised.version.text)
+    offer = recognised.table.offer(REPLAY, version)
+    if not folder or offer is None or offer.by_name is None or not offer.by_name.holds(version):
+        return ""
+    parts = re.findall(r"[A-Za-z0-9_]+", folder.rstrip("/").rpartition("/")[2])
+    return "-".join(["debug", *parts])
 
 
 def program_of(analysis: ProgramAnalysis) -> str:
@@ -97,7 +111,9 @@ def _question(
     nothing = OFF if offer.kind == "tick" else ""
     verified = analysis.keys.of_offer(offer, recognised) if analysis.keys else recognised.in_range
     proposes = option.default and verified and _can_act(offer, recognised, analysis)
-    proposed = offer.value.replace("{fresh}", fresh(analysis)) if proposes else nothing
+    proposed = with_fresh(offer.value, analysis) if proposes else nothing
+    if proposed and option.name == NAME:
+        proposed = _name_of_folder(recognised, answers) or proposed
     doubt = "" if recognised.in_range else _doubt(recognised)
     return PresetQuestion(
         id=option.name,

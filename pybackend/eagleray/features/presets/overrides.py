@@ -12,7 +12,7 @@ from eagleray.common.redact import redact_text
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
 from eagleray.features.presets.errors import bad_answer
-from eagleray.features.presets.form import fresh, program_of
+from eagleray.features.presets.form import program_of, with_fresh
 from eagleray.features.presets.job_submission import Edit, submits, with_variables
 from eagleray.features.presets.model import HANG_DETAILS, OPTIONS, ProposedChange
 from eagleray.features.presets.placement import no_training_line
@@ -167,7 +167,7 @@ def _of_entry(
 ) -> Override:
     """The override of an entry: already so, by a variable of the script, or by arguments."""
     key = entry.key.replace("{section}", recognised.section)
-    exact = entry.value.replace("{value}", value).replace("{fresh}", fresh(analysis))
+    exact = with_fresh(entry.value.replace("{value}", value), analysis)
     current = value_of(line_of(plan, analysis), key, recognised.table.syntax)
     if entry.present_only and current is None and analysis.launch:
         return _not_set(request, key)

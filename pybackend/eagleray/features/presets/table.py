@@ -113,7 +113,8 @@ class KeyEntry:
 class Offer:
     """What an option does in this framework.  `kind` "tick" asks for no value.
 
-    `flags` are arguments to be removed; `environment` are variables of the workers.
+    `flags` are arguments to be removed; `environment` are variables of the workers.  In versions of `by_name` the folder
+    has one for each name of an experiment, so that debug runs that share it need the same one.
     """
 
     kind: Literal["tick", "number", "text", "folder"]
@@ -123,6 +124,7 @@ class Offer:
     entries: tuple[KeyEntry, ...]
     flags: tuple[KeyEntry, ...] = ()
     environment: tuple[KeyEntry, ...] = ()
+    by_name: Range | None = None
 
     @property
     def all_entries(self) -> tuple[KeyEntry, ...]:

@@ -152,6 +152,7 @@ class _TableReader:
             entries=self._entries(value, "set"),
             flags=self._entries(value, "flags"),
             environment=self._entries(value, "environment"),
+            by_name=self._range(value["by_name"]) if "by_name" in value else None,
         )
 
     def _switch(self, value: Mapping[str, Any]) -> Switch:
