@@ -4,13 +4,17 @@ import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/features/doctor";
-import { FIRST_PROBLEM, type FirstProblem } from "../../extension/features/doctor/messages";
+import {
+  DIAGNOSE,
+  FIRST_PROBLEM,
+  type FirstProblem,
+} from "../../extension/features/doctor/messages";
 import { CHANGED, type Run } from "../../extension/features/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";
 import { aRun, FOLDER } from "../runs/samples";
-import { cause, evidence } from "./diagnoses";
+import { cause, diagnosis, evidence } from "./diagnoses";
 
 const OUTPUT = "/runs/1/output.log";
 const OOM = cause({ evidence: [evidence({ path: OUTPUT, line: 12 })] });
@@ -98,6 +102,17 @@ test("the status bar is empty once the run has ended, its line stays until it is
   assert.deepEqual([bar(), lines()], [[], [11]]);
   await list();
   assert.deepEqual(lines(), []);
+});
+
+test("a line that a diagnosis of the run shows as well is listed once, and stays when its tab is closed", async () => {
+  fake.sidecar.on(DIAGNOSE, () => diagnosis({ causes: [OOM] }));
+  const run = live();
+  await list(run);
+  await editor.run("eagleray.diagnose", { row: "run", run }, undefined);
+  await settled();
+  assert.deepEqual(lines(), [11]);
+  editor.panels[0]?.close();
+  assert.deepEqual(lines(), [11]);
 });
 
 test("a run from before this window has no second message", async () => {

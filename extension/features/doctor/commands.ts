@@ -15,6 +15,7 @@ import { runStateText } from "../runs/states";
 import { DiagnosisPanels, type NamedDiagnosis } from "./diagnosis_panel";
 import { withIgnoredRules } from "./ignored_rules";
 import { DIAGNOSE } from "./messages";
+import type { ProblemLists } from "./problem_list";
 import {
   logsOf,
   logsOfPaths,
@@ -31,13 +32,17 @@ const MOST_RUNS = 10;
 export class DoctorCommands {
   private readonly panels: DiagnosisPanels;
 
-  constructor(private readonly app: App) {
-    const watched = new WatchedClusters(app);
+  constructor(
+    private readonly app: App,
+    lists: ProblemLists,
+  ) {
+    const watched = new WatchedClusters(app, lists);
     app.context.subscriptions.push(watched);
     this.panels = new DiagnosisPanels(
       app,
       (logs) => app.errors.shown("diagnosing", () => this.made(logs)),
       watched,
+      lists,
     );
   }
 

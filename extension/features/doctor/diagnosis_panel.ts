@@ -12,6 +12,7 @@ import { applyFix } from "./fixing";
 import { problemsOf } from "./log_problems";
 import type { Diagnosis } from "./messages";
 import type { FromDiagnosisPage, StoredDiagnosis, ToDiagnosisPage } from "./page_messages";
+import type { ProblemList, ProblemLists } from "./problem_list";
 import type { NamedLogs } from "./targets_model";
 import type { WatchedClusters } from "./watched_clusters";
 
@@ -31,6 +32,7 @@ export class DiagnosisPanels {
     private readonly app: App,
     private readonly again: DiagnoseAgain,
     private readonly watched: WatchedClusters,
+    private readonly lists: ProblemLists,
   ) {}
 
   /** An open tab of the same target shows the new diagnosis. */
@@ -67,7 +69,7 @@ export class DiagnosisPanels {
 
   private add(panel: vscode.WebviewPanel, named: NamedDiagnosis): void {
     const key = JSON.stringify(named.target);
-    const page = new DiagnosisPanel(this.app, panel, named, this.again, this.watched);
+    const page = new DiagnosisPanel(this.app, panel, named, this.again, this.watched, this.lists);
     this.open.set(key, page);
     panel.onDidDispose(() => {
       page.dispose();
@@ -78,9 +80,7 @@ export class DiagnosisPanels {
 
 class DiagnosisPanel implements vscode.Disposable {
   private readonly owned = new Disposables();
-  private readonly problems = this.owned.add(
-    vscode.languages.createDiagnosticCollection("eagleray"),
-  );
+  private readonly problems: ProblemList;
   private isOver = false;
   private isReading = false;
 
@@ -90,7 +90,9 @@ class DiagnosisPanel implements vscode.Disposable {
     private named: NamedDiagnosis,
     private readonly diagnoseAgain: DiagnoseAgain,
     private readonly watched: WatchedClusters,
+    lists: ProblemLists,
   ) {
+    this.problems = this.owned.add(lists.added());
     this.owned.add(
       watched.onChanged(() => {
         this.sendWatching();
@@ -170,10 +172,7 @@ class DiagnosisPanel implements vscode.Disposable {
   }
 
   private listProblems(): void {
-    this.problems.clear();
-    for (const [path, problems] of problemsOf(this.named.diagnosis)) {
-      this.problems.set(vscode.Uri.file(path), problems);
-    }
+    this.problems.show(problemsOf(this.named.diagnosis));
   }
 
   private send(): void {

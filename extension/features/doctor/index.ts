@@ -7,14 +7,21 @@ import { COMMANDS, PANELS } from "../../contributions";
 import { restoreTabs } from "../../restored_tabs";
 import { isOfThisWindow } from "../runs/run_list";
 import { isLive } from "../runs/states";
+import type { ProblemLists } from "./problem_list";
 
 export function register(app: App): Disposable[] {
+  const owned = new Disposables();
+  const lists = lazily(async () => {
+    const { ProblemLists } = await import("./problem_list.js");
+    return owned.add(new ProblemLists());
+  });
   const commands = lazily(async () => {
     const { DoctorCommands } = await import("./commands.js");
-    return new DoctorCommands(app);
+    return new DoctorCommands(app, await lists());
   });
   return [
-    liveProblems(app),
+    owned,
+    liveProblems(app, lists),
     restoreTabs(app, PANELS.diagnosis, "restoring a diagnosis", commands),
     ...registerCommands(app, commands, [
       [COMMANDS.diagnose, "diagnosing", (to, rows, args) => to.diagnose(rows, args)],
@@ -23,12 +30,12 @@ export function register(app: App): Disposable[] {
 }
 
 /** Follows the live runs of this window; read when there is one. */
-function liveProblems(app: App): Disposable {
+function liveProblems(app: App, lists: () => Promise<ProblemLists>): Disposable {
   const opened_s = Date.now() / 1000;
   const owned = new Disposables();
   const problems = lazily(async () => {
     const { LiveProblems } = await import("./live_problems.js");
-    return owned.add(new LiveProblems(app, opened_s));
+    return owned.add(new LiveProblems(app, await lists(), opened_s));
   });
   let isRead = false;
   owned.add(

@@ -15,6 +15,7 @@ import type { Run } from "../runs/messages";
 import { isOfThisWindow } from "../runs/run_list";
 import { isLive } from "../runs/states";
 import { FIRST_PROBLEM, type Cause } from "./messages";
+import type { ProblemLists } from "./problem_list";
 import { announce, ProblemSigns, type ShownProblem } from "./problem_signs";
 
 /** The ID of an error that no rule explains. */
@@ -30,15 +31,17 @@ export class LiveProblems implements vscode.Disposable {
   private readonly following = new Map<string, vscode.CancellationTokenSource>();
   /** The problems of listed runs, the newest last; undefined for runs that ended without one. */
   private readonly first = new Map<string, LiveProblem | undefined>();
-  private readonly signs = this.owned.add(
-    new ProblemSigns("eagleray.problem", vscode.l10n.t("Eagleray: Problem of a Run")),
-  );
+  private readonly signs: ProblemSigns;
 
   /** Runs from before `opened_s` have had their message in an earlier window. */
   constructor(
     private readonly app: App,
+    lists: ProblemLists,
     private readonly opened_s: number,
-  ) {}
+  ) {
+    const name = vscode.l10n.t("Eagleray: Problem of a Run");
+    this.signs = this.owned.add(new ProblemSigns(lists, "eagleray.problem", name));
+  }
 
   update(runs: readonly Run[]): void {
     for (const id of [...this.first.keys()]) {

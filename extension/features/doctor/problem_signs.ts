@@ -7,6 +7,7 @@ import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import { problemsOfCauses } from "./log_problems";
 import type { Cause } from "./messages";
+import type { ProblemList, ProblemLists } from "./problem_list";
 
 /** A problem of what has that name; `diagnosed` is the argument of “Diagnose”. */
 export interface ShownProblem {
@@ -17,13 +18,12 @@ export interface ShownProblem {
 
 export class ProblemSigns implements vscode.Disposable {
   private readonly owned = new Disposables();
-  private readonly problems = this.owned.add(
-    vscode.languages.createDiagnosticCollection("eagleray"),
-  );
+  private readonly problems: ProblemList;
   private readonly item: vscode.StatusBarItem;
 
   /** The ID and the name of the place in the status bar. */
-  constructor(id: string, name: string) {
+  constructor(lists: ProblemLists, id: string, name: string) {
+    this.problems = this.owned.add(lists.added());
     this.item = this.owned.add(
       vscode.window.createStatusBarItem(id, vscode.StatusBarAlignment.Left, 9),
     );
@@ -32,10 +32,7 @@ export class ProblemSigns implements vscode.Disposable {
 
   /** The lines of all problems in the list of problems. */
   list(shown: readonly ShownProblem[]): void {
-    this.problems.clear();
-    for (const [path, problems] of problemsOfCauses(shown.map(({ cause }) => cause))) {
-      this.problems.set(vscode.Uri.file(path), problems);
-    }
+    this.problems.show(problemsOfCauses(shown.map(({ cause }) => cause)));
   }
 
   hide(): void {

@@ -7,6 +7,7 @@ import { Disposables } from "../../common/disposables";
 import { asEaglerayError, isCancellation } from "../../common/errors";
 import { ruleFolders } from "../../workspace";
 import { FIRST_CLUSTER_PROBLEM, type Cause } from "./messages";
+import type { ProblemLists } from "./problem_list";
 import { announce, ProblemSigns, type ShownProblem } from "./problem_signs";
 import type { NamedLogs } from "./targets_model";
 
@@ -25,11 +26,14 @@ export class WatchedClusters implements vscode.Disposable {
   private readonly owned = new Disposables();
   private readonly watched = new Map<string, Watched>();
   private readonly changes = this.owned.add(new vscode.EventEmitter<void>());
-  private readonly signs = this.owned.add(
-    new ProblemSigns("eagleray.clusterProblem", vscode.l10n.t("Eagleray: Watched Cluster")),
-  );
+  private readonly signs: ProblemSigns;
 
-  constructor(private readonly app: App) {
+  constructor(
+    private readonly app: App,
+    lists: ProblemLists,
+  ) {
+    const name = vscode.l10n.t("Eagleray: Watched Cluster");
+    this.signs = this.owned.add(new ProblemSigns(lists, "eagleray.clusterProblem", name));
     const update = (): void => {
       this.update();
     };
