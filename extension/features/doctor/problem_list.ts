@@ -6,9 +6,10 @@ import * as vscode from "vscode";
 type ByPath = ReadonlyMap<string, readonly vscode.Diagnostic[]>;
 
 /** The problems of one tab, or of all that is followed. */
-export interface ProblemList extends vscode.Disposable {
+export interface ProblemList {
   /** Replaces them. */
   show(problems: ByPath): void;
+  dispose(): void;
 }
 
 /** All lists of this window. A line that several show for the same reason is one problem. */
