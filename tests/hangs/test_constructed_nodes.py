@@ -16,7 +16,7 @@ from eagleray.sampling.frames import PythonFrame
 from eagleray.sampling.merging import Member, ThreadStack, merged
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.sampling.proc import ThreadUse
-from eagleray.sampling.processes import ACTOR, DRIVER, RANK, Described
+from eagleray.sampling.processes import ACTOR, DRIVER, OTHER, RANK, Described
 
 TRAINER = "/home/me/train.py"
 TORCH = "/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py"
@@ -341,6 +341,37 @@ def test_of_two_ranks_that_wait_for_each_other_in_two_groups_the_second_is_named
         dict.fromkeys(ranks, REDUCES), records=tuple((each, each) for each in records)
     )
     assert (reading.kind, str(reading.culprits)) == (Kind.WRONG_PROCESS_GROUP, "1")
+
+
+PYTHON = "/usr/lib/python3.11"
+
+
+@pytest.mark.parametrize(
+    ("second", "kind"), [(GATHERS, Kind.COLLECTIVE_MISMATCH), (COMPUTES, Kind.STRAGGLER)]
+)
+def test_processes_of_multiprocessing_are_judged_without_their_parent_and_its_tracker(
+    second: tuple[PythonFrame, ...], kind: Kind
+) -> None:
+    joins = (
+        PythonFrame("<module>", TRAINER, 40),
+        PythonFrame("_PollLikeSelector.select", f"{PYTHON}/selectors.py", 415),
+    )
+    tracks = (
+        PythonFrame("<module>", "<string>", 1),
+        PythonFrame("main", f"{PYTHON}/multiprocessing/resource_tracker.py", 239),
+    )
+    stacks = {
+        Described(pid, parent, OTHER, OTHER, pid, "train.py"): frames
+        for pid, parent, frames in (
+            (100, 1, joins),
+            (101, 100, tracks),
+            (102, 100, REDUCES),
+            (103, 100, second),
+            (104, 100, REDUCES),
+        )
+    }
+    reading = verdict_on(stacks)
+    assert (reading.kind, str(reading.culprits)) == (kind, "103")
 
 
 def test_rank_that_was_not_asked_for_has_not_ended() -> None:

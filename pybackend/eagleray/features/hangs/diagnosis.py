@@ -31,7 +31,7 @@ def diagnosis(evidence: HangEvidence) -> HangVerdict:
     2. Of each world the first sure reading counts.  One that proves a hang by itself, such as a mismatch, comes first; a
        world that makes progress comes before one that only waits, perhaps for that one.
     """
-    worlds = evidence.worlds or (World("", evidence.processes),)
+    worlds = evidence.judged
     scenes = [Scene(world, evidence) for world in worlds]
     readings = [reading for rule in RULES for scene in scenes for reading in rule(scene)]
     sure = [each for each in readings if each.confidence >= LEAST_CONFIDENCE]

@@ -31,6 +31,9 @@ _WORKING_BYTES = 5_000_000
 # slower, and 51 to 90 on the faster.
 _WORK_OF_A_WAKE_US = 45
 
+_TAKES_PART = (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
+_SERVERS = ("/multiprocessing/resource_tracker.py", "/multiprocessing/forkserver.py")
+
 # Exceptions with which Python and its libraries say that something is over or not there yet.
 _OF_CONTROL = (
     *("StopIteration", "StopAsyncIteration", "GeneratorExit", "CancelledError"),
@@ -178,8 +181,7 @@ class HangEvidence:
         in_groups = {
             each.process.group
             for each in self.processes
-            if each.process.role == ACTOR
-            and each.activity.doing in (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
+            if each.process.role == ACTOR and each.activity.doing in _TAKES_PART
         }
         for each in self.processes:
             if each.process.role == RANK or (
@@ -194,6 +196,29 @@ class HangEvidence:
                 and (self.is_whole or all(each.process.is_world_here for each in ranks)),
             )
             for name, ranks in sorted(by_group.items())
+        )
+
+    @cached_property
+    def judged(self) -> tuple[World, ...]:
+        """The worlds; where no process is known as a rank, one of all that may take part in the same collectives."""
+        return self.worlds or (World("", self._without_starters()),)
+
+    def _without_starters(self) -> tuple[SampledProcess, ...]:
+        """The processes without those that have started others in collectives, and that only wait for the end of these."""
+        by_place = {(each.host, each.process.pid): each for each in self.processes}
+        starters: set[tuple[str, int]] = set()
+        taking_part = [each for each in self.processes if each.activity.doing in _TAKES_PART]
+        for each in taking_part:
+            place = each.host, each.process.parent
+            while place in by_place and place not in starters:
+                starters.add(place)
+                place = each.host, by_place[place].process.parent
+        return tuple(
+            each
+            for each in self.processes
+            if not taking_part
+            or each.activity.doing in _TAKES_PART
+            or not ((each.host, each.process.pid) in starters or _is_of_multiprocessing(each))
         )
 
     def children(self, parent: SampledProcess) -> Sequence[SampledProcess]:
@@ -230,6 +255,12 @@ def evidence(
         tuple(dead),
         tuple(_endings(listed, processes)),
     )
+
+
+def _is_of_multiprocessing(process: SampledProcess) -> bool:
+    """Whether it serves the processes of Python's `multiprocessing`, beside which it is started."""
+    frames = process.stack.frames if process.stack else ()
+    return any(frame.file.endswith(_SERVERS) for frame in frames)
 
 
 def _endings(

@@ -86,7 +86,7 @@ def chosen(evidence: HangEvidence, verdict: HangVerdict) -> list[SampledProcess]
     ordered = [
         *(each for reading in readings for each in _culprits(askable, reading)),
         *_representatives(askable),
-        *(each for world in evidence.worlds for each in world.ranks if can_answer(each)),
+        *(each for world in evidence.judged for each in world.ranks if can_answer(each)),
     ]
     of_host: Counter[str] = Counter()
     processes = []
