@@ -403,3 +403,30 @@ def test_death_of_an_actor_is_told_in_our_words(why: str, meaning: str) -> None:
     dead = (DeadActor("Policy", "policy-2", 4711, why), DeadActor("Reward", "reward-0", 12, why))
     said = ray_readings.deaths(HangEvidence((), dead=dead), world)
     assert said == f" Ray says of policy-2 (PID 4711): {meaning}."
+
+
+RUNS_TOOL = (*COMPUTES, PythonFrame("Popen.wait", "/usr/lib/python3.11/subprocess.py", 1264))
+
+
+@pytest.mark.parametrize(
+    ("waits", "core", "moves"),
+    [(RUNS_TOOL, 1, True), (RUNS_TOOL, 0, False), (COMPUTES, 1, False)],
+)
+def test_process_that_waits_for_a_program_works_while_that_computes(
+    waits: tuple[PythonFrame, ...], core: int, moves: bool
+) -> None:
+    tool = Described(300, 102, "data loader", "data loader of rank 2", 300, "zstd")
+    table = tuple(merged([(Member("train.py", 2), ThreadStack("MainThread", waits))]))
+    rounds = tuple(
+        Round(
+            (
+                ProcessSample("S", "do_wait", 0.0, "", "py-spy blocking", False),
+                ProcessSample("R", "", 2.0 * at * core, "not-python", "", False),
+            ),
+            table,
+            (),
+        )
+        for at in range(3)
+    )
+    taken = evidence([NodeSamples("n1", (rank(2), tool), rounds, 2.0)], 2.0, is_whole=True)
+    assert [each.moves for each in taken.processes] == [moves, False]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from attrs import define, evolve, frozen
@@ -32,6 +33,8 @@ _WORKING_BYTES = 5_000_000
 _WORK_OF_A_WAKE_US = 45
 
 _TAKES_PART = (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
+# What waits for processes that it has started; `multiprocess` is the copy of Python's that datasets uses.
+_PROCESSES = re.compile(r"(^|/)(multiprocess(ing)?|concurrent/futures|subprocess\.py)(/|$)")
 _SERVERS = ("/multiprocessing/resource_tracker.py", "/multiprocessing/forkserver.py")
 
 # Exceptions with which Python and its libraries say that something is over or not there yet.
@@ -303,7 +306,32 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
                 is_at_exit=left,
             )
         )
-    return sampled
+    return list(_with_work_of_children(sampled))
+
+
+def _with_work_of_children(sampled: Sequence[SampledProcess]) -> Iterator[SampledProcess]:
+    """The processes of a node, of which one moves as well if it waits for a process that it has started and that works."""
+    children: dict[int, list[SampledProcess]] = defaultdict(list)
+    for each in sampled:
+        children[each.process.parent].append(each)
+
+    def works(process: SampledProcess) -> bool:
+        # A program without Python has no stack that could differ.
+        computes = process.last.reason == "not-python" and process.cpu > WORKING_CPU
+        return process.moves or computes or works_through_children(process)
+
+    def works_through_children(process: SampledProcess) -> bool:
+        return _waits_for_processes(process) and any(map(works, children[process.process.pid]))
+
+    for each in sampled:
+        yield evolve(each, moves=True) if works_through_children(each) else each
+
+
+def _waits_for_processes(process: SampledProcess) -> bool:
+    """Whether its leading thread waits for a process or a pool of them, called by the user's code."""
+    frames = process.stack.frames if process.stack else ()
+    inner = takewhile(lambda frame: not is_users(frame), reversed(frames))
+    return any(_PROCESSES.search(frame.file) for frame in inner)
 
 
 def _settled(samples: Sequence[ProcessSample]) -> ProcessSample:
