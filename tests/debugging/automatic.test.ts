@@ -16,22 +16,17 @@ import { settled } from "../fakes/app";
 import { debug, editor, type FakeSession } from "../fakes/vscode";
 import { attached, CLUSTER, Feature, row, worker } from "./feature";
 
+interface SessionTracker {
+  onWillReceiveMessage?(message: object): void;
+  onDidSendMessage?(message: object): void;
+  onError?(error: Error): void;
+  onWillStopSession?(): void;
+}
+
 describe("the debugging feature by itself", () => {
   const feature = new Feature();
-  const tracker = (session: FakeSession): { say(message: object): void; end(): void } => {
-    const own = debug.trackers[0]?.createDebugAdapterTracker(session) as {
-      onWillReceiveMessage(message: object): void;
-      onWillStopSession(): void;
-    };
-    return {
-      say: (message) => {
-        own.onWillReceiveMessage(message);
-      },
-      end: () => {
-        own.onWillStopSession();
-      },
-    };
-  };
+  const trackers = (session: FakeSession): SessionTracker[] =>
+    debug.trackers.map((factory) => factory.createDebugAdapterTracker(session) as SessionTracker);
 
   describe("after the session has ended", () => {
     const disconnect = (args: object): object => ({
@@ -44,9 +39,13 @@ describe("the debugging feature by itself", () => {
       await editor.run("eagleray.attach", row(worker("a")));
       const [session] = debug.sessions;
       assert.ok(session);
-      const watching = tracker(session);
-      watching.say(disconnect(args));
-      watching.end();
+      const watching = trackers(session);
+      for (const tracker of watching) {
+        tracker.onWillReceiveMessage?.(disconnect(args));
+      }
+      for (const tracker of watching) {
+        tracker.onWillStopSession?.();
+      }
       await settled();
     };
 
@@ -103,14 +102,12 @@ describe("the debugging feature by itself", () => {
       await editor.run("eagleray.attach", row(worker("a")));
       const [session] = debug.sessions;
       assert.ok(session);
-      const watching = debug.trackers[1]?.createDebugAdapterTracker(session) as {
-        onDidSendMessage(message: object): void;
-        onError(error: Error): void;
-      };
-      for (const message of before) {
-        watching.onDidSendMessage(message);
+      for (const tracker of trackers(session)) {
+        for (const message of before) {
+          tracker.onDidSendMessage?.(message);
+        }
+        tracker.onError?.(new Error("connection closed"));
       }
-      watching.onError(new Error("connection closed"));
       await settled();
       return editor.asked[0]?.text;
     };

@@ -1,4 +1,4 @@
-// Restart in the debugger's toolbar: an agent's item runs again, a worker of Ray is only attached again.
+// Restart and Stop in the debugger's toolbar: an agent's item runs again or ends, a worker of Ray stays as it is.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
@@ -22,18 +22,21 @@ describe("Restart", () => {
     for (const factory of debug.trackers) {
       const tracker = factory.createDebugAdapterTracker(session) as {
         onWillReceiveMessage?(message: object): void;
+        onWillStopSession?(): void;
       };
       tracker.onWillReceiveMessage?.({
         type: "request",
         command: "disconnect",
         arguments: { restart, terminateDebuggee: true },
       });
+      tracker.onWillStopSession?.();
     }
     return session;
   };
-  const restarted = (): unknown[] =>
+  const restarted = (): unknown[] => runsOf("eagleray.restartRun");
+  const runsOf = (wanted: string): unknown[] =>
     editor.executed
-      .filter(({ command }) => command === "eagleray.restartRun")
+      .filter(({ command }) => command === wanted)
       .map(({ args }) => (args[0] as { run: { id: string } }).run.id);
 
   it("of an agent’s session starts its run again, and ends the session without a message", async () => {
@@ -49,8 +52,15 @@ describe("Restart", () => {
     assert.deepEqual(restarted(), []);
   });
 
-  it("differs from Stop", async () => {
+  it("differs from Stop, which ends an agent’s run without a question", async () => {
     await leave(true, false);
-    assert.deepEqual(restarted(), []);
+    assert.deepEqual([restarted(), runsOf("eagleray.stopRun")], [[], ["0123456789ab"]]);
+    assert.deepEqual(editor.asked, []);
+  });
+
+  it("differs from Stop, which asks about another worker", async () => {
+    await leave(false, false);
+    assert.deepEqual(runsOf("eagleray.stopRun"), []);
+    assert.match(editor.asked[0]?.text ?? "", /is still paused\. Resume it\?/);
   });
 });

@@ -15,6 +15,7 @@ import type { AdapterFactory } from "./debug_adapter";
 import { ATTACH, type Attachment } from "./messages";
 import { targetOf, UNLESS_TAKEN, waiting, type Target } from "./model";
 import { RestartedAgents } from "./restarted_agents";
+import { StopPrompt } from "./stop_prompt";
 import { pickWaiting, waitingNow } from "./worker_picker";
 
 /** When VS Code opens the Debug Console, unless its setting or a configuration says otherwise. */
@@ -34,10 +35,11 @@ export class AttachConfigurations {
     private readonly factory: AdapterFactory,
   ) {
     this.localFiles = new LocalFileQuestion(app);
-    const agents = new RestartedAgents(app, factory);
-    app.context.subscriptions.push(
-      vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, agents),
-    );
+    for (const tracker of [new RestartedAgents(app, factory), new StopPrompt(app)]) {
+      app.context.subscriptions.push(
+        vscode.debug.registerDebugAdapterTrackerFactory(DEBUG_TYPE, tracker),
+      );
+    }
   }
 
   /** F5 without a launch.json: attaches to a paused worker if there is one; else offers to start a program. */

@@ -1,4 +1,4 @@
-/** Workers that stay stopped without an editor: offered when a window opens and after a while, and asked about after Stop. */
+/** Workers that stay stopped without an editor: offered when a window opens and after a while. */
 
 import * as vscode from "vscode";
 
@@ -8,13 +8,11 @@ import { plain, roughDuration } from "../../common/texts";
 import type { Snapshot } from "../workers/messages";
 import { workerName } from "../workers/names";
 import { HELD_LONG, RELEASE, type HeldLong } from "./messages";
-import { allWorkers, asksToStop, heldSentence, nextWaiting, targetOf, type Target } from "./model";
-import { targetOfSession } from "./sessions";
+import { allWorkers, heldSentence, nextWaiting, targetOf } from "./model";
 import { requestAction, type Attacher } from "./worker_actions";
 
 const ATTACH = vscode.l10n.t("Attach");
 const RESUME = vscode.l10n.t("Resume");
-const KEEP_PAUSED = vscode.l10n.t("Keep Paused");
 
 /** Listens to the list of paused workers; owned by the feature. */
 export class HeldWorkers implements Disposable {
@@ -81,39 +79,4 @@ function heldOnly(snapshot: Snapshot): Snapshot {
     workers: group.workers.filter((worker) => worker.state === "held"),
   }));
   return { ...snapshot, groups };
-}
-
-/**
- * Asks whether a worker continues after the user has ended its session with Stop.
- *
- * The adapter handles the other ends: Disconnect resumes the worker, and a closed window holds it.  Stop
- * would end the program elsewhere, but ending one rank of a training run ends the run.  So the worker stays
- * held until the user has answered.
- */
-export class StopPrompt implements vscode.DebugAdapterTrackerFactory {
-  constructor(private readonly app: App) {}
-
-  createDebugAdapterTracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {
-    let stopped = false;
-    return {
-      onWillReceiveMessage: (message: unknown) => {
-        stopped ||= asksToStop(message);
-      },
-      onWillStopSession: () => {
-        const target = targetOfSession(session);
-        if (stopped && target) {
-          stopped = false;
-          void this.ask(session.name, target);
-        }
-      },
-    };
-  }
-
-  private async ask(name: string, target: Target): Promise<void> {
-    const question = plain(vscode.l10n.t("{0} is still paused. Resume it?", name));
-    const answer = await vscode.window.showInformationMessage(question, RESUME, KEEP_PAUSED);
-    if (answer === RESUME) {
-      await requestAction(this.app, "releasing", RELEASE, target.cluster, [target.worker]);
-    }
-  }
 }

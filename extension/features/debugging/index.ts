@@ -11,7 +11,7 @@ import type { AttachConfigurations } from "./attach_configurations";
 import { PausedAutoAttach } from "./auto_attach";
 import { DebuggedWorkerInFront } from "./debugged_worker";
 import { AdapterCrash, AdapterFactory } from "./debug_adapter";
-import { HeldWorkers, StopPrompt } from "./held_workers";
+import { HeldWorkers } from "./held_workers";
 import { CONTINUE, CONTINUE_OTHERS, RELEASE } from "./messages";
 import type { DebuggedWorker } from "./model";
 import { DebugSessions } from "./sessions";
@@ -32,7 +32,7 @@ export function register(app: App): DebuggingFeature {
   const sessions = new DebugSessions();
   const attacher = new Attacher(app, sessions);
   const stops = new StopTracker();
-  const trackers = [new StopPrompt(app), new AdapterCrash(app), stops];
+  const trackers = [new AdapterCrash(app), stops];
   const timers = new Disposables();
   const commands = lazily(async () => {
     const { DebugCommands } = await import("./commands.js");

@@ -20,7 +20,7 @@ export class RestartedAgents implements vscode.DebugAdapterTrackerFactory {
   createDebugAdapterTracker(session: vscode.DebugSession): vscode.DebugAdapterTracker {
     return {
       onWillReceiveMessage: (message: unknown) => {
-        const run = isRestart(message) ? this.runOf(session) : undefined;
+        const run = isRestart(message) ? agentRunOf(this.app, session) : undefined;
         if (run !== undefined) {
           this.factory.replaced.add(session.id);
           void vscode.commands.executeCommand(COMMANDS.restartRun, { row: "run", run });
@@ -28,14 +28,15 @@ export class RestartedAgents implements vscode.DebugAdapterTrackerFactory {
       },
     };
   }
+}
 
-  private runOf(session: vscode.DebugSession): object | undefined {
-    const target = targetOfSession(session);
-    return this.app.runs.value.runs.find(
-      ({ is_agent, workers }) =>
-        is_agent && workers.some(({ worker_id }) => worker_id === target?.worker),
-    );
-  }
+/** The run of an agent that the session debugs; undefined for a worker of anything else. */
+export function agentRunOf(app: App, session: vscode.DebugSession): object | undefined {
+  const target = targetOfSession(session);
+  return app.runs.value.runs.find(
+    ({ is_agent, workers }) =>
+      is_agent && workers.some(({ worker_id }) => worker_id === target?.worker),
+  );
 }
 
 function isRestart(message: unknown): boolean {

@@ -154,12 +154,12 @@ export async function agents({ stage, window, test, choose }) {
     const variables = page.locator(".debug-variables .monaco-list-row");
     await window.waitFor(variables.filter({ hasText: /^n\s*=?\s*2/u }), "the variable of the item");
     await window.shot("wave-debugged");
-    await window.click(
-      window.button("Continue"),
-      async () => !(await window.toolbar().isVisible()),
-      "no other run of the wave stops",
-    );
     await window.toggleBreakpoint(line, false);
+    await window.command("Debug: Stop", async () => !(await window.toolbar().isVisible()));
+    await window.openPanel();
+    await window.waitFor(window.row(/Blocking.*cancelled/), "the run that has ended");
+    assert.equal(await page.getByText(/is still paused/).count(), 0, "it asks nothing");
+    await window.shot("wave-stopped");
   });
 
   await test("“Run Integration Test…” writes its command into a terminal", async () => {
