@@ -86,7 +86,7 @@ def answer(*arguments: str, **env: str) -> str:
 
 
 def listed(name: str) -> dict[str, Any]:
-    rows: list[dict[str, Any]] = json.loads(answer("serve", "ls", "--json"))
+    rows: list[dict[str, Any]] = json.loads(answer("serve", "list", "--json"))
     return next(row for row in rows if row["name"] == name)
 
 
@@ -170,7 +170,12 @@ def test_key_is_only_in_a_private_file(started: dict[str, Any], home: Path) -> N
         " ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])
     ]
     assert not [text for text in arguments if started["api_key"] in text]
-    for command in (("serve", "ls"), ("runs", "ls", "--json"), ("runs", "ls", "-o", "wide")):
+    for command in (
+        ("serve", "ls"),
+        ("serve", "list"),
+        ("runs", "ls", "--json"),
+        ("runs", "ls", "-o", "wide"),
+    ):
         assert started["api_key"] not in answer(*command)
 
 
