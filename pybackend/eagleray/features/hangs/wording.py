@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 from eagleray.common.errors import printable
-from eagleray.common.l10n import counted, t
+from eagleray.common.l10n import counted, listed, t
 from eagleray.common.redact import redact_text
 from eagleray.features.hangs import source_lines
 from eagleray.features.hangs.activity import Doing
@@ -16,7 +16,7 @@ from eagleray.inspecting.readings import WAITS, AwaitChain, HeldException
 from eagleray.sampling.frames import PythonFrame, is_users
 from eagleray.sampling.native import NativeFrame
 from eagleray.sampling.printed import PrintedException
-from eagleray.sampling.processes import ACTOR, DRIVER, RANK, Described
+from eagleray.sampling.processes import ACTOR, DRIVER, OTHER, RANK, Described
 from eagleray.sampling.rank_sets import RankSet
 
 # More calls, or parts of a set of ranks, than these in a sentence make it a list.
@@ -43,8 +43,12 @@ def _numbered(name: str, numbers: RankSet) -> str:
     if name == RANK:
         return ranks_of(numbers)
     if name == DRIVER:
-        return t("the driver") if len(numbers) == 1 else t("drivers {numbers}", numbers=numbers)
-    return f"{name} {numbers}"
+        return counted(len(numbers), "the driver", "drivers {numbers}", numbers=_listed(numbers))
+    if name == OTHER:
+        return counted(
+            len(numbers), "process {numbers}", "processes {numbers}", numbers=_listed(numbers)
+        )
+    return f"{name} {_listed(numbers)}"
 
 
 def Ranks(processes: Iterable[SampledProcess]) -> str:
@@ -52,16 +56,17 @@ def Ranks(processes: Iterable[SampledProcess]) -> str:
 
 
 def ranks_of(numbers: RankSet) -> str:
-    """`rank 2`, `ranks 1 and 3`, `ranks 0-3, 7 and 9`."""
-    if len(numbers) == 1:
-        return t("rank {rank}", rank=numbers)
+    """`rank 2`, `ranks 1 and 3`, `ranks 0-3, 7, and 9`."""
     parts = str(numbers).split(",")
-    if len(parts) == 1:
-        return t("ranks {ranks}", ranks=parts[0])
     if len(parts) > _MOST_PARTS:
         shown = ", ".join(parts[:_MOST_CALLS])
         return t("{n} ranks ({ranks}, …)", n=len(numbers), ranks=shown)
-    return t("ranks {ranks} and {last}", ranks=", ".join(parts[:-1]), last=parts[-1])
+    return counted(len(numbers), "rank {ranks}", "ranks {ranks}", ranks=_listed(numbers))
+
+
+def _listed(numbers: RankSet) -> str:
+    """`2`, `1 and 3`, `0-3, 7, and 9`."""
+    return listed(str(numbers).split(","))
 
 
 def Ranks_of(numbers: RankSet) -> str:
@@ -71,18 +76,18 @@ def Ranks_of(numbers: RankSet) -> str:
 def calls(processes: Sequence[SampledProcess]) -> str:
     """`all_gather (trainer.py:88)` for each different call."""
     named = dict.fromkeys(_call(each) for each in processes)
-    listed = [text for text in named if text][:_MOST_CALLS]
-    return ", ".join(listed) or t("other code")
+    texts = [text for text in named if text][:_MOST_CALLS]
+    return ", ".join(texts) or t("other code")
 
 
 def place(processes: Sequence[SampledProcess]) -> str:
     """` at load_checkpoint (trainer.py:91)`, "" if there is no code of the user."""
     frames = dict.fromkeys(each.activity.place for each in processes if each.activity.place)
-    listed = [
+    places = [
         t("{function} ({line})", function=short_function(frame), line=line_of(frame))
         for frame in list(frames)[:_MOST_CALLS]
     ]
-    return t(" in {places}", places=", ".join(listed)) if listed else ""
+    return t(" in {places}", places=", ".join(places)) if places else ""
 
 
 def native(process: SampledProcess) -> str:
