@@ -33,7 +33,8 @@ export function trajectoryTexts() {
     linesRead: vscode.l10n.t("{0} lines so far"),
     aFile: vscode.l10n.t("1 file"),
     someFiles: vscode.l10n.t("{0} files"),
-    size: vscode.l10n.t("{0} MB"),
+    kilobytes: vscode.l10n.t("{0} kB"),
+    megabytes: vscode.l10n.t("{0} MB"),
     columns: {
       item: vscode.l10n.t("Item"),
       reward: vscode.l10n.t("Reward"),
@@ -100,7 +101,7 @@ export function trajectoryTexts() {
     lengths: vscode.l10n.t("Completions in tokens"),
     characters: vscode.l10n.t("Completions in characters"),
     groups: vscode.l10n.t("Groups"),
-    groupsText: vscode.l10n.t("{0} groups, {1} alone"),
+    groupsText: vscode.l10n.t("{0} (trajectories without a group: {1})"),
     spread: vscode.l10n.t("min {0}, mean {1}, p50 {2}, p90 {3}, max {4}"),
     bar: vscode.l10n.t("{0}: {1}"),
     range: vscode.l10n.t("{0} to {1}"),

@@ -89,6 +89,8 @@ test("the size says how far the file was read", () => {
   assert.equal(sizeText(TEXTS, page()), "340 lines so far · 2 files · 1,000 MB");
   const whole = page({ complete: true, items: 81_174, files: 1, size: 2.34e6 });
   assert.equal(sizeText(TEXTS, whole), "81,174 lines · 1 file · 2.3 MB");
+  const small = page({ complete: true, items: 3, files: 1, size: 640 });
+  assert.equal(sizeText(TEXTS, small), "3 lines · 1 file · 0.6 kB");
 });
 
 test("a spread has six digits, none without values", () => {

@@ -7,6 +7,7 @@ import type { TrajectoryTexts } from "../trajectory_texts";
 import { rounded } from "./token_colours";
 
 const NONE = "–";
+const KILOBYTE = 1e3;
 const MEGABYTE = 1e6;
 
 export type ListColumn = keyof TrajectoryTexts["columns"];
@@ -66,9 +67,15 @@ export function sizeText(texts: TrajectoryTexts, page: TrajectoryPage): string {
     page.items.toLocaleString("en"),
   );
   const files = page.files === 1 ? texts.aFile : filled(texts.someFiles, page.files);
-  const megabytes = page.size / MEGABYTE;
-  const size = megabytes < 10 ? rounded(Number(megabytes.toFixed(1))) : Math.round(megabytes);
-  return [lines, files, filled(texts.size, size.toLocaleString("en"))].join(" · ");
+  return [lines, files, bytesText(texts, page.size)].join(" · ");
+}
+
+function bytesText(texts: TrajectoryTexts, bytes: number): string {
+  const [text, unit] =
+    bytes < 100 * KILOBYTE ? [texts.kilobytes, KILOBYTE] : [texts.megabytes, MEGABYTE];
+  const size = bytes / unit;
+  const shown = size < 10 ? rounded(Number(size.toFixed(1))) : Math.round(size);
+  return filled(text, shown.toLocaleString("en"));
 }
 
 export function spreadText(texts: TrajectoryTexts, spread: Spread): string {

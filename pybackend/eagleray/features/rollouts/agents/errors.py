@@ -26,7 +26,7 @@ def bad_line(path: str, line: int, why: str) -> EaglerayError:
     return EaglerayError(
         "bad-data",
         t("Line {line} of {path} is not JSON: {why}.", line=line, path=printable(path), why=why),
-        t("Correct the line, or select another item."),
+        t("Correct or delete the line, or select another item."),
     )
 
 
