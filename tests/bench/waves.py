@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from eagleray.features.rollouts.agents.agent_classes import agent_classes
 from eagleray.features.rollouts.agents.model import AgentPlan, DataItem
 
-from tests.bench.rows import Row, at_most, least_at_most_times
+from tests.bench.rows import Row, at_most, at_most_times, least_at_most_times
 from tests.engine.fixtures import ENGINE_PYTHON, Engine, serving
 from tests.ray_cluster import REPOSITORY
 from tests.rollouts.observed import PROGRAMS, observe, plan_of
@@ -81,10 +81,10 @@ def rows(samples: int) -> Iterator[Row]:
                 runs.append(_gathered(engine, _WAVES_OBSERVED, OBSERVER if is_observed else ""))
     yield at_most("agents in a file of 2,000 lines (ms)", [_lines_ms() for _ in range(samples)], 50)
     yield least_at_most_times(f"wave of {GROUPS} x {GROUP_SIZE} runs (s)", ours, alone, 1.1)
-    # On a busy machine the seconds say little.
+    # On a busy machine the seconds say little.  The best of twelve bare runs was 2.5 percent faster than the second best.
     for number, unit in enumerate(("s", "CPU s")):
         both = [run[number] for run in observed], [run[number] for run in bare]
-        yield least_at_most_times(f"bare gather that is observed ({unit})", *both, 1.03)
+        yield at_most_times(f"bare gather that is observed ({unit})", *both, 1.03)
 
 
 def _lines_ms() -> float:
