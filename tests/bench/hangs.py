@@ -70,7 +70,7 @@ def sampling(samples: int) -> Iterator[Row]:
             stacks.append(took(lambda sampler=sampler: sampled(sampler, is_last=False)))
             variables.append(took(lambda sampler=sampler: sampled(sampler, is_last=True)))
             with one_core():
-                sampler = Sampler(processes, Tools(find_program()))
+                sampled(sampler, is_last=False)
                 on_one_core.append(took(lambda sampler=sampler: sampled(sampler, is_last=False)))
     name = f"stacks of {PROCESSES} processes on a node"
     yield least_at_most_times(f"{name} (s)", stacks, loop, 0.6)
@@ -82,15 +82,15 @@ def pauses(samples: int) -> Iterator[Row]:
     """The longest time for which a process that computes stands still while it is sampled, or looked into, once."""
     program = find_program()
     tools = Tools(program)
-    ways: dict[str, Callable[[int], bool]] = {
+    methods: dict[str, Callable[[int], bool]] = {
         "plain": lambda pid: dumped(program, pid),
         "a sample": lambda pid: dump(pid, tools).how == BLOCKING,
         "the last sample": lambda pid: is_last_sampled(pid, tools),
         "a first look inside": is_asked,
     }
-    times: dict[str, list[float]] = {name: [] for name in ways}
+    times: dict[str, list[float]] = {name: [] for name in methods}
     for _ in range(samples):
-        for name, look in ways.items():
+        for name, look in methods.items():
             times[name].append(1000 * longest_gap(look))
     # It is the same program that stops the process; the rest is what both measurements vary by.
     plain = times.pop("plain")

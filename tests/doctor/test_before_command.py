@@ -114,6 +114,9 @@ def test_exported_port_is_checked_unless_the_command_sets_another(
 
         assert names() == [f"MASTER_PORT={port}"]
         assert names("env", "MASTER_PORT=0") == []
+        # The store is on the first node of the job.
+        monkeypatch.setenv("MASTER_ADDR", "gpu-17")
+        assert names() == []
 
 
 @pytest.mark.parametrize(

@@ -113,17 +113,26 @@ export class FakeDiagnostics {
   readonly files = new Map<string, readonly Diagnostic[]>();
   isDisposed = false;
   set(uri: Uri, problems: readonly Diagnostic[]): void {
+    this.assertUsable();
     this.files.set(uri.path, problems);
   }
   delete(uri: Uri): void {
+    this.assertUsable();
     this.files.delete(uri.path);
   }
   clear(): void {
+    this.assertUsable();
     this.files.clear();
   }
   dispose(): void {
+    this.files.clear();
     this.isDisposed = true;
-    this.clear();
+  }
+  /** As the editor's own. */
+  private assertUsable(): void {
+    if (this.isDisposed) {
+      throw new Error("illegal state - object is disposed");
+    }
   }
 }
 

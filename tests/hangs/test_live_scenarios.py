@@ -37,13 +37,14 @@ def assert_expected(taken: Picture, expected: Expected) -> None:
 @pytest.mark.parametrize("scenario", [each for each in SCENARIOS if each not in WITH_TESTS])
 def test_live_hang_is_named_with_its_culprits(scenario: str, forker: RankForker) -> None:
     with forker.hanging(scenario) as pids:
-        stopped = [pid for pid in pids if states(pid) in "tT"]
+        stopped = [pid for pid in pids if states(pid) in ("t", "T")]
+        assert len(stopped) == (scenario == "stopped")
         assert_expected(take(pids), SCENARIOS[scenario])
         if scenario in FROM_INSIDE:
             taken = take(pids, inside=True)
             assert_expected(taken, FROM_INSIDE[scenario])
             assert [each.reason for each in taken.inside] == [""] * WORLD
-        assert [pid for pid in pids if states(pid) in "tT"] == stopped
+        assert [pid for pid in pids if states(pid) in ("t", "T")] == stopped
 
 
 def test_long_steps_of_a_rank_are_no_hang(forker: RankForker) -> None:

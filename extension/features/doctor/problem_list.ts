@@ -16,6 +16,7 @@ export interface ProblemList {
 export class ProblemLists implements vscode.Disposable {
   private readonly collection = vscode.languages.createDiagnosticCollection("eagleray");
   private readonly lists = new Map<object, ByPath>();
+  private isOver = false;
 
   added(): ProblemList {
     const key = {};
@@ -32,11 +33,15 @@ export class ProblemLists implements vscode.Disposable {
   }
 
   dispose(): void {
-    this.lists.clear();
+    this.isOver = true;
     this.collection.dispose();
   }
 
   private draw(): void {
+    // The window may end before its tabs and what it follows.
+    if (this.isOver) {
+      return;
+    }
     const files = new Map<string, Map<string, vscode.Diagnostic>>();
     for (const [path, problems] of [...this.lists.values()].flatMap((list) => [...list])) {
       const ofFile = files.get(path) ?? new Map<string, vscode.Diagnostic>();

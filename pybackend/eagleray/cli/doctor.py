@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import socket
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -158,10 +159,20 @@ async def _before(app: App, arguments: argparse.Namespace) -> Diagnosis:
 
 
 def _inherited_ports(program: Sequence[str]) -> Iterator[str]:
-    """The ports that the program inherits, unless its command sets them: "MASTER_PORT=29500"."""
+    """The ports that the program inherits, unless its command sets them: "MASTER_PORT=29500"; not those of another machine."""
     for name in INHERITED_PORTS:
-        if name in os.environ and not any(word.startswith(f"{name}=") for word in program):
+        is_elsewhere = name == "MASTER_PORT" and _master() not in _own_names()
+        is_set = any(word.startswith(f"{name}=") for word in program)
+        if name in os.environ and not is_set and not is_elsewhere:
             yield f"{name}={os.environ[name]}"
+
+
+def _master() -> str:
+    return os.environ.get("MASTER_ADDR", "localhost")
+
+
+def _own_names() -> tuple[str, ...]:
+    return ("localhost", "127.0.0.1", "::1", socket.gethostname())
 
 
 # What takes no longer prints no progress.

@@ -28,7 +28,7 @@ def handler_at(file: str, line: int) -> str:
     return _handler_in(module, line) if module else ""
 
 
-# Thousands of ranks stand at a few lines.
+# Thousands of ranks share a few lines.
 @lru_cache(1024)
 def _handler_in(module: ast.Module, line: int) -> str:
     result = ""

@@ -133,7 +133,7 @@ def dump(pid: int, tools: Tools) -> ProcessDump:
 def dump_with_variables(pid: int, tools: Tools) -> ProcessDump:
     """The stacks and variables of `pid`, read while it runs on: those of a thread that moves may be wrong.
 
-    Variables take py-spy longer than the stacks, and none is worth a longer pause of the process.
+    Variables take py-spy longer than the stacks, and none is worth a longer pause of the process.  Takes at most `TIME_LIMIT_S`.
     """
     before = proc.stat(pid)
     if before is None or before.state in "ZX":
@@ -178,7 +178,7 @@ class _Attempts:
         self._process = process
         self._tools = tools
         self.resumed = False
-        self._has_failed = False
+        self._may_have_stopped = False
 
     def first_readable(
         self, options: Sequence[str], methods: Sequence[str] = (*_BLOCKING, *_NONBLOCKING)
@@ -191,9 +191,9 @@ class _Attempts:
             all_options = [*(["--nonblocking"] if method == "nonblocking" else []), *options]
             try:
                 listed, reason = _py_spy(self._tools.py_spy, self._process.pid, all_options)
-                self._has_failed |= listed is None
+                self._may_have_stopped |= listed is None and method == "blocking"
             except BaseException:
-                self._has_failed = True
+                self._may_have_stopped |= method == "blocking"
                 raise
             finally:
                 # Also after the next one: the stop that a killed py-spy has begun may come late.
@@ -212,7 +212,7 @@ class _Attempts:
 
     def _compare(self) -> None:
         # A py-spy that succeeds has resumed the process, which somebody else may stop meanwhile.
-        if self._has_failed and _resume_if_left_stopped(self._process):
+        if self._may_have_stopped and _resume_if_left_stopped(self._process):
             self.resumed = True
 
 

@@ -168,7 +168,7 @@ def interval(times: Sequence[float]) -> float:
 
 
 def dumps_at_once() -> int:
-    """As many as the cores on which this process may run, of which a step of SLURM often has few.
+    """The number of cores that this process may use, at least 2 and at most `MOST_AT_ONCE`.  A step of SLURM often has few.
 
     A dump is a process of its own and takes some milliseconds of a core; of two, one may wait for a process that doesn't answer.
     """

@@ -244,12 +244,18 @@ def test_ids_that_an_engine_lacks_are_named_as_drift_of_the_tokenizer(
         merged = ask(env, "rollouts", "compare", small.url, large, "--data", str(data))
     assert generated.returncode == drift
     assert generated.stdout.startswith(
-        f"Tokenizer drift (95%). The vocabularies differ: {name} has 400 tokens and lacks "
+        f"Tokenizer drift (95%). The vocabularies differ: {name} has 400 token ids, and "
     )
-    assert f"2 sequences are left out: they have ids that {name} lacks." in generated.stdout
+    assert (
+        f"2 sequences are left out: they have token ids that {name} doesn't have."
+        in generated.stdout
+    )
     compared = json.loads(forced.stdout)
     assert (forced.returncode, compared["left_out"], len(compared["sequences"])) == (drift, 1, 1)
-    assert (compared["b"]["vocabulary"], "lacks 700" in compared["sentence"]) == (400, True)
+    assert (compared["b"]["vocabulary"], "and 700 is none of them" in compared["sentence"]) == (
+        400,
+        True,
+    )
     # B has all ids of A: what is compared are other weights, and the sizes are said.
     assert valid.returncode == EXIT_CODES[ComparisonKind.STALE_WEIGHTS]
     assert "A has 400 token ids, B has 768." in valid.stdout.splitlines()

@@ -99,7 +99,7 @@ async def test_ids_outside_of_the_vocabulary_are_left_out(float32: TorchReferenc
     scored = tuple(ScoredTokens(ids, (-5.0, -5.0)) for ids in completions)
     found = await compare(LogprobDump("dump", sequences, scored, 0), float32)
     assert found.verdict.reading.kind is Kind.TOKENIZER_DRIFT
-    assert "has 768 tokens and lacks 800" in found.verdict.reading.sentence
+    assert "has 768 token ids, and 800 is none of them" in found.verdict.reading.sentence
     assert (len(found.sequences), found.left_out) == (1, 1)
 
 

@@ -154,6 +154,13 @@ export async function agents({ stage, window, test, choose }) {
     const variables = page.locator(".debug-variables .monaco-list-row");
     await window.waitFor(variables.filter({ hasText: /^n\s*=?\s*2/u }), "the variable of the item");
     await window.shot("wave-debugged");
+    await window.click(
+      window.button("Continue"),
+      async () => !(await window.toolbar().isVisible()),
+      "no other run of the wave stops",
+    );
+    await window.click(debugItem.first(), () => window.toolbar().isVisible(), "another session");
+    await window.waitForStopAt(line);
     await window.toggleBreakpoint(line, false);
     await window.command("Debug: Stop", async () => !(await window.toolbar().isVisible()));
     await window.openPanel();

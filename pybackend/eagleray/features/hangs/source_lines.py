@@ -46,7 +46,7 @@ def _calls(file: str, line: int) -> tuple[ast.Call, ...]:
     return _calls_in(module, line) if module else ()
 
 
-# Thousands of ranks stand at a few lines.
+# Thousands of ranks share a few lines.
 @lru_cache(1024)
 def _calls_in(module: ast.Module, line: int) -> tuple[ast.Call, ...]:
     return tuple(

@@ -375,8 +375,8 @@ def _notes(a: EngineFacts, b: EngineFacts, layers: ComparedLayers) -> list[str]:
         notes.append(
             counted(
                 layers.foreign.sequences,
-                "{n} sequence is left out: it has ids that {name} lacks.",
-                "{n} sequences are left out: they have ids that {name} lacks.",
+                "{n} sequence is left out: it has token ids that {name} doesn't have.",
+                "{n} sequences are left out: they have token ids that {name} doesn't have.",
                 name=layers.foreign.engine,
             )
         )

@@ -82,10 +82,10 @@ class LogprobSource(Enum):
 
 @frozen
 class EngineFacts:
-    """What an engine says of itself; `dtype` is "" if it doesn't say it.
+    """What an engine says of itself; `dtype` is "" if it is unknown.
 
-    `defaults` are its sampling parameters for requests that have none, where it tells them.  `vocabulary` is the number
-    of its token ids, 0 if it doesn't say it.
+    `defaults` are its sampling parameters for requests that have none, if the engine reports them.  `vocabulary` is the number
+    of its token ids, 0 if it is unknown.
     """
 
     name: str

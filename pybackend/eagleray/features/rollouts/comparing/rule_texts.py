@@ -98,7 +98,7 @@ def _tokenizer(evidence: ComparisonEvidence) -> str:
     foreign, first = evidence.foreign, evidence.prompts.first
     if foreign is not None:
         return t(
-            "The vocabularies differ: {name} has {n} tokens and lacks {id}.",
+            "The vocabularies differ: {name} has {n} token ids, and {id} is none of them.",
             name=foreign.engine,
             n=foreign.vocabulary,
             id=foreign.id,
