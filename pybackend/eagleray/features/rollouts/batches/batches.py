@@ -20,9 +20,9 @@ from eagleray.features.rollouts.batches.errors import (
     batch_too_large,
     needs_unpickle,
     no_batch,
-    no_prompt_ids,
     no_tokens_of_wave,
     no_torch,
+    no_wave_prompts,
     not_loaded,
     not_written,
     nothing_to_save,
@@ -154,7 +154,7 @@ async def _whole_rows(read: _ReadRows, address_of: AddressOf) -> list[dict[str, 
 
 def _nothing(dump: str, read: _ReadRows) -> EaglerayError:
     if any(isinstance(row, Promptless) for row in read.rows):
-        return no_prompt_ids(dump)
+        return no_wave_prompts(dump)
     return no_tokens_of_wave(dump) if read.is_wave else nothing_to_save(dump)
 
 

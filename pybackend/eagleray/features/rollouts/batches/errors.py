@@ -103,7 +103,7 @@ def no_tokens_of_wave(path: str) -> EaglerayError:
     )
 
 
-def no_prompt_ids(path: str) -> EaglerayError:
+def no_wave_prompts(path: str) -> EaglerayError:
     return EaglerayError(
         "no-wave-prompts",
         t("The runs of {path} lack the token ids of their prompts.", path=printable(path)),
