@@ -4,10 +4,7 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,6 +18,7 @@ from eagleray.sampling.node import MOST_AT_ONCE, dumps_at_once
 from eagleray.tools.pyspy import find_program
 
 from tests.hangs.ranks import refused_py_spy
+from tests.sampling.python_process import python
 
 TOOLS = Tools(py_spy=find_program())
 WAITING = """
@@ -30,17 +28,6 @@ def wait_for_partner():
     threading.Event().wait()
 wait_for_partner()
 """
-
-
-@contextmanager
-def python(code: str) -> Iterator[int]:
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        try:
-            yield process.pid
-        finally:
-            process.kill()
 
 
 def test_waiting_process_shows_its_functions_outermost_first() -> None:

@@ -4,9 +4,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +16,7 @@ from eagleray.sampling.native import NativeFrame, NativeReading, native_of, raw_
 from eagleray.tools.pyspy import find_program
 
 from tests.hangs.ranks import refused_py_spy
+from tests.sampling.python_process import python
 from tests.sampling.test_dumps import state_of, wait_for_state
 
 SOURCE = Path(__file__).parents[1] / "programs" / "hangs" / "native_wait.c"
@@ -44,18 +42,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> str:
     compiler = shutil.which("cc") or "gcc"
     subprocess.run([compiler, "-shared", "-fPIC", "-g0", "-o", path, SOURCE], check=True)
     return str(path)
-
-
-@contextmanager
-def python(code: str, *arguments: str) -> Iterator[int]:
-    command = [sys.executable, "-c", code, *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        try:
-            yield process.pid
-        finally:
-            process.kill()
 
 
 @pytest.mark.parametrize("function", ["wait_for_reply", "compute_reply"])

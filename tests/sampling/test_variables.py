@@ -1,7 +1,5 @@
 """What samples read of the variables of processes that hang, poll, or go on, without stopping them."""
 
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +10,8 @@ from eagleray.sampling.dumps import Tools
 from eagleray.sampling.node import ProcessSample, Sampler
 from eagleray.sampling.processes import described
 from eagleray.tools.pyspy import find_program
+
+from tests.sampling.python_process import python
 
 # `all_reduce` is called from a file with the path of PyTorch's own.
 COLLECTIVE = """
@@ -58,16 +58,8 @@ def running(function: str, folder: Path) -> Iterator[int]:
     for part in (package.parent, package):
         (part / "__init__.py").touch()
     (package / "distributed_c10d.py").write_text(COLLECTIVE)
-    program = folder / "train.py"
-    program.write_text(PROGRAM)
-    command = [sys.executable, str(program), str(folder), function]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        try:
-            yield process.pid
-        finally:
-            process.kill()
+    with python(PROGRAM, str(folder), function) as pid:
+        yield pid
 
 
 def sampled(pid: int, py_spy: str = "") -> list[ProcessSample]:

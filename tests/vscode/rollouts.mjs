@@ -135,7 +135,7 @@ await browserRun(
       await window.waitFor(shown.locator("#item-title"), "the trajectory below the list");
       fs.appendFileSync(growing, `${added("a second line")}\n${added("a third").slice(0, 9)}`);
       await window.waitFor(listed.filter({ hasText: "a second line" }), "the line that was added");
-      assert.equal(await listed.count(), 2, "half of a line is no trajectory");
+      assert.equal(await listed.count(), 2, "half of a line doesn't count");
       await window.waitFor(
         shown.getByText("Line 3 of growing.jsonl isn't complete."),
         "the half of a line",
