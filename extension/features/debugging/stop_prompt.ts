@@ -15,7 +15,7 @@ const RESUME = vscode.l10n.t("Resume");
 const KEEP_PAUSED = vscode.l10n.t("Keep Paused");
 
 /**
- * Listens to the sessions of one window.
+ * Asks whether a worker continues after the user has ended its session with Stop, and ends the run of an agent.
  *
  * The adapter handles the other ends: Disconnect resumes the worker, and a closed window holds it.  Stop
  * would end the program elsewhere, but ending one rank of a training run ends the run.  So the worker stays
