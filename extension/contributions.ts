@@ -84,6 +84,7 @@ export const COMMANDS = {
   // Hangs
   whyStuck: "eagleray.whyStuck",
   openPicture: "eagleray.openPicture",
+  openStacks: "eagleray.openStacks",
   // Inference servers
   startServer: "eagleray.startServer",
   useServer: "eagleray.useServer",
@@ -189,6 +190,7 @@ export const TITLE_COMMANDS: ReadonlySet<CommandId> = new Set([
   COMMANDS.presets,
   COMMANDS.openReport,
   COMMANDS.openPicture,
+  COMMANDS.openStacks,
   COMMANDS.clearEndedRuns,
   COMMANDS.startServer,
   COMMANDS.useServer,

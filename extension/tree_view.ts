@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import { Disposables, type Disposable } from "./common/disposables";
 import type { RowTexts } from "./common/texts";
 import type { Row, Selection } from "./panel";
+import type { ShownRows } from "./shown_rows";
 
 /** What a view shows; pure, so that it is tested without an editor. */
 export interface TreeModel<R extends Row> {
@@ -20,12 +21,19 @@ const EXPANSIONS: Readonly<Record<RowTexts["children"], vscode.TreeItemCollapsib
   expanded: vscode.TreeItemCollapsibleState.Expanded,
 };
 
+/**
+ * Draws again only what has changed.  While the editor asks for rows again, commands of their buttons and menus come
+ * without the row; below a row that hasn't changed, and on a row of a list that hasn't, they never do.
+ *
+ * So a row stays the same object for as long as it is listed, and gets its new content.
+ */
 export class RowTree<R extends Row> implements vscode.TreeDataProvider<R>, Disposable {
   readonly view: vscode.TreeView<R>;
   private readonly owned = new Disposables();
-  private readonly changed = this.owned.add(new vscode.EventEmitter<undefined>());
+  private readonly changed = this.owned.add(new vscode.EventEmitter<R[] | undefined>());
   readonly onDidChangeTreeData = this.changed.event;
   private model: TreeModel<R> | undefined;
+  private rows: ShownRows<R> | undefined;
 
   /** `read` gives the model when the view is first visible, so that an idle window doesn't read its code. */
   constructor(
@@ -44,7 +52,10 @@ export class RowTree<R extends Row> implements vscode.TreeDataProvider<R>, Dispo
   }
 
   redraw(): void {
-    this.changed.fire(undefined);
+    const changed = this.rows?.changed();
+    if (changed?.length !== 0) {
+      this.changed.fire(changed);
+    }
   }
 
   /** Redraws every `ms` milliseconds while the view is visible and `grows`, as ages do. */
@@ -62,17 +73,19 @@ export class RowTree<R extends Row> implements vscode.TreeDataProvider<R>, Dispo
   }
 
   getChildren(row?: R): R[] | Promise<R[]> {
-    return this.model === undefined ? this.firstChildren(row) : [...this.model.children(row)];
+    return this.rows === undefined ? this.firstChildren(row) : this.rows.below(row);
   }
 
   private async firstChildren(row?: R): Promise<R[]> {
-    this.model = await this.read();
-    return [...this.model.children(row)];
+    this.model ??= await this.read();
+    const { ShownRows } = await import("./shown_rows.js");
+    this.rows ??= new ShownRows(this.model);
+    return this.rows.below(row);
   }
 
   getTreeItem(row: R): vscode.TreeItem {
     if (this.model === undefined) {
-      throw new Error("The editor draws a row only after it has got it.");
+      throw new Error("A row without its list");
     }
     const texts = this.model.texts(row);
     const item = new vscode.TreeItem(texts.label, EXPANSIONS[texts.children]);

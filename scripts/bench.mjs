@@ -67,7 +67,7 @@ async function measurePackage() {
 /** The last line that a script of the bench prints. */
 async function measured(script, ...args) {
   const path = join(root, "tests", "bench", script);
-  const output = await must("node", [path, ...args], { cwd: root, limitMs: 300_000 });
+  const output = await must("node", [path, ...args], { cwd: root, limitMs: 900_000 });
   return JSON.parse(output.trim().split("\n").at(-1));
 }
 

@@ -42,7 +42,7 @@ const env = { FORCE_COLOR: undefined, NO_COLOR: "1", PYTHONPATH: join(root, "pyb
 const failed = [];
 for (const [name, command, args] of steps) {
   const start = Date.now();
-  const { code, output } = await run(command, args, { cwd: root, env, limitMs: 300_000 });
+  const { code, output } = await run(command, args, { cwd: root, env });
   console.log(
     `${code === 0 ? "ok    " : "FAILED"} ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`,
   );

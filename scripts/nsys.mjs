@@ -92,17 +92,17 @@ async function download(mirror, into) {
   const args = Object.entries(options).flatMap(([key, value]) => ["-o", `${key}=${value}`]);
   // Otherwise an unreachable mirror is only a warning, followed by an unknown package.
   const strict = ["-o", "APT::Update::Error-Mode=any"];
-  await must("apt-get", ["update", "-q", ...strict, ...args], { limitMs: 300_000 });
+  await must("apt-get", ["update", "-q", ...strict, ...args], { limitMs: 900_000 });
   await must("apt-get", ["download", "-q", ...args, ...PACKAGES], {
     cwd: own,
-    limitMs: 600_000,
+    limitMs: 1_800_000,
   });
 }
 
 async function unpack(made) {
   const own = join(made, "apt");
   for (const name of readdirSync(own).filter((file) => file.endsWith(".deb"))) {
-    await must("dpkg-deb", ["-x", join(own, name), join(made, "root")], { limitMs: 300_000 });
+    await must("dpkg-deb", ["-x", join(own, name), join(made, "root")], { limitMs: 900_000 });
   }
   rmSync(own, { recursive: true });
   // nsys looks for the importer beside the real program; without it, nsys ends with 0 and leaves no report.

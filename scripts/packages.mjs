@@ -15,7 +15,7 @@ export async function makeNodePackages(log = console.log) {
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === mark) return;
   log("installing the npm packages");
   const args = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-  await retry("npm ci", () => must("npm", args, { cwd: root, limitMs: 300_000 }), log);
+  await retry("npm ci", () => must("npm", args, { cwd: root, limitMs: 900_000 }), log);
   writeFileSync(stamp, mark);
 }
 
@@ -57,8 +57,8 @@ async function installFromDebian(missing, log) {
     await retry(
       "apt-get",
       async () => {
-        await must("apt-get", ["update", "-q"], { env, limitMs: 300_000 });
-        await must(command[0], command.slice(1), { env, limitMs: 600_000 });
+        await must("apt-get", ["update", "-q"], { env, limitMs: 900_000 });
+        await must(command[0], command.slice(1), { env, limitMs: 1_800_000 });
       },
       log,
     );
@@ -72,19 +72,19 @@ export async function makeEditor(version, log = console.log) {
   const script = join(root, "tests", "vscode", "harness", "install.mjs");
   await retry(
     `installing the editor ${version}`,
-    () => must("node", [script, version], { cwd: root, limitMs: 600_000 }),
+    () => must("node", [script, version], { cwd: root, limitMs: 1_800_000 }),
     log,
   );
 }
 
 /** Builds dist/: the extension, and the chunks that it reads later. */
 export async function makeBundle() {
-  await must("node", [join(root, "scripts", "build.mjs")], { cwd: root, limitMs: 120_000 });
+  await must("node", [join(root, "scripts", "build.mjs")], { cwd: root, limitMs: 600_000 });
 }
 
 /** Builds the .vsix for one target and returns its file. */
 export async function makePackage(target) {
   const script = join(root, "scripts", "package.mjs");
-  const output = await must("node", [script, target], { cwd: root, limitMs: 600_000 });
+  const output = await must("node", [script, target], { cwd: root, limitMs: 1_800_000 });
   return output.trim().split("\n").at(-1);
 }

@@ -16,17 +16,24 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import psutil
+from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.local_nodes import LocalNode
+from eagleray.ray.rows import NodeRow
+from eagleray.remote_scripts.package_copies import CODE, remove_unused
+from eagleray.tools.code_copies import SOURCE, deliver, read_package
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SCRIPT = REPOSITORY / "scripts" / "ray_cluster.py"
+_CODE_UNUSED_S = 24 * 3600.0
 PROGRAMS = REPOSITORY / "tests" / "programs"
-PATIENCE_S = 90.0  # Continuous integration is slow and noisy; only a hang should end a wait.
+PATIENCE_S = 180.0  # Continuous integration is slow and noisy; only a hang should end a wait.
 PAUSED = (
     "/api/v0/workers?detail=1&limit=10000"
     "&filter_keys=num_paused_threads&filter_predicates=%21%3D&filter_values=0"
@@ -47,6 +54,11 @@ def wait_for(
             )
         time.sleep(every_s)
     return answer
+
+
+async def no_local_nodes(dashboard: Dashboard, nodes: Sequence[NodeRow]) -> dict[str, LocalNode]:
+    """For tests of what reaches other machines: no node counts as this one."""
+    return {}
 
 
 @dataclass(frozen=True)
@@ -213,10 +225,23 @@ def start_cluster(
             process.wait(timeout=60)
 
 
+@cache
+def _code_copy() -> Path:
+    """The copy of our code that the processes of all homes run from: to make and compile one takes a second of each test."""
+    of = read_package(SOURCE, CODE, ("*.py", "*.json"))
+    folder = REPOSITORY / "out" / "code"
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_unused(folder, time.time() - _CODE_UNUSED_S)
+    return deliver(of, folder) / of.name
+
+
 @contextlib.contextmanager
 def temporary_home() -> Iterator[Path]:
     """A home of Eagleray with a short path, as its sockets need; what runs from it ends with the `with`."""
     home = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+    code = _code_copy()
+    (home / "code").mkdir(mode=0o700)
+    (home / "code" / code.name).symlink_to(code)
     try:
         yield home
     finally:

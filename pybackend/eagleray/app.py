@@ -1,4 +1,4 @@
-"""The composition root: builds every core object of sidecar, command line and run supervisor, once per process.
+"""The composition root: makes every core object of sidecar, command line and run supervisor, once per process.
 
 Connections into clusters are owned by another process, the debug adapter (`adapter/main.py`).
 """
@@ -7,61 +7,51 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import field, frozen
 
 from eagleray.adapter_client.client import AdapterClient
-from eagleray.adapter_client.held_elsewhere import held_elsewhere
 from eagleray.common.paths import home
-from eagleray.common.paths import reports as report_records
-from eagleray.common.paths import runs as run_records
 from eagleray.common.retry import Clock
 from eagleray.features.clusters import credentials
-from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.clusters import ClusterRegistry
-from eagleray.features.clusters.connections import ConnectionMonitor, ConnectionResolver, jobs_of
-from eagleray.features.clusters.credentials import TokenRules
-from eagleray.features.clusters.dashboard_page import DashboardPages
-from eagleray.features.clusters.job_head import JobHeadFinder
-from eagleray.features.clusters.jobs import Jobs
-from eagleray.features.clusters.node_access import NodeRoutes, Terminals
-from eagleray.features.clusters.stored_lists import StoredHosts
-from eagleray.features.debugging.debugging import Debugging
 from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S
-from eagleray.features.doctor.doctor import Doctor
-from eagleray.features.doctor.remote_facts import RemoteFacts
-from eagleray.features.doctor.slurm_logs import SlurmLogs
-from eagleray.features.hangs.paused_sentences import PausedSentences, taking_here
-from eagleray.features.hangs.pictures import Pictures
-from eagleray.features.inference.servers import Servers
-from eagleray.features.inference.stored import AddedServers
-from eagleray.features.inspections.inspections import Inspections
-from eagleray.features.pdb.pdb import Pdb
-from eagleray.features.presets.debug_runs import DebugRuns
-from eagleray.features.presets.nsys_check import nsys_problems
-from eagleray.features.presets.user_presets import OwnPresets
-from eagleray.features.presets.worker_classes import unmatched
-from eagleray.features.profiling.collector import ReportCollectorFactory
-from eagleray.features.profiling.profiling import Profiling, RunProfiles
-from eagleray.features.reports.reports import Reports
-from eagleray.features.rollouts.trajectories.trajectories import Trajectories
-from eagleray.features.runs.adapter_gateway import AdapterRunGateway
-from eagleray.features.runs.preparing import RunPreparation
-from eagleray.features.runs.program_python import PythonVersions
-from eagleray.features.runs.records import RunRecords
-from eagleray.features.runs.run_discovery import cluster_pythons, joined_python
-from eagleray.features.runs.runs import Runs
-from eagleray.features.source_mapping.source_mapping import SourceMapping
-from eagleray.features.workers.paused_workers import LocalFiles, PausedWorkers
 from eagleray.protocol.control import SshSettings
-from eagleray.ray.dashboard import Dashboard
 from eagleray.routes.ssh.command import USER_VARIABLES
-from eagleray.slurm.client import SlurmClient
-from eagleray.slurm.nodes import JobNodes
-from eagleray.slurm.queue import SlurmQueue
-from eagleray.tools.commands import Commands
-from eagleray.tools.shared_answers import SharedAnswers
+
+if TYPE_CHECKING:
+    from eagleray.features.clusters.cluster_watch import ClusterWatch
+    from eagleray.features.clusters.clusters import ClusterRegistry
+    from eagleray.features.clusters.connections import ConnectionMonitor, ConnectionResolver
+    from eagleray.features.clusters.credentials import TokenRules
+    from eagleray.features.clusters.dashboard_page import DashboardPages
+    from eagleray.features.clusters.jobs import Jobs
+    from eagleray.features.clusters.node_access import Terminals
+    from eagleray.features.debugging.debugging import Debugging
+    from eagleray.features.doctor.doctor import Doctor
+    from eagleray.features.hangs.paused_sentences import PausedSentences
+    from eagleray.features.hangs.pictures import Pictures
+    from eagleray.features.inference.servers import Servers
+    from eagleray.features.inspections.inspections import Inspections
+    from eagleray.features.pdb.pdb import Pdb
+    from eagleray.features.presets.debug_runs import DebugRuns
+    from eagleray.features.profiling.collector import ReportCollectorFactory
+    from eagleray.features.profiling.profiling import Profiling
+    from eagleray.features.reports.reports import Reports
+    from eagleray.features.rollouts.trajectories.trajectories import Trajectories
+    from eagleray.features.runs.adapter_gateway import AdapterRunGateway
+    from eagleray.features.runs.preparing import RunPreparation
+    from eagleray.features.runs.runs import Runs
+    from eagleray.features.runs.waiting_supervisor import WaitingSupervisor
+    from eagleray.features.source_mapping.source_mapping import SourceMapping
+    from eagleray.features.workers.paused_workers import PausedWorkers
+    from eagleray.ray.dashboard import Dashboard
+    from eagleray.slurm.client import SlurmClient
+    from eagleray.slurm.nodes import JobNodes
+    from eagleray.slurm.queue import SlurmQueue
+    from eagleray.tools.commands import Commands
+    from eagleray.tools.shared_answers import SharedAnswers
 
 
 @frozen
@@ -106,166 +96,328 @@ def _ssh(options: dict[str, Any], environ: dict[str, str]) -> SshSettings:
     return SshSettings(program, ssh.get("reuseControlMaster") is not False, variables)
 
 
-@frozen
 class App:
-    """Every core object; `build_app` gives each what it needs of the others."""
+    """Every core object, made when it is first used: a command imports only what it needs.
 
-    settings: Settings
-    adapters: AdapterClient
-    commands: Commands
-    queue: SlurmQueue
-    watch: ClusterWatch
-    clusters: ClusterRegistry
-    tokens: TokenRules = field(repr=False)
-    jobs: Jobs
-    connections: ConnectionResolver
-    connection_monitor: ConnectionMonitor
-    terminals: Terminals
-    pages: DashboardPages
-    workers: PausedWorkers
-    debugging: Debugging
-    source_mapping: SourceMapping
-    pdb: Pdb
-    inspections: Inspections
-    preparing: RunPreparation
-    debug_runs: DebugRuns
-    cluster_pythons: Callable[[], list[str]]
-    runs: Runs
-    runs_of_adapter: AdapterRunGateway
-    collectors: ReportCollectorFactory
-    profiling: Profiling
-    reports: Reports
-    pictures: Pictures
-    sentences: PausedSentences
-    trajectories: Trajectories
-    servers: Servers
-    doctor: Doctor
+    Nothing is queried until then.  Making an object creates folders and reads files: with more than one client (the
+    sidecar), use each first off the event loop.  `follows_routes`: whether the states of routes are followed once a
+    cluster can be connected to.  `supervisor` is that of the first run.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock | None = None,
+        *,
+        follows_routes: bool = False,
+        supervisor: WaitingSupervisor | None = None,
+    ) -> None:
+        self.settings = settings
+        self._clock = clock or Clock()
+        self._follows_routes = follows_routes
+        self._supervisor = supervisor
+        # Before anything is started, which would inherit what it holds.
+        self._access = credentials.take_variable(os.environ)
+        self.adapters = AdapterClient()
+        self.adapters.routes.use_ssh(settings.ssh)
+
+    # --- clusters ------------------------------------------------------------------------------------
+
+    @cached_property
+    def tokens(self) -> TokenRules:
+        from eagleray.features.clusters.credentials import TokenRules
+
+        return TokenRules({**os.environ, **self._access}, folder=home())
+
+    @cached_property
+    def watch(self) -> ClusterWatch:
+        from eagleray.features.clusters.cluster_watch import ClusterWatch
+
+        return ClusterWatch()
+
+    @cached_property
+    def commands(self) -> Commands:
+        from eagleray.tools.commands import Commands
+
+        return Commands(self.adapters.routes.run, argv_over_ssh=self.adapters.routes.argv)
+
+    @cached_property
+    def _slurm(self) -> SlurmClient:
+        from eagleray.slurm.client import SlurmClient
+
+        return SlurmClient(self.commands)
+
+    @cached_property
+    def _answers(self) -> SharedAnswers:
+        from eagleray.tools.shared_answers import SharedAnswers
+
+        return SharedAnswers(clock=self._clock)
+
+    @cached_property
+    def queue(self) -> SlurmQueue:
+        from eagleray.slurm.queue import SlurmQueue
+
+        return SlurmQueue(self._slurm, self._answers)
+
+    @cached_property
+    def _nodes(self) -> JobNodes:
+        from eagleray.slurm.nodes import JobNodes
+
+        return JobNodes(self._slurm, self._answers, self._clock)
+
+    @cached_property
+    def connections(self) -> ConnectionResolver:
+        from eagleray.features.clusters.connections import ConnectionResolver
+        from eagleray.features.clusters.job_head import JobHeadFinder
+
+        return ConnectionResolver(
+            self.adapters.routes,
+            self.commands,
+            JobHeadFinder(self._slurm, self.queue, self._nodes),
+            self.tokens,
+        )
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        from eagleray.features.clusters.connections import jobs_of
+        from eagleray.features.clusters.jobs import Jobs
+        from eagleray.features.clusters.stored_lists import StoredHosts
+
+        return Jobs(
+            self._slurm,
+            self.queue,
+            self._nodes,
+            StoredHosts(home() / "hosts.json"),
+            here=self.settings.slurm == "own",
+            also=lambda: jobs_of(status.cluster for status in self.watch.statuses()),
+            visible=lambda: self.watch.visible,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def connection_monitor(self) -> ConnectionMonitor:
+        from eagleray.features.clusters.connections import ConnectionMonitor
+
+        monitor = ConnectionMonitor(
+            self.connections, self.jobs, self.watch, self.adapters.routes, self.adapters.sessions
+        )
+        if self._follows_routes:
+            monitor.follow_routes()
+        return monitor
+
+    @cached_property
+    def clusters(self) -> ClusterRegistry:
+        from eagleray.features.clusters.clusters import ClusterRegistry
+
+        clusters = ClusterRegistry(
+            self.watch,
+            dict(os.environ),
+            self.settings.discovery,
+            tokens=self.tokens,
+            connections=self.connection_monitor,
+        )
+        self.connection_monitor.on_change(clusters.notify_changed)
+        return clusters
+
+    @cached_property
+    def terminals(self) -> Terminals:
+        from eagleray.features.clusters.node_access import Terminals
+
+        return Terminals(self.watch, self.connections, self.settings.ssh.program)
+
+    @cached_property
+    def pages(self) -> DashboardPages:
+        from eagleray.features.clusters.dashboard_page import DashboardPages
+
+        return DashboardPages(self.watch, self.connections, self.tokens)
+
+    async def _dashboard(
+        self, cluster: str, say: Callable[[str], None] = lambda _: None
+    ) -> Dashboard:
+        return self.watch.dashboard(await self.clusters.resolve(cluster, say))
+
+    # --- workers and debugging -----------------------------------------------------------------------
+
+    @cached_property
+    def source_mapping(self) -> SourceMapping:
+        from eagleray.features.source_mapping.source_mapping import SourceMapping
+
+        return SourceMapping(self.adapters.sessions, home())
+
+    @cached_property
+    def workers(self) -> PausedWorkers:
+        from eagleray.adapter_client.held_elsewhere import held_elsewhere
+        from eagleray.features.workers.paused_workers import LocalFiles, PausedWorkers
+
+        return PausedWorkers(
+            self.watch,
+            self.adapters.sessions,
+            clock=self._clock,
+            files=LocalFiles(self.source_mapping.local, self.source_mapping.find_local_files),
+            is_local=self.connections.is_local,
+            elsewhere=held_elsewhere,
+        )
+
+    @cached_property
+    def debugging(self) -> Debugging:
+        from eagleray.features.debugging.debugging import Debugging
+
+        return Debugging(
+            sessions=self.adapters.sessions,
+            clusters=self.clusters,
+            connections=self.connections,
+            workers=self.workers,
+            source_mapping=self.source_mapping,
+            clock=self._clock,
+            ignored_file=home() / "ignored_breakpoints.json",
+            remind_s=self.settings.remind_s,
+        )
+
+    @cached_property
+    def pdb(self) -> Pdb:
+        from eagleray.features.clusters.node_access import NodeRoutes
+        from eagleray.features.pdb.pdb import Pdb
+
+        return Pdb(
+            self.watch.dashboard,
+            self.adapters.routes,
+            self.connections.routes,
+            NodeRoutes(self.connections).routes,
+        )
+
+    @cached_property
+    def inspections(self) -> Inspections:
+        from eagleray.features.inspections.inspections import Inspections
+
+        return Inspections(self.source_mapping, self.watch.dashboard)
+
+    # --- runs and recordings -------------------------------------------------------------------------
+
+    @cached_property
+    def runs_of_adapter(self) -> AdapterRunGateway:
+        from eagleray.features.runs.adapter_gateway import AdapterRunGateway
+
+        return AdapterRunGateway(self.adapters)
+
+    @cached_property
+    def runs(self) -> Runs:
+        from eagleray.common.paths import runs
+        from eagleray.features.runs.records import RunRecords
+        from eagleray.features.runs.runs import Runs
+
+        return Runs(RunRecords(runs()), self.runs_of_adapter, self.tokens.given, self._supervisor)
+
+    @cached_property
+    def preparing(self) -> RunPreparation:
+        from eagleray.features.presets.nsys_check import nsys_problems
+        from eagleray.features.presets.worker_classes import unmatched
+        from eagleray.features.runs.preparing import RunPreparation
+        from eagleray.features.runs.program_python import PythonVersions
+        from eagleray.features.runs.run_discovery import joined_python
+
+        versions = PythonVersions(self.commands, self.watch.dashboard)
+        return RunPreparation(
+            self.clusters.id_of,
+            versions.local,
+            versions.of_cluster,
+            [unmatched, nsys_problems],
+            joined_python,
+        )
+
+    @cached_property
+    def cluster_pythons(self) -> Callable[[], list[str]]:
+        from eagleray.features.runs.run_discovery import cluster_pythons
+
+        return cluster_pythons if self.settings.discovery == "own" else list
+
+    @cached_property
+    def debug_runs(self) -> DebugRuns:
+        from eagleray.features.presets.debug_runs import DebugRuns
+        from eagleray.features.presets.user_presets import OwnPresets
+
+        return DebugRuns(OwnPresets(home() / "presets"))
+
+    @cached_property
+    def collectors(self) -> ReportCollectorFactory:
+        from eagleray.features.profiling.collector import ReportCollectorFactory
+
+        return ReportCollectorFactory(
+            self.commands,
+            self.adapters.routes,
+            self.connections.routes,
+            self.runs_of_adapter,
+            self.connections.routes_to_departed_node,
+        )
+
+    @cached_property
+    def profiling(self) -> Profiling:
+        from eagleray.features.profiling.profiling import Profiling, RunProfiles
+
+        return Profiling(
+            RunProfiles(self.runs), self.runs_of_adapter, self.collectors, self._dashboard
+        )
+
+    @cached_property
+    def reports(self) -> Reports:
+        from eagleray.common.paths import reports
+        from eagleray.features.reports.reports import Reports
+
+        return Reports(reports)
+
+    # --- hangs, rollouts, the doctor -----------------------------------------------------------------
+
+    @cached_property
+    def pictures(self) -> Pictures:
+        from eagleray.features.hangs.pictures import Pictures
+
+        return Pictures(self._dashboard, self.runs, self.commands, self._slurm, self.queue)
+
+    @cached_property
+    def sentences(self) -> PausedSentences:
+        from eagleray.features.hangs.paused_sentences import PausedSentences, taking_here
+
+        return PausedSentences(
+            self.workers,
+            taking_here(self.watch.dashboard, self.connections.is_local),
+            lambda: self.watch.visible,
+        )
+
+    @cached_property
+    def trajectories(self) -> Trajectories:
+        from eagleray.features.rollouts.trajectories.trajectories import Trajectories
+
+        return Trajectories()
+
+    @cached_property
+    def servers(self) -> Servers:
+        from eagleray.features.inference.servers import Servers
+        from eagleray.features.inference.stored import AddedServers
+
+        return Servers(self.runs, self.preparing, AddedServers(home() / "servers.json"))
+
+    @cached_property
+    def doctor(self) -> Doctor:
+        from eagleray.features.doctor.doctor import Doctor
+        from eagleray.features.doctor.remote_facts import RemoteFacts
+        from eagleray.features.doctor.slurm_logs import SlurmLogs
+
+        return Doctor(
+            self.runs,
+            self._dashboard,
+            RemoteFacts(self.commands, self._slurm, self.queue),
+            SlurmLogs(self.commands, self._slurm, home() / "doctor-logs"),
+            home() / "doctor-logs",
+        )
 
     async def close(self) -> None:
         """Ends every connection; workers that are held stay held."""
-        await self.pictures.close()
-        await self.doctor.close()
-        await self.inspections.close()
-        await self.pdb.close()
-        await self.workers.close()
-        self.connection_monitor.close()
-        await self.clusters.close()
-        await self.watch.close()
+        made = self.__dict__
+        for name in ("pictures", "doctor", "inspections", "pdb", "workers"):
+            if name in made:
+                await made[name].close()
+        if "connection_monitor" in made:
+            self.connection_monitor.close()
+        for name in ("clusters", "watch"):
+            if name in made:
+                await made[name].close()
         await self.adapters.close()
-
-
-def build_app(settings: Settings, clock: Clock | None = None) -> App:
-    """Builds the objects for one event loop; nothing is queried yet. It creates folders and reads files: call it off that loop."""
-    clock = clock or Clock()
-    # Before anything is started, which would inherit what it holds.
-    access = credentials.take_variable(os.environ)
-    adapters = AdapterClient()
-    adapters.routes.use_ssh(settings.ssh)
-    watch = ClusterWatch()
-    source_mapping = SourceMapping(adapters.sessions, home())
-
-    tokens = TokenRules({**os.environ, **access}, folder=home())
-    commands = Commands(adapters.routes.run, argv_over_ssh=adapters.routes.argv)
-    slurm = SlurmClient(commands)
-    answers = SharedAnswers(clock=clock)
-    queue, nodes = SlurmQueue(slurm, answers), JobNodes(slurm, answers, clock)
-    connections = ConnectionResolver(
-        adapters.routes, commands, JobHeadFinder(slurm, queue, nodes), tokens
-    )
-    jobs = Jobs(
-        slurm,
-        queue,
-        nodes,
-        StoredHosts(home() / "hosts.json"),
-        here=settings.slurm == "own",
-        also=lambda: jobs_of(status.cluster for status in watch.statuses()),
-        visible=lambda: watch.visible,
-        clock=clock,
-    )
-    workers = PausedWorkers(
-        watch,
-        adapters.sessions,
-        clock=clock,
-        files=LocalFiles(source_mapping.local, source_mapping.find_local_files),
-        is_local=connections.is_local,
-        elsewhere=held_elsewhere,
-    )
-    monitor = ConnectionMonitor(connections, jobs, watch, adapters.routes, adapters.sessions)
-    clusters = ClusterRegistry(
-        watch, dict(os.environ), settings.discovery, tokens=tokens, connections=monitor
-    )
-    monitor.on_change(clusters.notify_changed)
-
-    versions = PythonVersions(commands, watch.dashboard)
-    runs_of_adapter = AdapterRunGateway(adapters)
-    runs = Runs(RunRecords(run_records()), runs_of_adapter, tokens.given)
-    collectors = ReportCollectorFactory(
-        commands,
-        adapters.routes,
-        connections.routes,
-        runs_of_adapter,
-        connections.routes_to_departed_node,
-    )
-
-    preparing = RunPreparation(
-        clusters.id_of,
-        versions.local,
-        versions.of_cluster,
-        [unmatched, nsys_problems],
-        joined_python,
-    )
-
-    async def dashboard(cluster: str, say: Callable[[str], None] = lambda _: None) -> Dashboard:
-        return watch.dashboard(await clusters.resolve(cluster, say))
-
-    return App(
-        settings=settings,
-        adapters=adapters,
-        commands=commands,
-        queue=queue,
-        watch=watch,
-        clusters=clusters,
-        tokens=tokens,
-        jobs=jobs,
-        connections=connections,
-        connection_monitor=monitor,
-        terminals=Terminals(watch, connections, settings.ssh.program),
-        pages=DashboardPages(watch, connections, tokens),
-        workers=workers,
-        debugging=Debugging(
-            sessions=adapters.sessions,
-            clusters=clusters,
-            connections=connections,
-            workers=workers,
-            source_mapping=source_mapping,
-            clock=clock,
-            ignored_file=home() / "ignored_breakpoints.json",
-            remind_s=settings.remind_s,
-        ),
-        source_mapping=source_mapping,
-        pdb=Pdb(
-            watch.dashboard, adapters.routes, connections.routes, NodeRoutes(connections).routes
-        ),
-        inspections=Inspections(source_mapping, watch.dashboard, connections.is_local),
-        preparing=preparing,
-        cluster_pythons=cluster_pythons if settings.discovery == "own" else list,
-        debug_runs=DebugRuns(OwnPresets(home() / "presets")),
-        runs=runs,
-        runs_of_adapter=runs_of_adapter,
-        collectors=collectors,
-        profiling=Profiling(RunProfiles(runs), runs_of_adapter, collectors, dashboard),
-        reports=Reports(report_records),
-        pictures=Pictures(dashboard, runs, commands, slurm, queue),
-        sentences=PausedSentences(
-            workers, taking_here(watch.dashboard, connections.is_local), lambda: watch.visible
-        ),
-        trajectories=Trajectories(),
-        servers=Servers(runs, preparing, AddedServers(home() / "servers.json")),
-        doctor=Doctor(
-            runs,
-            dashboard,
-            RemoteFacts(commands, slurm, queue),
-            SlurmLogs(commands, slurm, home() / "doctor-logs"),
-            home() / "doctor-logs",
-        ),
-    )

@@ -26,7 +26,10 @@ NAMES = {
     *("question", "warning", "label", "placeholder"),
 }
 # They run where Eagleray's catalogue is not, print code, or have no user.
-ELSEWHERE = ("injected", "remote_scripts", "sidecar/typescript.py", "cli/completion.py")
+ELSEWHERE = (
+    *("injected", "remote_scripts", "inspecting/inside", "supervisor/launchers/program_parent.py"),
+    *("sidecar/typescript.py", "cli/completion.py"),
+)
 LETTER = "A-Za-z“”’"
 SENTENCE = re.compile(rf"[{LETTER}]{{2,}}[,:;.]? [{LETTER}]")
 

@@ -43,6 +43,10 @@ class FakeDebugger:
         """Sends a message to the client that connected last."""
         self._clients[-1].write(dap.encode(message))
 
+    def end(self) -> None:
+        """Ends the connection to that client when it has all messages."""
+        self._clients[-1].close()
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         self._clients.append(writer)

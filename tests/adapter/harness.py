@@ -24,7 +24,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 CACHE = Path(os.environ.get("EAGLERAY_DEV_CACHE", Path.home() / ".cache" / "eagleray-dev"))
 # `npm test` makes an environment for each of these that it finds, and lists those that it does not find.
 PYTHONS = [sys.executable, *map(str, sorted(CACHE.glob("worker-3.*/bin/python")))]
-LIMIT = 60.0
+LIMIT = 120.0
 POLL_S = 0.02
 
 Json = dict[str, Any]

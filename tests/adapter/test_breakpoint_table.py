@@ -67,6 +67,29 @@ def test_ended_workers_do_not_count_beside_living_ones() -> None:
     assert asked.states()[0].workers == ["w2", "w3"]
 
 
+def test_reason_of_some_workers_is_kept_beside_those_that_stop() -> None:
+    asked = lines(10)
+    for number, worker in enumerate(("w1", "w2", "w3")):
+        asked.answered(worker, PATH, [row(10, id=number)])
+    asked.changed("w2", row(10, False, id=1, message="torch.compile runs it."))
+    reason = "Not in 1 of 3 processes: torch.compile runs it."
+    assert asked.states()[0] == LineState(PATH, 10, "verified", 0, ["w1", "w3"], reason)
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        (PATH, "debugpy doesn't find this file in the process."),
+        ("/w/data.zipx/a.py", "debugpy takes a path with .zip or .egg for an archive."),
+    ],
+)
+def test_file_that_debugpy_does_not_find_is_not_said_to_be_missing(path: str, reason: str) -> None:
+    table = BreakpointTable([Breakpoint(path, [LineBreakpoint(1)])])
+    said = "Breakpoint in file that does not exist."
+    table.answered("w1", path, [row(1, False, message=said)])
+    assert [state.message for state in table.states()] == [reason]
+
+
 def test_replacing_returns_changed_files_only() -> None:
     asked = BreakpointTable(
         [

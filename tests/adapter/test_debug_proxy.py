@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import struct
@@ -168,6 +169,20 @@ def test_proxy_ends_with_its_worker_though_a_forked_child_lives_on(
         assert caller.hear() is None
     until(lambda: not born(pid), "the end of the proxy")
     assert not program.is_announced
+
+
+def test_proxy_outlives_signals_to_all_processes_of_a_job_step(proxied: StartProxied) -> None:
+    """As SLURM sends them; the debugger's processes would inherit an ignored signal."""
+    program = proxied()
+    caller, _ = owner(program.port)
+    pid = program.proxy_pid()
+    with caller:
+        for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGRTMIN):
+            os.kill(pid, number)
+        caller.say(op="breakpoints", breakpoints=[])
+        program.wait_output('"breakpoints"')
+    ignored = re.search(r"SigIgn:\s*(\w+)", Path(f"/proc/{pid}/status").read_text())
+    assert ignored and not int(ignored[1], 16) >> (signal.SIGUSR1 - 1) & 1
 
 
 def test_worker_continues_when_its_proxy_dies(proxied: StartProxied) -> None:

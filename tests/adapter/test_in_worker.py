@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import sys
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.adapter.sessions import in_worker
+from eagleray.adapter.sessions import in_worker, worker_rpc
 
 CASES = [
     ("next line", "def f():\n    call()\n    return 1\n", 3),
@@ -81,14 +85,27 @@ def test_line_of_the_call_and_the_next_line_are_ignored() -> None:
     assert not in_worker.is_ignored([["other.py", line]], frame, line + 1)
 
 
-def test_read_file_returns_the_text_and_its_hash(tmp_path: Any) -> None:
-    import hashlib
-    import json
+@pytest.fixture
+def sent() -> dict[str, Any]:
+    """The names of what is sent to a worker."""
+    names: dict[str, Any] = {"__name__": "eagleray_in_worker"}
+    for text in worker_rpc._TEXTS:
+        exec(text, names)
+    return names
 
+
+def test_read_file_returns_the_text_and_its_hash(tmp_path: Path, sent: dict[str, Any]) -> None:
     big = tmp_path / "big.py"
     big.write_bytes(b"#" * (in_worker.LARGEST_FILE + 5))
-    answer = json.loads(in_worker.read_file(str(big)))
+    answer = json.loads(sent["read_file"](str(big)))
     assert answer["truncated"] and len(answer["text"]) == in_worker.LARGEST_FILE
     assert answer["sha256"] == hashlib.sha256(big.read_bytes()).hexdigest()
-    assert json.loads(in_worker.read_file(str(tmp_path / "none.py"))) == {"missing": True}
-    assert json.loads(in_worker.read_file(str(tmp_path))) == {"missing": True}
+
+
+def test_read_file_opens_no_file_that_is_no_source(tmp_path: Path, sent: dict[str, Any]) -> None:
+    (tmp_path / "kernel.py").symlink_to("/proc/kmsg")
+    os.mkfifo(tmp_path / "pipe.py")
+    with (tmp_path / "huge.py").open("wb") as huge:
+        huge.truncate(10 * 2**30)
+    for name in ("none.py", "", "kernel.py", "pipe.py", "huge.py"):
+        assert json.loads(sent["read_file"](str(tmp_path / name))) == {"missing": True}, name

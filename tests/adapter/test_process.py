@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -31,6 +32,14 @@ def test_hello_returns_version_and_process_id(
 ) -> None:
     hello = control.call("hello")
     assert hello == {"protocol": 1, "version": "0.1.0", "pid": adapter.process.pid}
+
+
+def test_adapter_outlives_signals_to_all_processes_of_a_job_step(
+    adapter: AdapterProcess, control: ControlClient
+) -> None:
+    for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGRTMIN):
+        os.kill(adapter.process.pid, number)
+    assert control.call("hello")["pid"] == adapter.process.pid
 
 
 def test_second_process_of_the_same_version_ends_at_once(

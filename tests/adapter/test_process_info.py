@@ -31,11 +31,21 @@ def test_complete_description_is_read() -> None:
     assert (info.files, info.held) == ({"/a": "/b"}, (0, 17))
 
 
+def test_processes_with_equal_pids_have_different_ids() -> None:
+    """Pids are equal on several nodes, and after `exec`."""
+    ids = [
+        read_process_info({"pid": 7, "kind": "driver", "image": image}).worker_id
+        for image in ("a1", "b2")
+    ]
+    assert ids == ["driver-7-a1", "driver-7-b2"]
+
+
 @pytest.mark.parametrize(
     ("hello", "name"),
     [
         ({"pid": 7}, "worker 7"),
         ({"pid": 7, "kind": "child"}, "child 7"),
+        ({"pid": 7, "kind": "child", "name": "p.py"}, "p.py · process 7"),
         ({"name": "policy_0"}, "policy_0"),
         ({"function": "step", "class": ""}, "step"),
         ({"class": "A\x1b[31m\u202eB"}, None),

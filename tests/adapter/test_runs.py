@@ -38,7 +38,9 @@ def test_waiting_worker_is_attached_stops_and_is_held(
     run.resume()
     program.wait_output("work 1")
     program.tell("work 2")
-    run.wait("stopped")
+    number = held["stop"].pop("number")
+    again = run.wait("stopped")["stop"]
+    assert again.pop("number") > number > 0 and again == held["stop"]
     control.call("run_end", run=RUN)
     program.wait_output("work 2")
     assert program.wait_done().endswith("done\n")
@@ -69,6 +71,27 @@ def test_changed_breakpoints_reach_a_running_worker(
     program.tell("work 3")
     program.wait_output("work 3")
     assert run.state()["lines"] == []
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_uncaught_errors_stop_nothing_unless_chosen(
+    control: ControlClient, proxied: StartProxied
+) -> None:
+    run, program = attached(control, proxied)
+    editor = DapClient.unix(run.wait("running")["socket"])
+    offered = editor.attach()["exceptionBreakpointFilters"]
+    assert [row["filter"] for row in offered if row["default"]] == []
+    program.tell("fail")
+    program.wait_output("in a thread")
+    editor.request("setExceptionBreakpoints", filters=["uncaught"])
+    program.tell("fail")
+    assert editor.wait_for("stopped")["body"]["reason"] == "exception"
+    editor.request("setExceptionBreakpoints", filters=[])
+    run.resume()
+    # The end of the main thread.
+    program.tell("work none")
+    program.wait_output("ValueError")
+    assert program.process.wait(60) == 1
 
 
 def test_conditions_hit_counts_and_log_points_are_applied(

@@ -11,6 +11,7 @@ from pathlib import Path
 from eagleray.common.garbage import collect_seldom
 
 from tests.bench import (
+    added,
     burst,
     comparing,
     doctor,
@@ -88,9 +89,12 @@ def here(samples: int, many: int) -> list[Row]:
 def of_runs(samples: int) -> list[Row]:
     """What a run costs, and how soon it stops."""
     rows: list[Row] = []
+    with temporary_home() as home:
+        rows += map(told, added.around(home, samples))
     with temporary_home() as home, start_cluster() as cluster:
         os.environ["EAGLERAY_HOME"] = str(home)
         rows += map(told, asyncio.run(runs.reached(home, cluster, samples)))
+        rows += map(told, asyncio.run(added.many(home, cluster, min(samples, 3))))
     pairs = min(samples, 10)
     rows += map(told, runs.matching(pairs))
     rows += map(told, runs.starting(pairs))

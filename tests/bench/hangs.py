@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import json
@@ -14,7 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from eagleray.features.hangs.collecting import ras as collecting_ras
 from eagleray.features.hangs.collecting.cluster import answer_of
+from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.model import Picture
@@ -39,6 +42,8 @@ from tests.bench.rows import (
     printed,
     printed_median,
 )
+from tests.fakes.fake_ras import communicator, fake_ras, status
+from tests.fakes.fake_ras import rank as launched
 
 SLEEPER = Path(__file__).with_name("sleeper.py")
 PROCESSES = 64
@@ -56,6 +61,7 @@ def rows(samples: int) -> Iterator[Row]:
     yield from merging(samples)
     yield from answers()
     yield from gathering()
+    yield launches()
 
 
 def sampling(samples: int) -> Iterator[Row]:
@@ -148,6 +154,20 @@ def gathering() -> Iterator[Row]:
             raise ValueError(f"{sampled} ranks were sampled, and hang by {taken.verdict.kind}")
         name = f"picture of {NODES:,} nodes with {ranks:,} ranks of recorded hangs, {what} (s)"
         yield at_most(name, [seconds], 15)
+
+
+def launches() -> Row:
+    """What NCCL's RAS says of as many ranks, from two answers on TCP to the verdict."""
+    ranks = NODES * RANKS_PER_NODE
+    listed = [launched(at, AllReduce=40, AllGather=7 - (at == 9)) for at in range(ranks)]
+    with fake_ras(status(communicator(listed))) as server:
+        start = time.perf_counter()
+        plan = SamplingPlan(rounds=2, pause_s=0.0)
+        taken = asyncio.run(collecting_ras.take(f"localhost:{server.port}", plan))
+        seconds = time.perf_counter() - start
+    if taken.verdict.culprits != "9":
+        raise ValueError(f"rank 9 is behind, not {taken.verdict.culprits}")
+    return at_most(f"verdict on {ranks:,} ranks from NCCL RAS alone (s)", [seconds], 2)
 
 
 def gathered(nodes: Sequence[NodeSamples]) -> Picture:

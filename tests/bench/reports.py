@@ -102,7 +102,7 @@ def _ranges(file: Path) -> None:
     with ParallelReader(open_database(file, ReadLimits())) as reader:
         osrt, events = calls.begin(reader, calls.OSRT), ranges.begin(reader)
         assert ranges.read(reader, events)[0].table.rows
-        assert calls.read(reader.database, osrt, "osrt").table.rows
+        assert calls.read(reader.database, osrt, calls.OSRT, "osrt").table.rows
 
 
 def _timed(does: Callable[[Path], None], file: Path) -> float:

@@ -1,15 +1,19 @@
-"""Eight actors that start and work; `running.py env|plain` prints how long that took, and the CPU seconds of it all."""
+"""Eight actors that start and work; `running.py env|plain` prints how long that took, and the CPU seconds of it."""
 
 import json
 import os
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import psutil
 import ray
 
 ACTORS = 8
 TURNS = 1_500_000
+CLOSURES = 1000
+CALLS = 20
 
 
 @ray.remote(num_cpus=0)
@@ -22,6 +26,24 @@ class Free:
     def work(self) -> tuple[float, float]:
         """The fastest of five loops, and the CPU seconds of this process from its start on."""
         return min(looped() for _ in range(5)), time.process_time()
+
+    def call(self, closures: list[Callable[[], int]]) -> tuple[int, float]:
+        """What the last closure returns, and the CPU seconds of this process."""
+        return closures[-1](), time.process_time()
+
+
+def closure(number: int) -> Callable[[], int]:
+    return lambda: number
+
+
+def shipped(actor: Any) -> float:
+    """The CPU seconds of driver and worker for a call with many closures."""
+    closures = [closure(number) for number in range(CLOSURES)]
+    before = time.process_time() + ray.get(actor.call.remote(closures))[1]
+    for _ in range(CALLS):
+        number, used = ray.get(actor.call.remote(closures))
+        assert number == CLOSURES - 1
+    return (time.process_time() + used - before) / CALLS
 
 
 def looped() -> float:
@@ -52,7 +74,8 @@ def main() -> None:
     # One after the other: eight at a time would measure how they share the machine.
     worked = [ray.get(actor.work.remote()) for actor in actors]
     cpu = time.process_time() + sum(used for _, used in worked) + of_proxies()
-    print(json.dumps({"start": start, "cpu": cpu, "loop": min(loop for loop, _ in worked)}))
+    loop = min(loop for loop, _ in worked)
+    print(json.dumps({"start": start, "cpu": cpu, "loop": loop, "shipped": shipped(actors[0])}))
 
 
 main()

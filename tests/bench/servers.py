@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import aiohttp
-from eagleray.app import App, Settings, build_app
+from eagleray.app import App, Settings
 from eagleray.features.inference.servers import ServerRequest
 
 from tests.bench.rows import Row, at_most
@@ -40,7 +40,7 @@ def rows(samples: int) -> list[Row]:
 
 async def lateness_s(model: Path, delay_s: int) -> float:
     """The time from the first token that another client gets to the return of `serve start`."""
-    app = build_app(Settings.read({"discovery": "off"}, dict(os.environ)))
+    app = App(Settings.read({"discovery": "off"}, dict(os.environ)))
     port = free_port()
     engine = engine_command("--port", str(port), "--model", str(model))
     argv = ["sh", "-c", f'sleep {delay_s}; exec "$@"', "sh", *engine]

@@ -189,6 +189,16 @@ async def test_release_needs_no_cluster(own_home: Path, fake_adapter: FakeAdapte
     assert [p["worker_id"] for op, p in fake_adapter.asked if op == "release"] == ["w1", "w2"]
 
 
+async def test_workers_of_a_program_without_ray_are_listed(
+    dashboard: FakeDashboard, fake_adapter: FakeAdapter
+) -> None:
+    """Their cluster is "", which no dashboard answers for."""
+    fake_adapter.change(state("driver-7", cluster="", session="run"))
+    rows = (await eagleray("workers", "--json")).json
+    assert ("driver-7", "") in [(row["worker_id"], row["cluster"]) for row in rows]
+    assert "driver-7" in (await eagleray("workers", "ls", "-o", "wide")).out
+
+
 async def test_release_of_a_worker_that_is_not_held_fails(
     own_home: Path, fake_adapter: FakeAdapter
 ) -> None:

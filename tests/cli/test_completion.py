@@ -24,7 +24,7 @@ from tests.fakes.dashboard import FakeDashboard
 
 # bash is everywhere; a test of another shell is only made where it is installed.
 INSTALLED = [shell for shell in SHELLS if shutil.which(shell)]
-LIMIT_S = 30.0
+LIMIT_S = 90.0
 COMMAND = """#!/bin/sh
 [ "$1" = __complete ] || exit 3
 case "$2" in

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.app import App, Settings, build_app
-from eagleray.features.clusters.credentials import VARIABLE
+from eagleray.app import App, Settings
+from eagleray.tools.processes import ACCESS_VARIABLE
 
 from tests.runs.terminal import Terminal
 
@@ -18,13 +18,13 @@ ACCESS = json.dumps({"https://proxy.example/ray": {"token": "t0ken", "headers": 
 
 
 def parts() -> App:
-    return build_app(Settings.read({"discovery": "off"}, {}))
+    return App(Settings.read({"discovery": "off"}, {}))
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("EAGLERAY_HOME", str(tmp_path))
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(ACCESS_VARIABLE, raising=False)
     return tmp_path
 
 
@@ -41,9 +41,9 @@ async def test_sidecar_and_command_read_access_json(home: Path) -> None:
 async def test_variable_is_read_and_not_inherited(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, ACCESS)
+    monkeypatch.setenv(ACCESS_VARIABLE, ACCESS)
     built = parts()
-    assert VARIABLE not in os.environ
+    assert ACCESS_VARIABLE not in os.environ
     assert built.tokens.token_for(CLUSTER, added=False) == "t0ken"
     await built.close()
 
@@ -51,7 +51,7 @@ async def test_variable_is_read_and_not_inherited(
 async def test_supervisor_gets_the_entry_of_its_cluster_only(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, ACCESS)
+    monkeypatch.setenv(ACCESS_VARIABLE, ACCESS)
     built = parts()
     assert built.tokens.given(CLUSTER) == {
         "token": "t0ken",
@@ -65,7 +65,9 @@ async def test_supervisor_gets_the_entry_of_its_cluster_only(
 
 
 def test_program_of_a_run_does_not_inherit_the_variable(own_home: Path, tmp_path: Path) -> None:
-    show = f"import os; print('inherited:', {VARIABLE!r} in os.environ)"
-    terminal = Terminal(tmp_path, "run", "--", sys.executable, "-c", show, env={VARIABLE: ACCESS})
+    show = f"import os; print('inherited:', {ACCESS_VARIABLE!r} in os.environ)"
+    terminal = Terminal(
+        tmp_path, "run", "--", sys.executable, "-c", show, env={ACCESS_VARIABLE: ACCESS}
+    )
     assert terminal.code() == 0, terminal.errors()
     assert terminal.output().splitlines()[-1] == "inherited: False"

@@ -14,7 +14,7 @@ from eagleray.ray.endpoint import Endpoint
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 from tests.set_clock import SetClock
 
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
 
 
 class Heard:

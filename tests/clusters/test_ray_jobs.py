@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import socket
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +20,19 @@ from eagleray.ray import cluster_query
 from eagleray.ray import jobs as ray_jobs
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.local_nodes import LocalNode
 from eagleray.ray.logs import follow
 from eagleray.ray.rows import NodeRow
 
 TRACEBACK = "Traceback (most recent call last):\n  File x\nValueError: runtime_env is broken\n"
+NODE = "618ba3b9c77eb57b5c2a0ded6da9e350d90c5252aae792c4977181bf"
 VERSION = {"ray_version": "2.60.0", "session_name": "session_1", "ray_commit": "c"}
+
+UNREACHED = """Traceback (most recent call last):
+  File "ray/dashboard/modules/job/job_head.py", line 376, in submit_job
+    resp = await job_agent_client.submit_job_internal(submit_request)
+aiohttp.client_exceptions.ClientConnectorError: Cannot connect to host 192.0.2.2:52365 ssl:default [Connect call failed]
+"""
 
 
 class JobServer:
@@ -29,6 +41,7 @@ class JobServer:
     def __init__(self) -> None:
         self.token = ""
         self.refuses = 0
+        self.refusal = TRACEBACK
         self.not_yet = 0
         self.states: list[dict[str, object]] = []
         self.logs = ""
@@ -39,6 +52,8 @@ class JobServer:
         # A job is submitted, and its answer waits for the other.
         self.arrived, self.answers = asyncio.Event(), asyncio.Event()
         self.answers.set()
+        # What Ray says of the nodes and their agents.
+        self.raylets: list[dict[str, object]] = []
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         path, method = request.path, request.method
@@ -49,6 +64,13 @@ class JobServer:
         self.asked.append((method, path))
         if path == "/api/version":
             return web.json_response(VERSION)
+        if path == "/api/v0/nodes":
+            return web.json_response({"result": True, "data": {"result": {"result": []}}})
+        if path == "/nodes":
+            summary = [
+                {"ip": raylet["nodeManagerAddress"], "raylet": raylet} for raylet in self.raylets
+            ]
+            return web.json_response({"result": True, "msg": "", "data": {"summary": summary}})
         if path.startswith("/api/packages/gcs/"):
             return await self._package(request)
         if path == "/api/jobs/" and method == "POST":
@@ -70,7 +92,7 @@ class JobServer:
             said = "No available agent to submit job, please try again later."
             return web.Response(status=500, text=said)
         if self.refuses:
-            return web.Response(status=self.refuses, text=TRACEBACK)
+            return web.Response(status=self.refuses, text=self.refusal)
         self.submitted.append(await request.json())
         self.arrived.set()
         await self.answers.wait()
@@ -103,6 +125,8 @@ async def server() -> AsyncIterator[tuple[JobServer, Dashboard]]:
     port = site._server.sockets[0].getsockname()[1]
     dashboard = Dashboard(f"http://127.0.0.1:{port}", lambda look: jobs.token or None)
     yield jobs, dashboard
+    # The end of the server waits for what it still answers.
+    jobs.answers.set()
     await dashboard.close()
     await runner.cleanup()
 
@@ -122,6 +146,16 @@ async def test_job_that_is_refused_says_the_last_line_of_why(server: Server) -> 
         jobs.asked.clear()
 
 
+async def test_agent_that_has_ended_is_the_reason(server: Server) -> None:
+    """Ray 2.60 lists it until it has missed some health checks."""
+    jobs, dashboard = server
+    jobs.refuses, jobs.refusal = 500, UNREACHED
+    with pytest.raises(EaglerayError) as raised:
+        await dashboard.job_api.submit("true", runtime_env={}, metadata={})
+    assert raised.value.code == "no-job-agent"
+    assert "192.0.2.2:52365" in raised.value.output
+
+
 async def test_cluster_that_has_just_been_started_is_asked_again(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +168,65 @@ async def test_cluster_that_has_just_been_started_is_asked_again(
         await dashboard.job_api.submit("true", runtime_env={}, metadata={})
     assert raised.value.code == "no-job-agent"
     assert "No available agent" in raised.value.output
+
+
+def raylet(*, is_head: bool = True, **more: object) -> dict[str, object]:
+    """What `/nodes?view=summary` says of a node (Ray 2.60)."""
+    return {
+        "nodeId": NODE,
+        "nodeManagerAddress": "10.0.0.3",
+        "isHeadNode": is_head,
+        "startTimeMs": "1795907684170",
+        "state": "ALIVE",
+        "dashboardAgentListenPort": -1,
+        **more,
+    }
+
+
+async def test_submission_that_no_agent_would_take_fails_with_the_cause(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray 2.60 tries for ten seconds to find the agent of the head before it answers."""
+    jobs, dashboard = server
+    monkeypatch.setattr(ray_jobs, "QUICK_S", 0.0)
+    jobs.raylets = [raylet(), raylet(is_head=False, dashboardAgentListenPort=52365)]
+    jobs.answers.clear()
+    with pytest.raises(EaglerayError) as raised:
+        await dashboard.job_api.submit("true", runtime_env={}, metadata={})
+    assert raised.value.code == "no-job-agent"
+    assert raised.value.message == (
+        "The job agent of node 10.0.0.3 isn't running. It couldn't open its port."
+    )
+
+
+async def test_slow_submission_waits_for_an_agent_that_serves(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs, dashboard = server
+    monkeypatch.setattr(ray_jobs, "QUICK_S", 0.0)
+    jobs.raylets = [raylet(dashboardAgentListenPort=52365)]
+    jobs.answers.clear()
+    submitting = asyncio.create_task(dashboard.job_api.submit("true", runtime_env={}, metadata={}))
+    while ("GET", "/nodes") not in jobs.asked:
+        await asyncio.sleep(0)
+    jobs.answers.set()
+    assert await submitting == "job_1"
+
+
+async def test_older_ray_without_an_agent_is_not_asked_again_unless_it_has_just_started(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray before 2.60 doesn't report the ports of its agents."""
+    jobs, dashboard = server
+    monkeypatch.setattr(ray_jobs, "AGAIN_S", (0.0,))
+    older = raylet()
+    del older["dashboardAgentListenPort"]
+    jobs.raylets, jobs.not_yet = [older], 2
+    with pytest.raises(EaglerayError, match="The dashboard finds no agent"):
+        await dashboard.job_api.submit("true", runtime_env={}, metadata={})
+    assert jobs.not_yet == 1
+    older["startTimeMs"] = str(int(time.time() * 1000))
+    assert await dashboard.job_api.submit("true", runtime_env={}, metadata={}) == "job_1"
 
 
 async def test_token_goes_with_what_is_submitted(server: Server) -> None:
@@ -180,6 +273,54 @@ async def test_log_is_followed_to_its_last_byte(server: Server) -> None:
     assert "".join([text async for text in follow(dashboard, "job_1")]) == jobs.logs
     state = await dashboard.job_api.state("job_1")
     assert (state.ended, state.code) == (True, 0)
+
+
+async def test_cluster_of_this_machine_that_is_starting_is_asked_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray before 2.60; its agent, a child of the raylet, takes some seconds to open its port."""
+    jobs, dashboard = server
+    monkeypatch.setattr(ray_jobs, "AGAIN_S", (0.0,))
+    older = raylet(startTimeMs=str(int(time.time() * 1000)))
+    del older["dashboardAgentListenPort"]
+    jobs.raylets, jobs.not_yet = [older], 1
+    # Nothing listens there: the port is that of no service.
+    local = {older["nodeId"]: LocalNode(NODE, "127.0.0.1", os.getpid(), Path("/"), "", 1)}
+
+    async def local_nodes(nodes: object) -> object:
+        return local
+
+    monkeypatch.setattr(dashboard, "local_nodes", local_nodes)
+    assert await dashboard.job_api.submit("true", runtime_env={}, metadata={}) == "job_1"
+    older["startTimeMs"], jobs.not_yet = "1795907684170", 1
+    with pytest.raises(EaglerayError, match=r"isn't running\. It doesn't listen on port 1\."):
+        await dashboard.job_api.submit("true", runtime_env={}, metadata={})
+    # One that has its port never starts to listen.
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        local[older["nodeId"]] = LocalNode(NODE, "127.0.0.1", 1, Path("/"), "", port)
+        older["startTimeMs"], jobs.not_yet = str(int(time.time() * 1000)), 1
+        with pytest.raises(EaglerayError, match=f"port {port} is taken by PID {os.getpid()}"):
+            await dashboard.job_api.submit("true", runtime_env={}, metadata={})
+
+
+@pytest.mark.parametrize("python", ["", "/nowhere/bin/python"])
+@pytest.mark.usefixtures("at_once")
+async def test_query_is_sent_as_a_job_where_the_python_of_the_node_is_gone(
+    server: Server, python: str
+) -> None:
+    jobs, dashboard = server
+    jobs.states = [{"status": "SUCCEEDED"}]
+
+    async def local_nodes(_dashboard: Dashboard, _nodes: object) -> dict[str, LocalNode]:
+        return {NODE: LocalNode(NODE, "127.0.0.1", os.getpid(), Path("/"), python, 0)}
+
+    asking = ClusterQuery(local_nodes)
+    with pytest.raises(EaglerayError) as raised:
+        await asking.ask(dashboard, "list", "text", {}, 5)
+    assert raised.value.code == "job-failed"
+    assert len(jobs.submitted) == 1
+    await asking.close()
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from tests.clusters.known import DirectConnections
 from tests.ray_cluster import REPOSITORY, RayCluster
 from tests.shared_clusters import TOKEN
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("token"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("token")]
 
 
 def machine_with(cluster: RayCluster) -> Machine:

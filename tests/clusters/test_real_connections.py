@@ -17,7 +17,7 @@ from tests.fakes.relay import relay_to
 from tests.ray_cluster import RayCluster
 from tests.shared_clusters import TOKEN
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("token"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("token")]
 
 ROUTED = "ssh://login/http://127.0.0.1:8265"
 FOUND = "slurm://12"

@@ -42,8 +42,11 @@ def test_home_is_below_the_users_home_or_as_configured(
     assert paths.home() == folder / "mine"
     (folder / "file").touch()
     monkeypatch.setenv("EAGLERAY_HOME", str(folder / "file" / "x"))
+    # What only reads finds nothing there.
+    assert not paths.home().exists()
+    assert not paths.runs().exists() and not paths.reports().exists()
     with pytest.raises(EaglerayError, match="Can't create"):
-        paths.home()
+        paths.run_folder()
 
 
 def test_sockets_are_in_a_configured_home_by_host(
@@ -151,6 +154,22 @@ def test_recorded_folder_that_is_gone_or_open_to_others_is_replaced(
     assert second != first
     second.rmdir()
     assert paths.run_folder() not in (first, second)
+
+
+def test_configured_home_that_others_can_change_gets_no_code_and_no_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o777)
+    (tmp_path / "link").symlink_to(folder)
+    for configured in (folder, tmp_path / "link"):
+        monkeypatch.setenv("EAGLERAY_HOME", str(configured))
+        for function in (paths.injected, paths.runs, paths.reports, paths.run_folder):
+            with pytest.raises(EaglerayError) as raised:
+                function()
+            assert raised.value.code == "unsafe-folder"
+    assert list(folder.iterdir()) == []
 
 
 def test_own_folder_with_an_open_mode_is_rejected(

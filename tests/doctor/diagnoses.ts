@@ -64,6 +64,7 @@ export function diagnosis(more: Partial<Diagnosis> = {}): Diagnosis {
     sentence: "A GPU has no 2.00 GiB of memory left.",
     causes: [cause(), consequence()],
     unknown: [evidence({ path: "/logs/driver.log", line: 3, text: "ValueError: no such layer" })],
+    raised: "",
     checked: {
       files: 38,
       bytes: 3_400_000,

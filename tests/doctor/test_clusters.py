@@ -97,6 +97,24 @@ def node_of(fake: FakeDashboard) -> tuple[str, str]:
     return row["node_id"], row["node_ip"]
 
 
+async def test_cluster_whose_nodes_give_no_log_has_their_reasons_and_the_checks(
+    dashboard: FakeDashboard, tmp_path: Path
+) -> None:
+    """As where the agents of its nodes have ended."""
+    node, ip = node_of(dashboard)
+    dashboard.files = {node: {}}
+    dashboard.gone_nodes.add(node)
+
+    found = await diagnosed(dashboard, tmp_path, NodeFacts((NO_SHM,)))
+
+    assert [cause.id for cause in found.causes] == ["node-shm"]
+    (unchecked,) = found.checked.unchecked
+    assert (unchecked.path, unchecked.reason) == (
+        f"node {ip}",
+        f"{dashboard.address} responded with error 500.",
+    )
+
+
 async def test_cause_names_the_node_of_its_log(dashboard: FakeDashboard, tmp_path: Path) -> None:
     node, ip = node_of(dashboard)
     dashboard.files[node] = {"worker-1.err": FILES, "raylet.out": b"fine\n", "state.txt": FILES}
@@ -217,6 +235,20 @@ async def test_names_of_a_cluster_lead_out_of_no_folder(
     await diagnosed(dashboard, copies)
 
     assert [path.name for path in tmp_path.rglob("*.err")] == ["worker-1.err"]
+
+
+async def test_cluster_without_a_living_node_says_where_its_logs_are(
+    dashboard: FakeDashboard, tmp_path: Path
+) -> None:
+    for row in dashboard.rows["nodes"]:
+        row["state"] = "DEAD"
+    with pytest.raises(EaglerayError) as raised:
+        await diagnosed(dashboard, tmp_path)
+    assert (
+        raised.value.message
+        == f"No node of {dashboard.address} is alive, so no logs can be copied."
+    )
+    assert not list(tmp_path.iterdir())
 
 
 async def test_copies_of_the_last_three_diagnoses_remain(

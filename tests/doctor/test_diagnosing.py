@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
@@ -208,6 +209,31 @@ def test_secret_is_in_no_output(tmp_path: Path) -> None:
     assert "verysecret" not in str(_diagnose(tmp_path))
 
 
+def test_unknown_exception_has_where_it_was_raised_and_the_code_that_called(tmp_path: Path) -> None:
+    """As of deepspeed: the innermost frame is of a library, and the user's code has called it."""
+    library = "/opt/env/lib/python3.11/site-packages/deepspeed/runtime/zero/stage_1_and_2.py"
+    frames = (("/work/train.py", 88, "step"), (library, 1480, "average_tensor"))
+    lines = "".join(
+        f'(Policy pid=7)   File "{file}", line {line}, in {function}\n(Policy pid=7)     f()\n'
+        for file, line, function in frames
+    )
+    _write(
+        tmp_path,
+        "a.out",
+        "ERROR no reward model\n(Policy pid=7) Traceback (most recent call last):\n"
+        f"{lines}(Policy pid=7) IndexError: list index out of range\n",
+    )
+
+    diagnosis = _diagnose(tmp_path)
+
+    assert diagnosis.raised == (
+        "Raised in average_tensor (stage_1_and_2.py:1480), called in step (train.py:88)."
+    )
+    printed = texts.lines(diagnosis)
+    at = printed.index(f"    {diagnosis.raised}")
+    assert printed[at - 1].endswith("IndexError: list index out of range")
+
+
 def test_line_number_is_right_far_into_a_file(tmp_path: Path) -> None:
     _write(tmp_path, "a.out", "x" * 99 + "\n" + ("y" * 99 + "\n") * 30_000 + FILES)
 
@@ -223,9 +249,11 @@ def test_file_that_links_to_another_is_read_once(tmp_path: Path) -> None:
     assert (diagnosis.causes[0].count, diagnosis.checked.files) == (1, 1)
 
 
-def test_compressed_file_and_pipe_are_not_read(tmp_path: Path) -> None:
+def test_pipe_is_not_read_nor_a_compressed_file_without_a_folder_for_its_text(
+    tmp_path: Path,
+) -> None:
     _write(tmp_path, "a.out", FILES)
-    _write(tmp_path, "b.out.gz", FILES)
+    (tmp_path / "b.out.gz").write_bytes(gzip.compress(FILES.encode()))
     os.mkfifo(tmp_path / "c.out")
 
     diagnosis = _diagnose(tmp_path)
@@ -470,7 +498,7 @@ def test_numbers_of_unchecked_files_have_their_plural(
 ) -> None:
     _write(tmp_path, "a.out", "step 3\n")
     for number in range(5 + more):
-        _write(tmp_path, f"{number}.out.gz", "x")
+        (tmp_path / f"{number}.out.gz").write_bytes(gzip.compress(b"x"))
 
     assert texts.lines(_diagnose(tmp_path))[-1] == f"{shown} not checked."
 
@@ -558,4 +586,4 @@ def test_traceback_that_torch_logs_is_one_error(tmp_path: Path) -> None:
 
     (error,) = _diagnose(tmp_path).unknown
 
-    assert (error.line, error.text) == (5, f"{torch} mine.KernelError: no such kernel")
+    assert (error.line, error.text) == (5, "mine.KernelError: no such kernel")

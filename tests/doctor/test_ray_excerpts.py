@@ -168,6 +168,7 @@ async def test_cancelled_diagnosis_ends_its_step(tmp_path: Path) -> None:
     logs = SlurmLogs(commands, SlurmClient(commands), tmp_path / "copies")
     reading = asyncio.ensure_future(logs.of_job("12", own_rules(), lambda _text: None))
     while not (tmp_path / "pid").exists():
+        assert not reading.done(), await reading
         await asyncio.sleep(0.01)
     step = psutil.Process(int((tmp_path / "pid").read_text()))
 

@@ -15,13 +15,14 @@ from eagleray.features.doctor.log_copies import copy_logs
 from eagleray.features.doctor.log_watch import first_cluster_problem
 from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.features.doctor.rule_files import own_rules
-from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.dashboard import Dashboard, FindLocalNodes
+from eagleray.tools.commands import Commands
 
-from tests.ray_cluster import RayCluster, temporary_home
+from tests.ray_cluster import RayCluster, no_local_nodes, temporary_home
 from tests.real_ray.command import Command
 from tests.shared_clusters import OLD_PYTHON, TORCH_PYTHON
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.real_ray
 
 PROGRAM = """
 import pathlib
@@ -191,10 +192,14 @@ async def test_python_of_the_driver_is_compared_with_that_of_the_nodes(
     assert not [cause["id"] for cause in same["causes"] if cause["id"].startswith("driver-")]
 
 
-async def test_facts_are_read_by_the_python_of_the_workers(cluster: RayCluster) -> None:
+@pytest.mark.parametrize("local_nodes", [Dashboard.local_nodes, no_local_nodes])
+async def test_facts_are_read_by_the_python_of_the_workers(
+    cluster: RayCluster, local_nodes: FindLocalNodes
+) -> None:
+    """Directly, and by a job as on other machines."""
     nothing: Any = None
     dashboard = Dashboard(cluster.address)
-    facts = RemoteFacts(nothing, nothing, nothing)
+    facts = RemoteFacts(Commands(nothing), nothing, nothing, local_nodes)
     try:
         answers = await facts.of_cluster(dashboard, TORCH_PYTHON)
     finally:

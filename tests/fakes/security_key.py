@@ -1,6 +1,7 @@
 """A fake security key for the real ssh: it stands in place of ssh-sk-helper, which would speak with the hardware.
 
 `security_key.py PEM FIFO` signs with the key in PEM when it is touched, which is somebody writing to FIFO.
+As the hardware does, it gives up when nobody touches it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ APPLICATION = b"ssh:"
 FLAGS = b"\x01"
 # Of the protocol between ssh and its helper.
 _VERSION, _SIGN = 5, 1
+# About the limit of the hardware.
+_TOUCH_S = 30.0
 
 
 class SecurityKey:
@@ -80,8 +83,8 @@ def main() -> None:
     data, _ = _string(rest)
     # ssh may have ended meanwhile.
     finger = os.open(touch, os.O_RDONLY | os.O_NONBLOCK)
-    felt, _, _ = select.select([finger, 0], [], [])
-    if 0 in felt:
+    felt, _, _ = select.select([finger, 0], [], [], _TOUCH_S)
+    if finger not in felt:
         return
     counter = struct.pack(">I", 1)
     said = hashlib.sha256(APPLICATION).digest() + FLAGS + counter + hashlib.sha256(data).digest()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -12,20 +10,20 @@ import pytest
 from tests.fakes import adapter
 from tests.fakes.adapter import FakeAdapter
 from tests.fakes.dashboard import FakeDashboard
-from tests.ray_cluster import end_processes
+from tests.ray_cluster import temporary_home
+
+_OF_RAY = ("RAY_ADDRESS", "RAY_API_SERVER_ADDRESS", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 
 @pytest.fixture
 def own_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An EAGLERAY_HOME that is short enough for sockets; what was started in it ends with the test."""
-    home = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
-    monkeypatch.setenv("EAGLERAY_HOME", str(home))
-    monkeypatch.setenv("EAGLERAY_DISCOVERY", "off")
-    for name in ("RAY_ADDRESS", "RAY_API_SERVER_ADDRESS", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
-        monkeypatch.delenv(name, raising=False)
-    yield home
-    end_processes("EAGLERAY_HOME", str(home))
-    shutil.rmtree(home, ignore_errors=True)
+    with temporary_home() as home:
+        monkeypatch.setenv("EAGLERAY_HOME", str(home))
+        monkeypatch.setenv("EAGLERAY_DISCOVERY", "off")
+        for name in _OF_RAY:
+            monkeypatch.delenv(name, raising=False)
+        yield home
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.adapter import dap_fuzz
+from tests.fuzz import hostile_expressions
 from tests.fuzz.target import Stateful, Target
 from tests.fuzz.targets import (
     cluster,
@@ -23,4 +24,7 @@ TARGETS: tuple[Target, ...] = tuple(
     for target in module.TARGETS
 )
 # Fuzzers that keep a session; `npm run fuzz` runs them after the targets.
-STATEFUL: tuple[Stateful, ...] = (Stateful("dap-requests", dap_fuzz.run),)
+STATEFUL: tuple[Stateful, ...] = (
+    Stateful("dap-requests", dap_fuzz.run),
+    Stateful("hostile-expressions", hostile_expressions.fuzz),
+)

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from tests.fuzz import mutation
-from tests.fuzz.engine import corpus, fault_of, fuzz, steps
+from tests.fuzz import hostile_expressions, mutation
+from tests.fuzz.engine import PATIENCE_S, corpus, fault_of, fuzz, steps
 from tests.fuzz.registry import TARGETS
 from tests.fuzz.target import Target, of_json
 
@@ -76,6 +76,12 @@ def test_the_same_seed_tries_the_same_inputs() -> None:
         target = Target("noting", "text", tried[-1].append, ["a text"])
         fuzz(target, seconds=60, seed=5, most=50)
     assert tried[0] == tried[1]
+
+
+def test_hostile_expressions_have_no_effect() -> None:
+    """`npm run fuzz` tries them with tensors and arrays, too."""
+    count, faults = hostile_expressions.run(250, 1, 1000, most_cpu_s=PATIENCE_S)
+    assert (count, faults) == (1000, [])
 
 
 def test_inputs_stay_bounded() -> None:

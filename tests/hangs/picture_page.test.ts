@@ -271,6 +271,7 @@ test("what was not sampled is said once for each reason, and for each node", () 
     workers: "Policy.train",
     main_only: [5],
     resumed: [2, 3],
+    samples: 3,
   };
   const loader = process(4711, { group: "data loader of rank 0", role: "data loader", pid: 4711 });
   coverage.unseen.push({ group: loader.group, rank: 4711, reason: "permission" });
@@ -405,5 +406,6 @@ test("what can be read from inside depends on the verdict, and then on what proc
   assert.equal(named("cleanup-deadlock", "collective"), "readExceptions");
   assert.equal(named("unknown", "collective"), "readCounters");
   assert.equal(named("unknown", "ray.get"), "readTasks");
+  assert.equal(named("wait-chain", "ray.get"), "readTasks");
   assert.equal(named("slow", "collective"), undefined);
 });

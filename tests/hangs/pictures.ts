@@ -86,10 +86,20 @@ export function picture(changes: Partial<Picture> = {}): Picture {
     verdict: verdict(),
     classes: [stack(), gathering()],
     ranks: [0, 1, 2, 3].map((rank) => process(rank)),
-    coverage: { processes: 4, unseen: [], nodes: [], workers: "", main_only: [], resumed: [] },
+    coverage: {
+      processes: 4,
+      unseen: [],
+      nodes: [],
+      workers: "",
+      main_only: [],
+      resumed: [],
+      samples: 3,
+    },
     inside: [],
     native: [],
+    threads: [],
     exits: [],
+    ras: [],
     target: "",
     ...changes,
   };
@@ -123,6 +133,14 @@ export function largePicture(ranks: number, classes: number): Picture {
       }),
     ),
     ranks: numbers.map((rank) => process(rank, { node: `node-${Math.floor(rank / 8)}` })),
-    coverage: { processes: ranks, unseen: [], nodes: [], workers: "", main_only: [], resumed: [] },
+    coverage: {
+      processes: ranks,
+      unseen: [],
+      nodes: [],
+      workers: "",
+      main_only: [],
+      resumed: [],
+      samples: 3,
+    },
   });
 }

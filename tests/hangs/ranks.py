@@ -53,7 +53,7 @@ SCENARIOS: Mapping[str, Expected] = {
     "paused": Expected("debugger", "2", "debugger"),
     "slow": Expected("slow", "", "Nothing hangs"),
     "long_steps": Expected("slow", "", "Nothing hangs"),
-    "tokenizing": Expected("slow", "2", "rank 2 still works"),
+    "tokenizing": Expected("slow", "2", "Rank 2 still works"),
     "logged": Expected(
         "cleanup-deadlock",
         "0-1",

@@ -9,6 +9,7 @@ import {
   COMPARE,
   MARKDOWN,
   OF_GROUP,
+  OF_STACKS,
   OPEN,
   PICTURE,
   SAVE,
@@ -226,6 +227,46 @@ test("a saved picture opens without a target that could be sampled again", async
   assert.equal(shown(panel, "picture")?.canSampleAgain, false);
   assert.equal(shown(panel, "picture")?.canReadInside, false);
   assert.deepEqual(fake.sidecar.sentTo(PICTURE), []);
+});
+
+test("stacks of the clipboard, the editor, files or a folder open as a page, and files that can’t be read are named", async () => {
+  const unread = [{ name: "/w/job.tar.gz/rank1.txt", reason: "damaged" }];
+  fake.sidecar.on(OF_STACKS, () => ({ picture: picture(), unread }));
+  editor.clipboard = "Thread 0x1 (most recent call first):";
+  const offered: string[][] = [];
+  let chosen = "Clipboard";
+  editor.answer = ({ kind, options }) => {
+    if (kind === "open") {
+      return [Uri.file("/w/job.tar.gz")];
+    }
+    if (kind !== "pick") {
+      return undefined;
+    }
+    const picks = options["items"] as { readonly label: string }[];
+    offered.push(picks.map(({ label }) => label));
+    return picks.find(({ label }) => label === chosen);
+  };
+  await editor.run("eagleray.openStacks");
+  assert.equal(editor.panels.at(-1)?.title, "Stuck? Clipboard");
+  assert.match(
+    editor.asked.at(-1)?.text ?? "",
+    /^One file could not be read\. rank1\.txt: damaged$/,
+  );
+  editor.clipboard = "";
+  chosen = "Files…";
+  await editor.run("eagleray.openStacks");
+  assert.equal(editor.panels.at(-1)?.title, "Stuck? job.tar.gz");
+  chosen = "";
+  await editor.run("eagleray.openStacks");
+  assert.deepEqual(offered, [
+    ["Clipboard", "Files…", "Folder…"],
+    ["Files…", "Folder…"],
+    ["Files…", "Folder…"],
+  ]);
+  assert.deepEqual(fake.sidecar.sentTo(OF_STACKS), [
+    { paths: [], text: "Thread 0x1 (most recent call first):" },
+    { paths: ["/w/job.tar.gz"], text: "" },
+  ]);
 });
 
 test("the row of a run with a picture opens that picture", async () => {

@@ -71,9 +71,21 @@ def test_actor_whose_tasks_all_wait_is_named() -> None:
     )
 
 
-@pytest.mark.parametrize("states", [(), (WAITS, RUNS), (WAITS, READY)])
-def test_actor_that_says_something_else_is_not_named(states: tuple[str, ...]) -> None:
-    assert verdict(sampled(), *states).kind.value == "unknown"
+def test_actor_that_tells_nothing_is_the_end_of_the_chain() -> None:
+    reading = verdict(sampled())
+    assert (reading.kind.value, reading.sentence) == (
+        "wait-chain",
+        "The driver waits for Rollout.generate, which is in fit (train.py:3).",
+    )
+
+
+@pytest.mark.parametrize("states", [(WAITS, RUNS), (WAITS, READY)])
+def test_actor_of_which_a_task_runs_works(states: tuple[str, ...]) -> None:
+    reading = verdict(sampled(), *states)
+    assert (reading.kind.value, reading.sentence) == (
+        "slow",
+        "The driver waits for Rollout.generate, which works in fit (train.py:3).",
+    )
 
 
 @pytest.mark.parametrize("busy", [sampled(actor_cpu_s=0.5), sampled(gpu_percent=97)])

@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from pathlib import Path
@@ -15,6 +16,9 @@ from typing import Any
 import psutil
 import pytest
 from eagleray.common.errors import EaglerayError
+from eagleray.features.doctor.log_copies import copy_logs
+from eagleray.features.doctor.remote_facts import RemoteFacts
+from eagleray.features.hangs.collecting import here
 from eagleray.features.hangs.collecting.cluster import ClusterPictures
 from eagleray.features.hangs.collecting.cluster_here import take_here
 from eagleray.features.hangs.collecting.ray_jobs import jobs_of
@@ -22,7 +26,11 @@ from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.features.hangs.model import Picture
 from eagleray.features.hangs.paused_sentences import waits
 from eagleray.features.hangs.ray_names import job_of_driver
+from eagleray.features.pdb.pdb import PROGRAM as PDB
+from eagleray.protocol.control import CommandOutput
+from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
+from eagleray.tools.commands import Commands
 
 from scripts.ray_cluster import MARK, free_ports
 from tests.injected.runs import Run
@@ -30,15 +38,17 @@ from tests.ray_cluster import (
     PROGRAMS,
     Program,
     RayCluster,
+    no_local_nodes,
     start_cluster,
     temporary_home,
     wait_for,
 )
 from tests.real_ray.command import Command
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("torch"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("torch")]
 
 PAUSE_S = 0.5
+NO_PDB = {"follow": "", "seconds": 0}
 
 
 @pytest.fixture
@@ -76,13 +86,25 @@ def drivers(cluster: RayCluster) -> list[int]:
 
 
 async def take(
-    dashboard: Dashboard, *, jobs: Collection[str] = (), workers: str = "", **more: Any
+    dashboard: Dashboard,
+    *,
+    jobs: Collection[str] = (),
+    workers: str = "",
+    is_local: bool = False,
+    **more: Any,
 ) -> Picture:
-    pictures = ClusterPictures()
+    """Takes a picture through a job, as of other machines, or directly."""
+    pictures = ClusterPictures() if is_local else ClusterPictures(no_local_nodes)
     try:
         return await pictures.take(dashboard, SamplingPlan(pause_s=PAUSE_S, **more), jobs, workers)
     finally:
         await pictures.close()
+
+
+def of_processes(picture: Picture) -> list[tuple[object, ...]]:
+    """What a picture says of each process, without what changes between two pictures."""
+    rows = [(row.node, row.pid, row.role, row.group, row.rank) for row in picture.ranks]
+    return sorted(rows)
 
 
 CYCLE = {
@@ -148,6 +170,13 @@ async def test_actors_answer_from_inside_through_the_job(
     }
     assert leftovers(cluster) == []
     assert [job.submission_id for job in await dashboard.jobs() if job.submission_id] == []
+    directly = await take(dashboard, inside=True, is_local=True)
+    assert directly.verdict == verdict
+    assert of_processes(directly) == of_processes(taken)
+    assert {each.rank: each.reason for each in directly.inside if each.group == "Trainer"} == {
+        0: "",
+        1: "",
+    }
     states = {psutil.Process(row.pid).status() for row in ranks.values()}
     assert "stopped" not in states
 
@@ -176,6 +205,8 @@ async def test_actor_that_was_killed_is_named_with_what_ray_says(
 ) -> None:
     [port] = free_ports(1)
     run("ray_trainers.py", "killed", "3", str(port))
+    while not any(row.name == "trainer-1" and row.death for row in await dashboard.all_actors()):
+        await asyncio.sleep(0.2)
     verdict = (await take(dashboard)).verdict
     assert (verdict.kind, verdict.culprits) == ("rank-dead", "1")
     assert "Ray says of trainer-1 (PID " in verdict.sentence
@@ -246,6 +277,35 @@ async def test_task_that_is_too_large_for_every_node_is_named(
     assert verdict.sentence == "ask_for_much waits for train, but no node has CPU: 1000."
 
 
+CHAINS = {
+    "chain": (
+        {"Engine.generate": "RUNNING"},
+        r"The driver waits for Syncer\.sync, which waits for Engine\.generate, "
+        r"which waits for the server at 127\.0\.0\.1:\d+ in Engine\.generate \(ray_tasks\.py:\d+\)\.",
+    ),
+    "constructor": (
+        {"Starting.step": "PENDING_NODE_ASSIGNMENT", "Starting.__init__": "RUNNING"},
+        r"The driver waits for Starting\.step, whose actor is still in its constructor, "
+        r"which waits for data of process \d+, which runs sleep\.",
+    ),
+    "group": (
+        {},
+        r"The driver waits for a placement group, but no node has room for its bundles \(CPU: 1000\)\.",
+    ),
+}
+
+
+@pytest.mark.parametrize("program", CHAINS)
+async def test_chain_of_the_driver_is_followed_to_its_end(
+    run: Callable[..., Program], dashboard: Dashboard, program: str
+) -> None:
+    tasks, sentence = CHAINS[program]
+    await shown_tasks(dashboard, run("ray_tasks.py", program), tasks)
+    verdict = (await take(dashboard, is_local=program != "constructor")).verdict
+    assert verdict.kind == ("starvation" if program == "group" else "wait-chain"), verdict
+    assert re.fullmatch(sentence, verdict.sentence), verdict.sentence
+
+
 async def test_cluster_without_a_free_cpu_is_sampled_and_its_driver_starves(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
@@ -253,7 +313,9 @@ async def test_cluster_without_a_free_cpu_is_sampled_and_its_driver_starves(
     await shown_tasks(dashboard, program, {"train": "PENDING_NODE_ASSIGNMENT"})
     verdict = (await take(dashboard)).verdict
     assert verdict.kind == "starvation"
-    assert verdict.sentence == "The driver waits for train, but other tasks hold all CPU: 1."
+    assert (
+        verdict.sentence == "The driver waits for train, but other tasks or actors hold all CPU: 1."
+    )
 
 
 async def test_driver_that_waits_for_a_task_that_computes_is_no_hang(
@@ -271,6 +333,11 @@ async def test_picture_of_a_job_judges_only_that_job(
     await shown_tasks(dashboard, cycle, CYCLE)
     await shown_tasks(dashboard, other, TOO_LARGE)
     of_other, of_cycle = await take_job(dashboard, other), await take_job(dashboard, cycle)
+    directly = await take_job(dashboard, cycle, is_local=True)
+    assert directly.verdict == of_cycle.verdict
+    assert of_processes(directly) == of_processes(of_cycle)
+    by_pid = await here.take([cycle.process.pid], SamplingPlan(pause_s=PAUSE_S))
+    assert {row.pid for row in by_pid.ranks} == {row.pid for row in of_cycle.ranks}
     assert (of_other.verdict.kind, of_cycle.verdict.kind) == ("starvation", "ray-get-cycle")
     drivers = {
         row.pid for taken in (of_other, of_cycle) for row in taken.ranks if row.role == "driver"
@@ -330,46 +397,75 @@ async def test_other_cluster_of_the_machine_is_left_out(
     assert sorted(drivers) == sorted([program.process.pid, other.process.pid])
 
 
-async def test_cluster_that_a_program_has_started_itself_is_sampled_beside_another(
-    cluster: RayCluster,
+async def test_own_cluster_is_read_while_another_program_has_the_port_of_its_agent(
+    cluster: RayCluster, tmp_path: Path
 ) -> None:
     [port] = free_ports(1)
-    with subprocess.Popen(
-        [cluster.python, str(PROGRAMS / "hangs" / "own_cluster.py"), str(port)],
-        env={**os.environ, "RAY_AUTH_MODE": "disabled"},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as program:
-        beside = Dashboard(f"http://127.0.0.1:{port}")
-        try:
-            assert program.stdout and any("ready" in line for line in program.stdout)
-            while "PENDING_NODE_ASSIGNMENT" not in {
-                task.state for task in await beside.unended_tasks()
-            }:
-                await asyncio.sleep(0.2)
-            taken = await take(beside)
-        finally:
-            program.terminate()
-            await beside.close()
+    with socket.create_server(("0.0.0.0", 0)) as taken_port:
+        agent_port = taken_port.getsockname()[1]
+        with subprocess.Popen(
+            [
+                cluster.python,
+                str(PROGRAMS / "hangs" / "own_cluster.py"),
+                str(port),
+                str(agent_port),
+            ],
+            env={**os.environ, "RAY_AUTH_MODE": "disabled"},
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as program:
+            beside = Dashboard(f"http://127.0.0.1:{port}")
+            try:
+                assert program.stdout and any("ready" in line for line in program.stdout)
+                while "PENDING_NODE_ASSIGNMENT" not in {
+                    task.state for task in await beside.unended_tasks()
+                }:
+                    await asyncio.sleep(0.2)
+                taken = await take(beside, is_local=True)
+                by_pid = await here.take([program.pid], SamplingPlan(pause_s=PAUSE_S))
+                with pytest.raises(EaglerayError) as raised:
+                    await take(beside)
+                copies = await copy_logs(beside, tmp_path, lambda done, count: None)
+                facts = await RemoteFacts(Commands(no_ssh), None, None).of_cluster(beside)  # type: ignore[arg-type]
+                asked = ClusterQuery()
+                waiting = await asked.ask(beside, "list", PDB.read_text("utf-8"), NO_PDB, 60)
+            finally:
+                program.terminate()
+                await beside.close()
     assert taken.verdict.kind == "starvation"
-    assert [row.pid for row in taken.ranks if row.role == "driver"] == [program.pid]
+    # None of Ray's own processes.
+    for picture in (taken, by_pid):
+        assert [row.pid for row in picture.ranks] == [program.pid]
+    assert raised.value.code == "no-job-agent"
+    assert f"Its port {agent_port} is taken by PID {os.getpid()} (" in raised.value.message
+    assert copies.unchecked == ()
+    assert [path.name for path in copies.folder.rglob("raylet.out")] == ["raylet.out"]
+    assert facts.silent == ()
+    [of_node] = facts.facts
+    assert of_node["packages"]["ray"] and of_node["executable"] == cluster.python
+    assert waiting == []
 
 
-async def take_job(dashboard: Dashboard, program: Program) -> Picture:
+async def no_ssh(*_: object) -> CommandOutput:
+    raise AssertionError("nothing goes through ssh")
+
+
+async def take_job(dashboard: Dashboard, program: Program, is_local: bool = False) -> Picture:
     """The picture of the job whose driver is the program."""
     [job] = {
         job_of_driver(row.worker_id)
         for row in await dashboard.all_workers()
         if row.pid == program.process.pid
     }
-    return await take(dashboard, jobs=jobs_of(await dashboard.jobs(), job))
+    jobs = jobs_of(await dashboard.jobs(), job)
+    return await take(dashboard, jobs=jobs, is_local=is_local)
 
 
 async def test_cancelled_picture_stops_its_job_and_leaves_no_process_stopped(
     cluster: RayCluster, run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
     run("ray_tasks.py", "cycle")
-    pictures = ClusterPictures()
+    pictures = ClusterPictures(no_local_nodes)
     reached = asyncio.Event()
     taking = asyncio.create_task(
         pictures.take(
@@ -452,5 +548,7 @@ async def test_node_whose_raylet_is_stopped_is_reported_and_the_others_are_seen(
     with second_node(cluster) as raylet:
         raylet.suspend()
         taken = await take(dashboard)
+        directly = await take(dashboard, is_local=True)
     assert [node.reason for node in taken.coverage.nodes] == ["timeout"]
-    assert taken.verdict.kind == "ray-get-cycle"
+    assert directly.coverage.nodes == ()
+    assert taken.verdict.kind == directly.verdict.kind == "ray-get-cycle"

@@ -25,6 +25,17 @@ REDUCES = (PythonFrame("fit", TRAINER, 10), PythonFrame("all_reduce", TORCH, 300
 GATHERS = (PythonFrame("fit", TRAINER, 11), PythonFrame("all_gather", TORCH, 3000))
 COMPUTES = (PythonFrame("fit", TRAINER, 9), PythonFrame("simulate", TRAINER, 20))
 ELSEWHERE = (PythonFrame("fit", TRAINER, 9), PythonFrame("load", TRAINER, 30))
+LOOP = (
+    PythonFrame("fit", TRAINER, 9),
+    PythonFrame("BaseEventLoop._run_once", "/opt/python/lib/python3.11/asyncio/base_events.py", 0),
+    PythonFrame("EpollSelector.select", "/opt/python/lib/python3.11/selectors.py", 468),
+)
+LOADS = (
+    PythonFrame("fit", TRAINER, 8),
+    PythonFrame(
+        "_try_get_data", "/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py", 9
+    ),
+)
 GETS = (PythonFrame("<module>", TRAINER, 40), PythonFrame("get", RAY, 2000))
 
 
@@ -181,15 +192,43 @@ def test_rank_that_could_not_be_read_is_not_at_fault() -> None:
 
 def test_rank_that_alone_could_be_read_is_not_at_fault() -> None:
     assert verdict_on({rank(0): ELSEWHERE, rank(1): (), rank(2): ()}).kind is Kind.UNKNOWN
-    loop = (
-        PythonFrame("fit", TRAINER, 9),
-        PythonFrame(
-            "BaseEventLoop._run_once", "/opt/python/lib/python3.11/asyncio/base_events.py", 0
+    assert verdict_on({rank(0): LOOP, rank(1): (), rank(2): ()}).kind is Kind.UNKNOWN
+    assert verdict_on({rank(0): LOOP, rank(1): LOOP, rank(2): LOOP}).kind is Kind.ASYNCIO
+
+
+@pytest.mark.parametrize(
+    ("stacks", "sentence"),
+    [
+        ((REDUCES, ELSEWHERE), "Rank 0 waits in all_reduce (train.py:10) for rank 1, which does"),
+        (
+            (REDUCES, REDUCES, ELSEWHERE),
+            "Ranks 0-1 wait in all_reduce (train.py:10) for rank 2, which does",
         ),
-        PythonFrame("EpollSelector.select", "/opt/python/lib/python3.11/selectors.py", 468),
-    )
-    assert verdict_on({rank(0): loop, rank(1): (), rank(2): ()}).kind is Kind.UNKNOWN
-    assert verdict_on({rank(0): loop, rank(1): loop, rank(2): loop}).kind is Kind.ASYNCIO
+        (
+            (REDUCES, ELSEWHERE, ELSEWHERE),
+            "Rank 0 waits in all_reduce (train.py:10) for ranks 1-2, which do ",
+        ),
+        (
+            (REDUCES, GATHERS),
+            "Rank 1 waits in all_gather (train.py:11) while rank 0 waits in all_reduce",
+        ),
+        (
+            (REDUCES, GATHERS, GATHERS),
+            "Rank 0 waits in all_reduce (train.py:10) while ranks 1-2 wait in all_gather",
+        ),
+        ((LOOP, REDUCES), "The event loop of rank 0 waits, and the others for it."),
+        ((LOOP, LOOP, REDUCES), "The event loops of ranks 0-1 wait, and the others for them."),
+        ((LOOP, LOOP, LOOP), "The event loops of ranks 0-2 wait."),
+        ((LOADS, LOADS, LOADS), "The data loaders of ranks 0-2 deliver nothing."),
+    ],
+)
+def test_verbs_agree_with_the_number_of_ranks(
+    stacks: tuple[tuple[PythonFrame, ...], ...], sentence: str
+) -> None:
+    world = len(stacks)
+    ranks = [rank(number)._replace(world_size=world) for number in range(world)]
+    reading = verdict_on(dict(zip(ranks, stacks, strict=True)))
+    assert reading.sentence.startswith(sentence)
 
 
 def test_ranks_at_one_line_without_one_that_was_not_seen_leave_a_doubt() -> None:
@@ -409,11 +448,17 @@ RUNS_TOOL = (*COMPUTES, PythonFrame("Popen.wait", "/usr/lib/python3.11/subproces
 
 
 @pytest.mark.parametrize(
-    ("waits", "core", "moves"),
-    [(RUNS_TOOL, 1, True), (RUNS_TOOL, 0, False), (COMPUTES, 1, False)],
+    ("waits", "state", "core", "moves"),
+    [
+        (RUNS_TOOL, "R", 1, True),
+        (RUNS_TOOL, "S", 0, False),
+        # It waits for a CPU each time that it is seen.
+        (RUNS_TOOL, "R", 0, True),
+        (COMPUTES, "R", 1, False),
+    ],
 )
 def test_process_that_waits_for_a_program_works_while_that_computes(
-    waits: tuple[PythonFrame, ...], core: int, moves: bool
+    waits: tuple[PythonFrame, ...], state: str, core: int, moves: bool
 ) -> None:
     tool = Described(300, 102, "data loader", "data loader of rank 2", 300, "zstd")
     table = tuple(merged([(Member("train.py", 2), ThreadStack("MainThread", waits))]))
@@ -421,7 +466,7 @@ def test_process_that_waits_for_a_program_works_while_that_computes(
         Round(
             (
                 ProcessSample("S", "do_wait", 0.0, "", "py-spy blocking", False),
-                ProcessSample("R", "", 2.0 * at * core, "not-python", "", False),
+                ProcessSample(state, "", 2.0 * at * core, "not-python", "", False),
             ),
             table,
             (),

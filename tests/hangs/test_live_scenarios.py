@@ -12,7 +12,7 @@ from eagleray.features.hangs.model import Picture
 from tests.hangs.forked_ranks import RankForker, rank_forker
 from tests.hangs.ranks import FROM_INSIDE, JOINING, SCENARIOS, WORLD, Expected, states
 
-pytestmark = [pytest.mark.torch_ranks, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.torch_ranks
 
 # They have tests of their own below.
 WITH_TESTS = ("killed", "long_steps", "raised_beside_thread")

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import zlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from eagleray.features.hangs.collecting.nodes import (
 from eagleray.features.hangs.inside import Question
 from eagleray.features.hangs.model import SilentNode
 from eagleray.sampling import wire
+from eagleray.sampling.endings import Ending
 from eagleray.sampling.native import NativeFrame, NativeReading
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.sampling.processes import RANK, Described
@@ -62,6 +64,12 @@ def test_answers_of_all_nodes_end_the_picture(received: Received) -> None:
     assert received.answers.is_over
     assert [node.host for node in received.answers.samples()] == ["a", "b"]
     assert received.answers.silent() == ()
+
+
+def test_node_of_an_answer_has_our_name_and_keeps_what_has_ended(received: Received) -> None:
+    ended = Ending(PROCESS.pid, 3, -9, 1, None)
+    received.answer("a", wire.dump([replace(SAMPLES, endings=(ended,))]))
+    assert received.answers.samples() == (replace(SAMPLES, host="a", endings=(ended,)),)
 
 
 def test_round_is_reported_once_all_nodes_have_taken_it(received: Received) -> None:

@@ -67,9 +67,9 @@ def test_ranks_of_another_user_are_listed_with_the_reason_and_not_judged(others_
     assert taken["coverage"]["seen"] == 0
     listed = [(each["rank"], each["reason"]) for each in taken["coverage"]["unseen"]]
     assert sorted(listed) == [(pid, "permission") for pid in sorted(pids)]
-    assert (taken["verdict"]["kind"], taken["verdict"]["culprits"], code) == ("unknown", "", 0)
+    assert (taken["verdict"]["kind"], taken["verdict"]["culprits"], code) == ("unknown", "", 1)
     sentence, step, *_, last = text.splitlines()
-    assert (sentence, text_code) == ("None of the processes could be read.", 0)
+    assert (sentence, text_code) == ("None of the processes could be read.", 1)
     assert step == "Take the picture as the user who runs them, or as root."
     assert last.startswith("Not seen: processes ")
     assert last.endswith(" (reading it is not allowed)")

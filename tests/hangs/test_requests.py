@@ -29,6 +29,7 @@ from eagleray.wire.requests import RequestServer
 from tests.hangs.paused import PausedList
 
 NONE = 2**22 - 1
+GIVEN = Path(__file__).with_name("given")
 WAITS = "import time; print('ready', flush=True); time.sleep(600)"
 
 
@@ -68,7 +69,7 @@ class Asked:
 @pytest.fixture
 async def window(tmp_path: Path) -> AsyncIterator[Asked]:
     folder = tmp_path / "runs"
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     made = Asked(folder)
     yield made
     await made.pictures.close()
@@ -163,6 +164,23 @@ async def test_target_without_anything_is_refused(window: Asked) -> None:
     assert failed.value.code == "no-target"
 
 
+async def test_stacks_that_others_have_dumped_are_judged(window: Asked, tmp_path: Path) -> None:
+    ranks = [GIVEN / f"straggler.rank{rank}.txt" for rank in range(4)]
+    damaged = tmp_path / "more.zip"
+    damaged.write_bytes(b"PK\x03\x04")
+    paths = [*map(str, ranks), str(damaged)]
+    of_files = await window.ask(messages.OF_STACKS, {"paths": paths, "text": ""})
+    assert of_files["picture"]["verdict"]["kind"] == "straggler"
+    assert of_files["unread"] == [{"name": str(damaged), "reason": "damaged"}]
+    copied = "\n".join(
+        f"[rank{rank}]: {line}"
+        for rank, path in enumerate(ranks)
+        for line in path.read_text().splitlines()
+    )
+    of_text = await window.ask(messages.OF_STACKS, {"paths": [], "text": copied})
+    assert of_text["picture"]["verdict"] == of_files["picture"]["verdict"]
+
+
 async def test_picture_that_cannot_be_written_or_read_is_an_error_with_a_next_step(
     window: Asked, tmp_path: Path
 ) -> None:
@@ -182,6 +200,8 @@ async def test_picture_that_cannot_be_written_or_read_is_an_error_with_a_next_st
     for request, params, code in (
         (messages.SAVE, {"path": path, "picture": empty}, "picture-not-saved"),
         (messages.OPEN, {"path": path}, "no-picture"),
+        (messages.OF_STACKS, {"paths": [path], "text": ""}, "no-stacks"),
+        (messages.OF_STACKS, {"paths": [], "text": "Hello"}, "no-stacks"),
         (messages.COMPARE, {"path": path, "picture": empty}, "no-picture"),
     ):
         with pytest.raises(EaglerayError) as failed:

@@ -1,6 +1,6 @@
 """Cycles of `ray.get`: proved from the tasks that Ray 2.60 listed for two actors that call each other."""
 
-from eagleray.features.hangs.task_graph import OpenTask, cycle, without_node
+from eagleray.features.hangs.task_graph import OpenTask, cycle, waits, without_node
 
 LEFT, RIGHT = ("10.0.0.1", 11), ("10.0.0.1", 12)
 CALL = OpenTask("t1", "A.call", "RUNNING", "driver", "a", process=LEFT)
@@ -46,3 +46,20 @@ def test_task_that_no_node_can_take_names_its_caller() -> None:
 def test_caller_that_goes_on_does_not_wait_for_a_node() -> None:
     pending = OpenTask("t2", "train", "PENDING_NODE_ASSIGNMENT", "t1", "")
     assert without_node([CALL, pending], [RIGHT]) == []
+
+
+def test_call_of_an_async_actor_names_its_constructor_as_the_caller() -> None:
+    """As Ray 2.60 listed it for a method that blocks its event loop in `ray.get`; the constructor has ended."""
+    fit = OpenTask("t1", "Rollouter.fit", "RUNNING", "driver", "a1", process=LEFT)
+    get = OpenTask("t2", "Queue.get", "RUNNING", "f" * 16 + "a1", "b1", process=RIGHT)
+    [call] = waits([fit, get], [LEFT])
+    assert (call.caller.name, call.called.name) == ("Rollouter.fit", "Queue.get")
+
+
+def test_method_does_not_wait_for_a_node_while_its_actor_is_made() -> None:
+    make = OpenTask("t0", "A.__init__", "RUNNING", "driver", "a", is_constructor=True)
+    step = OpenTask("t2", "A.step", "PENDING_NODE_ASSIGNMENT", "t1", "a")
+    caller = OpenTask("t1", "train", "RUNNING", "driver", "", process=LEFT)
+    assert without_node([make, step, caller], [LEFT]) == []
+    [call] = without_node([step, caller], [LEFT])
+    assert call.called.name == "A.step"

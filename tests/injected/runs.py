@@ -176,7 +176,6 @@ class RunDebugging:
         }
         self.client.attach(
             breakpoints={files[path]: lines[path] for path in files if path in lines},
-            exceptions=["uncaught"],
             justMyCode=False,
         )
 

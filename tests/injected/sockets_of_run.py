@@ -1,4 +1,4 @@
-"""The processes of a run and their listening sockets, as the kernel shows them to root."""
+"""The processes of a run, or of a home, and their listening sockets, as the kernel shows them to root."""
 
 from __future__ import annotations
 
@@ -9,30 +9,44 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-
-from tests.injected.runs import Run
+from typing import Protocol
 
 INTRUDER = Path(__file__).parent / "programs" / "intruder.py"
 NOBODY = 65534
 _LISTENING = "0A"
 
+# What Ray itself starts; its ports are open by design.
+_OF_RAY = (
+    *(b"raylet", b"gcs_server", b"ray/dashboard", b"ray/_private", b"ray/autoscaler"),
+    *(b"ray-dashboard", b"ray::DashboardAgent", b"ray::RuntimeEnvAgent"),
+)
+
 Address = str | tuple[str, int]
 
 
-def processes(run: Run) -> list[int]:
-    """Those whose command or environment names the folder of the run."""
-    mark = os.fsencode(run.path)
+class HasPath(Protocol):
+    """A run, or a home, by its folder."""
+
+    @property
+    def path(self) -> Path: ...
+
+
+def processes(of: HasPath) -> list[int]:
+    """Processes whose command or environment names the folder, without Ray's own services."""
+    mark = os.fsencode(of.path)
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if mark in (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes():
+            command = (folder / "cmdline").read_bytes()
+            is_of_ray = any(name in command for name in _OF_RAY)
+            if mark in command + (folder / "environ").read_bytes() and not is_of_ray:
                 found.append(int(folder.name))
     return found
 
 
-def listeners(run: Run) -> list[Address]:
+def listeners(of: HasPath) -> list[Address]:
     """Where others could connect to these processes: TCP ports, and Unix sockets with a name."""
-    own = {inode for pid in processes(run) for inode in _inodes(pid)}
+    own = {inode for pid in processes(of) for inode in _inodes(pid)}
     found: list[Address] = []
     for table in ("tcp", "tcp6"):
         for row in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
@@ -46,10 +60,10 @@ def listeners(run: Run) -> list[Address]:
     return found
 
 
-def answers(run: Run, file: Path, pid: int, uid: int = NOBODY) -> list[str]:
+def answers(of: HasPath, file: Path, pid: int, uid: int = NOBODY) -> list[str]:
     """What every listener of the run answers to a user who wants `pid` to make the file."""
     assert os.getuid() == 0, "this test acts as another user, for which it needs root"
-    words = [str(uid), json.dumps(listeners(run)), str(file), str(pid)]
+    words = [str(uid), json.dumps(listeners(of)), str(file), str(pid)]
     done = subprocess.run(
         [sys.executable, "-I", str(INTRUDER), *words],
         capture_output=True,

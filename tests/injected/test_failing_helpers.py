@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 from eagleray.injected import starting
-from eagleray.injected.hooks import driver
+from eagleray.injected.hooks import failures
 from eagleray.injected.hooks.driver import Driver
+from eagleray.injected.hooks.failures import FailureHook
 from eagleray.injected.hooks.import_hook import ImportHook
 from eagleray.injected.settings import INSIDE, RunSettings
 
@@ -115,10 +116,10 @@ def stops(run: Run) -> tuple[str, int]:
 
 def test_failure_of_a_helper_enters_no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     entered: list[Any] = []
-    monkeypatch.setattr(driver, "stop_at_failure", lambda process, error: entered.append(error[1]))
+    monkeypatch.setattr(failures, "stop_at_failure", lambda process, error: entered.append(error))
     monkeypatch.setattr(sys, "excepthook", lambda *error: None)
     one = Driver(RunSettings({"post_mortem": True, "main": "train.py"}), "driver", ImportHook())
-    one._catch_failures()
+    FailureHook(one.process, ImportHook(), one._fails_the_run)._watch_excepthook()
     error = ValueError("a failure")
     sys.excepthook(ValueError, error, None)
     assert entered == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.injected.file_copies import BreakpointFiles, code_files
+from eagleray.injected.file_copies import BreakpointFiles, located
 
 UPLOADED = "/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_0a"
 MODULE = "/tmp/ray/session_1/runtime_resources/py_modules_files/_ray_pkg_1b"
@@ -59,17 +59,15 @@ def test_file_itself_is_preferred_to_its_copy() -> None:
         assert found == {"/home/me/steps.py": "/home/me/steps.py"}
 
 
-def test_files_of_a_class_are_those_of_its_code() -> None:
-    class Base:
-        @property
-        def one(self) -> None: ...
-
-    class Derived(Base):
-        @staticmethod
-        def two() -> None: ...
-
-        @classmethod
-        def three(cls) -> None: ...
-
-    assert {file for file, _ in code_files(Derived)} == {__file__}
-    assert not set(code_files(type("Empty", (), {})))
+def test_relative_path_is_found_where_debugpy_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker may have another working directory than the driver, whose folder is in the worker's `sys.path`."""
+    (tmp_path / "app").mkdir()
+    steps = tmp_path / "app" / "steps_of_a_test.py"
+    steps.touch()
+    monkeypatch.chdir(tmp_path)
+    assert located("app/steps_of_a_test.py") == str(steps)
+    assert located(steps.name) == steps.name and located("<string>") == "<string>"
+    monkeypatch.syspath_prepend(steps.parent)
+    assert located(steps.name) == str(steps)

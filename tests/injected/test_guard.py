@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Any
 
 import pytest
@@ -31,3 +33,11 @@ def test_failure_of_our_code_names_the_purpose_of_the_run(
         capsys.readouterr().err
         == f"eagleray: {purpose} may not work here (here): ValueError('x')\n"
     )
+
+
+def test_line_is_dropped_without_a_stream_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = io.StringIO()
+    closed.close()
+    for stream in (None, closed):
+        monkeypatch.setattr(sys, "stderr", stream)
+        guard.write_line("text")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import types
 from collections import namedtuple
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,8 @@ def test_breakpoints_that_change_while_a_module_waits_apply_to_it(
         told.append(dict(process.files))
 
     monkeypatch.setattr(process, "wait_for_debugger", wait)
-    monkeypatch.setattr(sys, "meta_path", [process._import_hook, *sys.meta_path])
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    monkeypatch.setattr(SourceFileLoader, "get_code", SourceFileLoader.get_code)
+    process._import_hook.install()
     importlib.import_module("on_its_way")
     assert told == [{path: path}]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.injected import helper_process
+from eagleray.injected import helper_process, jsonlines
 from eagleray.injected.nsys import (
     launch,
     node_reports,
 )
 from eagleray.injected.settings import RunSettings
+
+from tests.ray_cluster import wait_for
 
 
 def settings(**more: Any) -> RunSettings:
@@ -71,3 +77,45 @@ def test_workers_with_equal_hosts_and_pids_get_files_of_their_own() -> None:
     known = [launch.worker_facts(settings(), said, word) for word in words]
     stems = [node_reports.stem({**one, "host": "n", "pid": 7}) for one in known]
     assert stems[:2] == ["A.n.7-5f3c21ab", "A.n.7-aa3c21ab"] and len(set(stems)) == 4
+
+
+WORKER = """
+import signal, sys
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+print("ready", flush=True)
+while True: signal.pause()
+"""
+WRAPPER = """
+import sys
+from eagleray.injected.nsys import launch
+launch.own_command = lambda: ["-c", sys.argv[2]]
+launch._run_under([sys.executable], sys.argv[1])
+"""
+
+
+def test_process_that_waits_for_its_worker_survives_signals_to_the_job_step(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "w"))
+        listener.listen()
+        wrapper = subprocess.Popen(
+            [sys.executable, "-c", WRAPPER, str(tmp_path / "w"), WORKER],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert wrapper.stdout is not None
+        watcher, _ = listener.accept()
+        with watcher, watcher.makefile("rb") as said:
+            front = json.loads(said.readline())["pid"]
+            assert wrapper.stdout.readline() == "ready\n"
+            jsonlines.send(watcher, {"event": "started", "pid": front})
+            assert json.loads(said.readline()) == {"op": "waits"}
+            wait_for("its handlers", lambda: signal.SIGTERM in caught(wrapper.pid))
+            for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGRTMIN, signal.SIGTERM):
+                wrapper.send_signal(number)
+            assert wrapper.wait(60) == 7
+
+
+def caught(pid: int) -> set[int]:
+    status = Path(f"/proc/{pid}/status").read_text()
+    mask = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return {number for number in range(1, 65) if mask >> (number - 1) & 1}

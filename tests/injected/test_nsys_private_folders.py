@@ -51,13 +51,14 @@ def begun(folder: Path) -> int:
 
 def test_next_watcher_removes_the_folder_of_a_killed_one(root: Path) -> None:
     killed, living = made(root, "killed"), made(root, "living")
-    pid = begun(killed)
-    begun(living)
+    pid, other = begun(killed), begun(living)
     # Who answers has looked for what others have left.
     talk = Talk(living / "socket")
     talk.say(op="proxy")
     assert talk.hear()["profile"]
     talk.close()
+    # As SLURM sends it to all processes of a job step.
+    os.kill(other, signal.SIGUSR1)
     os.kill(pid, signal.SIGKILL)
     wait_for("its end", lambda: not node_processes.is_alive(pid))
     assert names(root) == {"killed", "living"}

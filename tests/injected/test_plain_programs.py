@@ -345,3 +345,68 @@ def test_requested_children_have_proxies_of_their_own(
         assert debugging.stop() == ("work", line_of(FAMILY, "work"))
         debugging.go_on()
         assert said(program) == (0, "child 5\n", "")
+
+
+EARLY = """
+import sys, threading, types
+from eagleray.injected import debuggable_process
+from eagleray.injected.debug_proxy import handle
+
+class Proxy:
+    def __init__(self):
+        self.sent = []
+    def serve(self, on_line):
+        self.on_line = on_line
+    def send(self, event, **more):
+        self.sent.append(event)
+        # Asks when the wait is over, and before that was told.
+        if event == sys.argv[1]:
+            self.on_line({"op": "debug"})
+
+class Debugger:
+    children = is_attached = is_listening = False
+    version = ""
+    changes_commands = False
+    threads = []
+    def listen(self):
+        self.threads.append(threading.current_thread().name)
+        self.is_listening = True
+    def take_channel(self):
+        return None
+    def wait(self, seconds):
+        return False
+
+proxy = Proxy()
+handle.start_proxy = lambda *_: proxy
+settings = types.SimpleNamespace(
+    debugpy="", children=False, paths={}, run="r", verifier="", hold_s=1.0, wait_s=0.01, folder=""
+)
+hook = types.SimpleNamespace(stems=set(), on_import=None, after=lambda *_: None, on_loaded=lambda *_: None)
+debuggable_process.UnpicklingHook = lambda add: types.SimpleNamespace(install=lambda hook: None)
+process = debuggable_process.DebuggableProcess(settings, "driver", hook)
+process.debugger = Debugger()
+process.files = {"/w/a.py": "/w/a.py"}
+if sys.argv[1] == "open":
+    # As a client that asks once the debug proxy is there, in the thread that reads.
+    def ask(proxy):
+        thread = threading.Thread(target=proxy.on_line, args=({"op": "debug"},), name="reader")
+        thread.start()
+        thread.join()
+    process.announce = ask
+process.wait_for_debugger("files")
+print(process.debugger.threads, proxy.sent)
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "sent"),
+    [("open", "['waiting', 'listening', 'free']"), ("free", "['waiting', 'free', 'listening']")],
+)
+def test_client_that_asks_before_or_after_the_wait_is_answered_by_the_waiting_thread(
+    when: str, sent: str
+) -> None:
+    """The thread that reads may not import debugpy while the program waits within an import, such as that of `site`."""
+    done = subprocess.run(
+        [sys.executable, "-c", EARLY, when], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.stdout.strip(), done.stderr) == (f"['MainThread'] {sent}", "")

@@ -19,7 +19,7 @@ from tests.injected.real_nsys import calls_in, real_nsys
 from tests.injected.runs import ProxyTestClient, Run
 from tests.ray_cluster import RayCluster, start_cluster, wait_for
 
-pytestmark = [pytest.mark.nsys, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.nsys
 PROGRAM = PROGRAMS / "profiled.py"
 
 

@@ -10,16 +10,16 @@ from tests.injected.on_ray import LATE, SHAPES, UPLOADED, started
 from tests.injected.runs import breakpoints, line_of
 from tests.ray_cluster import RayCluster
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real_ray
 
 
 def test_actors_of_all_kinds_stop(cluster: RayCluster, tmp_path: Path) -> None:
     """Classes of `__main__` come without their module; `Other` is not meant and only holds a handle of one that is."""
-    kinds = ["Init", "Method", "Async", "Thread", "Late", "Threaded"]
-    points = breakpoints(SHAPES, "init", "method", "async", "thread", "threaded", "other")
+    kinds = ["Init", "Method", "Async", "Groups", "Thread", "Late", "Threaded"]
+    points = breakpoints(SHAPES, "init", "method", "async", "groups", "thread", "threaded", "other")
     points += breakpoints(LATE, "late")
     with started(cluster, tmp_path, [*kinds, "Other"], breakpoints=points, workers=kinds) as run:
-        for name, function in [("Init", "__init__"), ("Method", "run"), ("Async", "run"), ("Thread", "count")]:  # fmt: skip
+        for name, function in [("Init", "__init__"), ("Method", "run"), ("Async", "run"), ("Groups", "read"), ("Thread", "count")]:  # fmt: skip
             debugging = run.debug(name)
             assert debugging.stop() == (function, line_of(SHAPES, name.lower()))
             debugging.go_on()
@@ -36,11 +36,30 @@ def test_actors_of_all_kinds_stop(cluster: RayCluster, tmp_path: Path) -> None:
             "Init: 7",
             "Method: 8",
             "Async: 9",
+            "Groups: [13, 13, 13]",
             "Thread: 10",
             "Late: 4",
             "Threaded: [11, 11, 11]",
             "Other: False",
         )
+
+
+def test_code_that_comes_in_objects_stops(cluster: RayCluster, tmp_path: Path) -> None:
+    """Both workers run a module without breakpoints, which calls what it was given."""
+    names = ["bound", "called", "closure", "factory", "lambda", "argument"]
+    points = breakpoints(SHAPES, *names)
+    with started(
+        cluster, tmp_path, ["Caller"], breakpoints=points, workers=["Caller", "call"]
+    ) as run:
+        debugging = run.debug("Caller")
+        functions = ["method", "__call__", "inner", "fresh", "<lambda>"]
+        for name, function in zip(names[:-1], functions, strict=True):
+            assert debugging.stop() == (function, line_of(SHAPES, name))
+            debugging.go_on()
+        debugging = run.debug("call")
+        assert debugging.stop() == ("<lambda>", line_of(SHAPES, "argument"))
+        debugging.go_on()
+        run.ends_with("Caller: [14, 15, 17, 18, 19, 20]")
 
 
 def test_reused_worker_stops_only_in_selected_functions(

@@ -10,11 +10,13 @@ import types
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs.run_discovery import in_folder, joined_in
+from eagleray.features.runs.model import RunState
+from eagleray.features.runs.records import RunRecord
+from eagleray.features.runs.run_discovery import JoinedCluster, in_folder, joined_in
 from eagleray.injected import ray_worker, run_folder
 from eagleray.injected.settings import RunSettings
 
-from tests.injected.runs import PACKAGE, Run, breakpoints
+from tests.injected.runs import PACKAGE, RUN, Run, breakpoints
 from tests.ray_cluster import wait_for
 
 # Each of two processes runs this as pid 1 of its own, with the same host name.
@@ -53,6 +55,29 @@ def test_equal_pids_in_two_containers_have_proxies_of_their_own(tmp_path: Path) 
         for program in programs:
             program.kill()
             program.communicate()
+
+
+def test_process_that_starts_after_the_end_of_its_run_waits_for_no_debugger(tmp_path: Path) -> None:
+    main = tmp_path / "main.py"
+    main.write_text(PROGRAM)
+    run = Run(tmp_path, breakpoints=breakpoints(main, "here"), children=True, wait_s=600)
+    record = RunRecord(RUN, run.proxies)
+    record.write_state(RunState("exited", 1.0, ended=2.0))
+    for inside in ("", "worker selected"):
+        words = [sys.executable, str(main)]
+        env = {**os.environ, **run.env(EAGLERAY_RUN_INSIDE=inside)}
+        subprocess.run(words, env=env, check=True, stdin=subprocess.DEVNULL, timeout=300)
+    assert run.proxy_files() == []
+
+
+def test_file_of_a_program_is_no_state_of_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the folder of the run isn't shared, as in a batch job."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "state.json").write_text('{"ended": 2.0}')
+    assert not run_folder.is_over(RunSettings({"run": RUN, "folder": ""}))
+    assert run_folder.is_over(RunSettings({"run": RUN, "folder": str(tmp_path)}))
 
 
 def test_name_is_that_of_the_process_and_not_of_its_forked_child() -> None:
@@ -103,7 +128,8 @@ def test_driver_writes_its_cluster_after_each_connection(
     (file,) = tmp_path.iterdir()
     assert json.loads(file.read_text()) == {"gcs": "192.0.2.1:6379"}
     assert file.stat().st_mode & 0o777 == 0o600
-    assert (joined_in(tmp_path), list(in_folder(tmp_path))) == ({"192.0.2.1:6379"}, [])
+    assert joined_in(tmp_path) == [JoinedCluster("192.0.2.1:6379")]
+    assert list(in_folder(tmp_path)) == []
 
 
 def test_failure_of_our_code_does_not_reach_the_program(
@@ -115,7 +141,7 @@ def test_failure_of_our_code_does_not_reach_the_program(
     settings = RunSettings({"folder": str(tmp_path)})
     ray_worker.after_connecting(module, lambda: run_folder.write_driver_file(settings))
     assert module.connect() == "connected"
-    assert joined_in(tmp_path) == set()
+    assert joined_in(tmp_path) == []
     assert "breakpoints may not work here" in capsys.readouterr().err
 
 

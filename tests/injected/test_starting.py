@@ -24,6 +24,11 @@ WORKER = "/env/lib/python3.11/site-packages/ray/_private/workers/default_worker.
         (["python", "-c", "from multiprocessing.spawn import spawn_main", "--multiprocessing-fork"], {}, "child"),
         (["python", "helper.py"], {"EAGLERAY_RUN_INSIDE": "worker"}, "child"),
         (["python", WORKER], {"EAGLERAY_RUN_INSIDE": "worker"}, "worker"),
+        (["python", "second.py"], {"EAGLERAY_RUN_INSIDE": "selected"}, "driver"),
+        (["python", "-u", "/env/debugpy/_vendored/pydevd/pydevd.py", "--file", "a.py"], {"EAGLERAY_RUN_INSIDE": "selected"}, "attached"),
+        (["python", "-X", "dev", "-W", "error", "-c", "import sys; import pydevd; pydevd.config(''); "], {"EAGLERAY_RUN_INSIDE": "selected"}, "attached"),
+        (["python", "/opt/pycharm/pydevd/pydevd.py", "--file", "a.py"], {}, "driver"),
+        ([], {}, "driver"),
     ],
 )  # fmt: skip
 def test_process_is_classified_by_its_command(

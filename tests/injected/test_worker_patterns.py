@@ -44,6 +44,9 @@ def test_patterns_and_ranks_select_workers(
         ({}, "policy-2", 2),
         ({}, "wg_actor_0:3", 3),
         ({"RANK": "none"}, "trainer", None),
+        ({"RANK": "\N{SUPERSCRIPT TWO}"}, "policy-2", 2),
+        # Ray was started by a program with several ranks.
+        ({"PMI_RANK": "7", "SLURM_STEP_ID": "0", "SLURM_PROCID": "7"}, "trainer", None),
         ({}, "qwen3", None),
     ],
 )
@@ -54,15 +57,20 @@ def test_rank_is_read_from_environment_or_actor_name(
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"),
+    ("values", "rank", "expected"),
     [
-        ({}, True),
-        ({"workers": ["*Policy*"]}, False),
-        ({"workers": ["*Policy*", "driver"]}, True),
-        ({"ranks": [0]}, False),
+        ({}, None, True),
+        ({"workers": ["*Policy*"]}, None, False),
+        ({"workers": ["*Policy*"], "ranks": [1]}, 1, False),
+        ({"workers": ["*Policy*", "driver"]}, None, True),
+        ({"workers": ["driver"], "ranks": [1]}, None, True),
+        ({"workers": ["driver"], "ranks": [1]}, 0, False),
+        ({"ranks": [1]}, 1, True),
+        ({"ranks": [1]}, 0, False),
+        ({"ranks": [0]}, None, None),
     ],
 )
-def test_filter_excludes_the_driver_unless_it_names_it(
-    values: dict[str, object], expected: bool
+def test_filter_selects_a_driver_by_its_rank_or_by_name(
+    values: dict[str, object], rank: int | None, expected: bool | None
 ) -> None:
-    assert is_driver_selected(RunSettings(values)) is expected
+    assert is_driver_selected(RunSettings(values), rank) is expected

@@ -22,6 +22,7 @@ from tests.inspecting.test_processes import (
     WAYS,
     ends,
     look,
+    opened_socket,
     python,
     state_of,
     wait_until,
@@ -149,7 +150,7 @@ def test_thread_that_waits_for_an_import_serves_the_next_look_after_it(
         process.stdin.flush()
         assert process.stdout.readline() == "went on 7\n"
         assert look(process.pid).how == INSIDE
-        socket = Path(injection.socket_of(process.pid))
+        socket = opened_socket(process.pid)
         wait_until(lambda: files_beside(socket) == [socket.name])
         assert ends(process) == (0, "", "")
 
@@ -200,7 +201,7 @@ def test_python_that_ends_is_read_from_outside_and_ends(monkeypatch: pytest.Monk
 
 def test_files_of_processes_that_have_ended_are_removed_a_day_later() -> None:
     with python(WAITING) as process, python(WAITING) as other:
-        socket = Path(injection.socket_of(process.pid))
+        socket = opened_socket(process.pid)
         left = Path(f"/tmp/eagleray-inspect-{os.geteuid()}", socket.name)
         assert ends(process) == (0, "went on\n", "")
         assert left.exists()
@@ -215,7 +216,7 @@ def test_process_that_forks_is_looked_into_and_its_children_end_well() -> None:
     with python(FORKING) as process:
         for _ in range(40):
             # Each look starts a thread of its own then, at another moment of a fork.
-            Path(injection.socket_of(process.pid)).unlink()
+            opened_socket(process.pid).unlink()
         assert look(process.pid).how == INSIDE
         assert ends(process) == (0, "went on True\n", "")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from eagleray.inspecting import remote_thread
-from eagleray.inspecting.remote_thread import NotStarted, start
+from eagleray.inspecting.remote_thread import NotStarted, functions
+from eagleray.inspecting.remote_thread import start as start_thread
 
 from tests.inspecting.test_processes import WAYS, ends, program, python, state_of, wait_until
 
@@ -46,6 +47,12 @@ print("went on", flush=True)
 """.replace("import ctypes", "import ctypes, signal")
 
 UNTIL_TOLD = "while not select.select([sys.stdin], [], [], 0)[0]: "
+
+
+def start(pid: int, text: str) -> None:
+    start_thread(pid, text, functions(pid))
+
+
 STEPS = {
     "read": "sys.stdin.readline()",
     "lock with a limit": f"{UNTIL_TOLD}assert not threading.Event().wait(0.2)",

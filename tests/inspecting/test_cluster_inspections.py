@@ -23,9 +23,9 @@ from eagleray.ray.dashboard import Dashboard
 from scripts.ray_cluster import free_ports
 from tests.asked import ask
 from tests.dap_client import DapClient
-from tests.ray_cluster import Program, RayCluster, wait_for
+from tests.ray_cluster import Program, RayCluster, no_local_nodes, wait_for
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("torch"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("torch")]
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ async def opened(
     """Inspections for which no process is on this machine."""
     monkeypatch.setattr(inspections, "run_folder", lambda: tmp_path)
     mapping = SourceMapping(None, tmp_path)  # type: ignore[arg-type]
-    made = Inspections(mapping, lambda _: dashboard, lambda _: False)
+    made = Inspections(mapping, lambda _: dashboard, no_local_nodes)
     yield made
     await made.close()
     assert [job.submission_id for job in await dashboard.jobs() if job.submission_id] == []

@@ -42,7 +42,7 @@ def dashboard() -> FakeDashboard:
 async def test_node_is_named_by_id_name_picture_worker_or_pid(
     dashboard: FakeDashboard, target: InspectionTarget, node: str
 ) -> None:
-    assert (await _node_of(dashboard, target)).node_id == node
+    assert (await _node_of(dashboard, dashboard.node_rows, target)).node_id == node
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ async def test_process_on_no_node_or_on_several_is_rejected(
     dashboard: FakeDashboard, target: InspectionTarget
 ) -> None:
     with pytest.raises(EaglerayError, match="No worker is called"):
-        await _node_of(dashboard, target)
+        await _node_of(dashboard, dashboard.node_rows, target)
 
 
 async def test_process_of_another_machine_without_a_cluster_is_not_taken_for_one_of_this() -> None:
-    opened = Inspections(None, lambda _: None, lambda _: True)  # type: ignore[arg-type,return-value]
+    opened = Inspections(None, lambda _: None)  # type: ignore[arg-type,return-value]
     with pytest.raises(EaglerayError, match="runs on node7"):
         await opened.process(InspectionTarget(1, node_id="node7"), lambda text: None)

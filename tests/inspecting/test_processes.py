@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from eagleray.inspecting import injection
+from eagleray.inspecting import answer_folder, injection
 from eagleray.inspecting.asking import ProcessEnded, QueriedProcess
 from eagleray.inspecting.questions import INSIDE, OUTSIDE, Inspected, Inspection, inspect, steps
 from eagleray.inspecting.remote_thread import NotStarted
@@ -74,6 +74,13 @@ def program(way: str) -> str:
 def ends(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     output, errors = process.communicate("\n", timeout=30)
     return process.returncode, output, errors
+
+
+def opened_socket(pid: int) -> Path:
+    """The socket on which a process answers, which is opened first if necessary."""
+    with injection.connected(pid, 10) as connection:
+        # It was bound before it got its name.
+        return Path(connection.getpeername().removesuffix(".new"))
 
 
 def look(pid: int, *expressions: str, allow_all: bool = False) -> Inspection:
@@ -151,18 +158,16 @@ def test_second_look_uses_the_thread_of_the_first() -> None:
 
 def test_many_threads_of_ours_leave_a_computation_as_it_is() -> None:
     way = (
-        "end = time.monotonic() + 6; n = 0; value = b''\n"
-        "while time.monotonic() < end: value = hashlib.sha256(value).digest(); n += 1\n"
+        "n = 0; value = b''\n"
+        "while not select.select([sys.stdin], [], [], 0)[0]:\n"
+        "    value = hashlib.sha256(value).digest(); n += 1\n"
         "again = b''\nfor _ in range(n): again = hashlib.sha256(again).digest()\n"
         "assert again == value"
     )
     with python(program(way)) as process:
-        looks, end = 0, time.monotonic() + 4
-        while time.monotonic() < end:
+        for _ in range(15):
             # The next look then starts a thread of its own.
-            Path(injection.socket_of(process.pid)).unlink()
-            looks += 1
-        assert looks > 10
+            opened_socket(process.pid).unlink()
         assert ends(process) == (0, "went on 7\n", "")
 
 
@@ -179,7 +184,7 @@ def test_process_with_many_threads_and_signals_goes_on() -> None:
     )
     with python(program(way)) as process:
         for _ in range(20):
-            Path(injection.socket_of(process.pid)).unlink()
+            opened_socket(process.pid).unlink()
         assert look(process.pid).how == INSIDE
         assert ends(process) == (0, "went on 7\n", "")
 
@@ -222,7 +227,7 @@ def test_process_that_has_ended_or_is_not_python_is_told_apart() -> None:
 def test_folder_of_another_user_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(injection, "_SHARED_FOLDER", str(tmp_path))
+    monkeypatch.setattr(answer_folder, "_SHARED_FOLDER", str(tmp_path))
     folder = tmp_path / f"eagleray-inspect-{os.geteuid()}"
     folder.mkdir()
     os.chown(folder, 12345, -1)
@@ -251,9 +256,8 @@ def asked_as(user: int, socket: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to act as another user")
 def test_socket_rejects_another_user_also_where_its_folder_is_open() -> None:
     with python(program(WAYS["read"])) as process:
-        path = Path(injection.socket_of(process.pid))
-        # As a path of its own, since another user can't enter that in /proc either.
-        socket = str(path).removeprefix(f"/proc/{process.pid}/root")
+        path = opened_socket(process.pid)
+        socket = str(path)
         assert path.parent.stat().st_mode & 0o777 == 0o700
         assert "threads" in asked_as(0, socket).stdout
         assert "PermissionError" in asked_as(12345, socket).stderr
@@ -271,7 +275,7 @@ def test_thread_ends_when_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     source = injection._SOURCE.replace("IDLE_S = 120.0", "IDLE_S = 0.3")
     monkeypatch.setattr(injection, "_SOURCE", source)
     with python(program(WAYS["read"])) as process:
-        path = Path(injection.socket_of(process.pid))
+        path = opened_socket(process.pid)
         wait_until(lambda: thread_count(process.pid) == 1)
         assert not path.exists()
         assert ends(process) == (0, "went on 7\n", "")

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.inspecting.inside import awaited, exceptions
+from eagleray.inspecting.inside import awaited
+from eagleray.inspecting.inside.answers import Answers
 from eagleray.inspecting.readings import (
     READY,
     WAITS,
@@ -42,6 +43,11 @@ def reading(**answers: Any) -> ProcessReading:
     return reading_of({"exceptions": [], "awaits": [], "record": {}, **answers})
 
 
+def asked(op: str) -> ProcessReading:
+    """What the process of the tests answers."""
+    return reading(**Answers().answer({"op": op}))
+
+
 def test_handled_exception_has_the_line_that_raised_it_and_its_first_cause() -> None:
     def work(ready: Callable[[], None], end: threading.Event) -> None:
         try:
@@ -54,7 +60,7 @@ def test_handled_exception_has_the_line_that_raised_it_and_its_first_cause() -> 
             end.wait()
 
     with running(work):
-        told = reading(exceptions=exceptions.held_exceptions()).exceptions
+        told = asked("exceptions").exceptions
     (held,) = [each for each in told if not each.variable]
     assert held.causes[0].text == "ConnectionError('peer is gone')"
     assert held.causes[-1].kind == "ValueError"
@@ -83,7 +89,7 @@ def test_exceptions_in_variables_and_attributes_are_told_by_name() -> None:
         del error
 
     with running(work):
-        told = reading(exceptions=exceptions.held_exceptions()).exceptions
+        told = asked("exceptions").exceptions
     named = {held.variable: held.causes[0].text for held in told}
     assert named["error"] == "KeyError('prompt')"
     assert named["self.last"] == "RuntimeError('CUDA error')"
@@ -113,7 +119,7 @@ def test_objects_of_the_program_are_not_asked() -> None:
         del error
 
     with running(work):
-        told = reading(exceptions=exceptions.held_exceptions()).exceptions
+        told = asked("exceptions").exceptions
     (held,) = [each for each in told if each.variable == "error"]
     assert "Impostor at 0x" in held.causes[0].text
 
@@ -146,7 +152,7 @@ async def rollout(ready: Callable[[], None], end: threading.Event) -> None:
 
 def test_tasks_that_await_the_same_are_one_chain() -> None:
     with running(lambda ready, end: asyncio.run(rollout(ready, end))):
-        chains = reading(awaits=awaited.awaits()).awaits
+        chains = asked("awaits").awaits
     first = chains[0]
     assert (first.state, first.tasks) == (WAITS, 8)
     assert len(first.names) == awaited.MOST_NAMES and first.names[0].startswith("answer-")
@@ -185,7 +191,7 @@ def test_task_that_waits_only_for_its_turn_is_ready() -> None:
         await turn
 
     with running(lambda ready, end: asyncio.run(busy(ready, end))):
-        states = {chain.names[0]: chain.state for chain in reading(awaits=awaited.awaits()).awaits}
+        states = {chain.names[0]: chain.state for chain in asked("awaits").awaits}
     assert states.pop("turn") == READY
     assert list(states.values()) == ["runs"]
 

@@ -13,7 +13,7 @@ from tests.dap_client import DapClient, RequestFailed
 from tests.hangs.ranks import two_ranks
 from tests.inspecting.test_virtual_stop import frame_named, shown
 
-pytestmark = [pytest.mark.torch_ranks, pytest.mark.timeout(200)]
+pytestmark = pytest.mark.torch_ranks
 
 PROGRAM = """
 import os, sys, torch
@@ -54,7 +54,7 @@ async def test_rank_in_all_reduce_shows_its_tensors_and_goes_on_with_its_partner
         assert client.evaluate("gradient.dtype", frame["id"]) == "torch.float32"
         assert client.evaluate("distant.shape", frame["id"]) == "(3,)"
         assert "shape=(3,)" in variables["distant"]
-        with pytest.raises(RequestFailed, match="may change the program or wait"):
+        with pytest.raises(RequestFailed, match="a tensor of meta may wait for it"):
             client.evaluate("distant.sum()", frame["id"])
         for expression in ("gradient.sum(0, out=gradient)", "tall + tall.T"):
             with pytest.raises(RequestFailed, match=r"may change them|much memory"):
@@ -65,7 +65,7 @@ async def test_rank_in_all_reduce_shows_its_tensors_and_goes_on_with_its_partner
 
     monkeypatch.setattr(inspections, "run_folder", lambda: tmp_path)
     mapping = SourceMapping(None, tmp_path)  # type: ignore[arg-type]
-    opened = Inspections(mapping, lambda _: None, lambda _: True)  # type: ignore[arg-type,return-value]
+    opened = Inspections(mapping, lambda _: None)  # type: ignore[arg-type,return-value]
     with two_ranks("-c", PROGRAM) as (waiting, partner):
         await shown(opened, waiting.pid, story)
         output, _ = partner.communicate("\n", timeout=60)

@@ -17,18 +17,27 @@ from eagleray.features.inspections.model import InspectionTarget, OpenedInspecti
 from eagleray.features.inspections.virtual_stop import STOP_REQUEST
 from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.inspecting import injection
+from eagleray.inspecting.inside.frames import MOST_LISTED
 
 from tests.dap_client import DapClient, RequestFailed
+from tests.inspecting.test_bounded_reading import MANY_GLOBALS
 from tests.inspecting.test_processes import WAYS, ends, program, python, thread_count, wait_until
 from tests.inspecting.test_real_stop import says
 
+# Just deep enough.
+DESCENDING = f"""
+sys.setrecursionlimit(10_000)
+def descend(depth):
+    descend(depth - 1) if depth else sys.stdin.readline()
+descend({MOST_LISTED})
+"""
 HELD = "ctypes.PyDLL(None).sleep(4)\nsys.stdin.readline()"
 
 
 @pytest.fixture
 async def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Inspections]:
     monkeypatch.setattr(inspections, "run_folder", lambda: tmp_path)
-    made = Inspections(SourceMapping(None, tmp_path), lambda cluster: None, lambda cluster: True)  # type: ignore[arg-type,return-value]
+    made = Inspections(SourceMapping(None, tmp_path), lambda cluster: None)  # type: ignore[arg-type,return-value]
     yield made
     await made.close()
     assert list(tmp_path.glob("*.sock")) == []
@@ -116,6 +125,25 @@ async def test_scopes_have_locals_and_globals_with_data_first(opened: Inspection
     with python(program(way)) as process:
         await shown(opened, process.pid, story)
         assert process.poll() is None
+
+
+async def test_large_scope_and_deep_stack_end_with_how_much_is_left_out(
+    opened: Inspections,
+) -> None:
+    def story(client: DapClient) -> None:
+        [deep] = client.request("threads")["threads"]
+        stack = client.stack(deep["id"])
+        assert len(stack) == MOST_LISTED + 1
+        assert stack[-1]["name"] == "More frames aren't shown."
+        assert stack[-1]["presentationHint"] == "label"
+        scope = client.request("scopes", frameId=stack[0]["id"])["scopes"][1]
+        listed = client.request("variables", variablesReference=scope["variablesReference"])
+        more = listed["variables"][-1]
+        assert more["name"] == "…" and more["value"].endswith(" more aren't shown.")
+
+    with python(MANY_GLOBALS.replace("\nsys.stdin.readline()\n", DESCENDING)) as process:
+        await shown(opened, process.pid, story)
+        assert ends(process) == (0, "went on\n", "")
 
 
 async def test_variables_expand_and_name_an_expression(opened: Inspections) -> None:

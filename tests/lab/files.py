@@ -60,7 +60,7 @@ SlurmctldLogFile=/var/log/slurm/slurmctld.log
 SlurmdLogFile=/var/log/slurm/slurmd.log
 SlurmdTimeout=60
 KillWait=2
-MinJobAge=300
+MinJobAge=3600
 """
 
 

@@ -25,7 +25,7 @@ from tests.lab.namespaces import connected_as, in_network_of, why_not
 from tests.ray_cluster import REPOSITORY, wait_for
 
 HERE = Path(__file__).parent
-LIMIT_S = 60.0
+LIMIT_S = 120.0
 # include/linux/sched.h
 PF_EXITING = 0x4
 PORTS = {"laptop": "laptop-eth1"}

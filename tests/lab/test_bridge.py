@@ -11,8 +11,6 @@ from tests.lab.hosts import node_address
 from tests.lab.site import Site
 from tests.lab.slurm import Job, submitted
 
-pytestmark = pytest.mark.timeout(200)
-
 
 @pytest.fixture
 def job(site: Site) -> Iterator[Job]:

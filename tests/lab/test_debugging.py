@@ -15,8 +15,6 @@ from tests.lab.site import Site
 from tests.ray_cluster import Program
 from tests.real_ray.command import line_of, stand
 
-pytestmark = pytest.mark.timeout(400)
-
 CLUSTER = "ssh://login/node-1:8265"
 LINE = line_of(PROGRAMS / "pausing.py", "pausing")
 

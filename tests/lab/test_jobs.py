@@ -17,9 +17,6 @@ from tests.lab.sshd import no_sshd
 from tests.ray_cluster import PROGRAMS, wait_for
 from tests.real_ray.command import line_of, stand
 
-pytestmark = pytest.mark.timeout(400)
-
-
 LEGACY = PROGRAMS / "cases" / "legacy.py"
 
 

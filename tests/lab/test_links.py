@@ -15,8 +15,6 @@ from tests.lab.adapter import LabAdapter, greeting, ssh
 from tests.lab.site import Site
 from tests.ray_cluster import wait_for
 
-pytestmark = pytest.mark.timeout(300)
-
 LOGIN = ssh("login")
 ECHO = """
 import socket, threading

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.lab.adapter import LabAdapter, ssh
 from tests.lab.eagleray import Eagleray
 from tests.lab.many import HEAD, many_workers
 from tests.lab.site import Site
-
-pytestmark = pytest.mark.timeout(300)
 
 COUNT = 300
 

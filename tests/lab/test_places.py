@@ -6,14 +6,10 @@ import contextlib
 import subprocess
 from collections.abc import Iterator
 
-import pytest
-
 from tests.lab.eagleray import Eagleray
 from tests.lab.hosts import node_address
 from tests.lab.ray import LabRay
 from tests.lab.site import Site
-
-pytestmark = pytest.mark.timeout(300)
 
 # A stand-in for a dashboard that is bound to localhost: it hands on to the real one.
 RELAY = """

@@ -28,8 +28,6 @@ from tests.lab.slurm import Job
 from tests.profiling.reports import RUN, content, put, status
 from tests.ray_cluster import wait_for
 
-pytestmark = pytest.mark.timeout(300)
-
 SCRIPT = f"""#!/bin/bash
 #SBATCH --nodes=1 --nodelist=node-10
 exec {sys.executable} {PROGRAMS / "profiled.py"}

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.lab.adapter import Json, LabAdapter, LabControl, ssh
 from tests.lab.site import Site
 from tests.lab.sshd import CODE, one_time_code, passphrase, unknown_hosts
-
-pytestmark = pytest.mark.timeout(300)
 
 WORDS = "correct horse battery"
 

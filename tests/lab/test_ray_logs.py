@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import subprocess
 
-import pytest
-
 from tests.lab.eagleray import Eagleray
 from tests.lab.site import Site
 from tests.lab.slurm import Job
 from tests.ray_cluster import wait_for
-
-pytestmark = pytest.mark.timeout(300)
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 SECRET = "hf_" + "abcdefghijklmnopqrstuvwxyz012345"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.engine.fixtures import ENGINE_PYTHON
 from tests.lab.eagleray import Eagleray
 from tests.lab.hosts import SLURM_NODES
@@ -13,8 +11,6 @@ from tests.lab.site import Site
 from tests.lab.slurm import submitted
 from tests.lab.sshd import no_sshd
 from tests.ray_cluster import REPOSITORY, wait_for
-
-pytestmark = pytest.mark.timeout(200)
 
 ENGINE = ("-m", "tests.engine", "--slots", "4")
 COMMAND = (

@@ -17,8 +17,6 @@ from tests.lab.site import Site
 from tests.lab.sshd import other_host_key, refused_key, ssh_config, sshd
 from tests.ray_cluster import wait_for
 
-pytestmark = pytest.mark.timeout(300)
-
 LOGIN = ssh("login")
 
 

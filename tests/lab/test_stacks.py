@@ -19,8 +19,6 @@ from tests.lab.site import Site
 from tests.lab.slurm import Job, submitted
 from tests.ray_cluster import wait_for
 
-pytestmark = pytest.mark.timeout(300)
-
 RANKS = str(PROGRAMS / "ranks.py")
 QUICK = ("--seconds", "0.5")
 # What the job prints before its ranks start.
@@ -292,7 +290,9 @@ def test_process_of_another_user_is_listed_as_not_readable(site: Site) -> None:
     command = ["pgrep", "-u", str(BOB), "-f", RANKS]
     pid = site.run_as("node-5", "alice", command).stdout.strip()
     with eagleray_on(site, "node-5") as there:
-        taken = there.json("stacks", "--pids", pid, *QUICK)
+        done = there.run("stacks", "--pids", pid, *QUICK, "--json")
+    assert done.returncode == 1, done.stderr
+    taken = json.loads(done.stdout)
     assert [row["reason"] for row in taken["coverage"]["unseen"]] == ["permission"]
     assert (taken["verdict"]["kind"], taken["classes"]) == ("unknown", [])
 

@@ -14,8 +14,6 @@ from tests.lab.many import FakeCluster, fake_dashboard
 from tests.lab.site import Site
 from tests.sidecar.stdio_client import StdioClient
 
-pytestmark = pytest.mark.timeout(300)
-
 # It tells what it was sent, and ends with its standard input.
 ASKS_AS_RAY = """
 import http.server, json, sys, threading

@@ -14,8 +14,6 @@ from tests.lab.site import Site
 from tests.lab.slurm import Job
 from tests.ray_cluster import Program, wait_for
 
-pytestmark = pytest.mark.timeout(400)
-
 CLUSTER = "ssh://login/node-1:8265"
 
 

@@ -10,7 +10,14 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "pybackend" / "eagleray"
 # debugpy brings the others along.
-OF_DEBUGPY = {"_pydevd_bundle", "debugpy", "pydevd", "pydevd_tracing"}
+OF_DEBUGPY = {
+    "pydevd_file_utils",
+    "_pydev_bundle",
+    "_pydevd_bundle",
+    "debugpy",
+    "pydevd",
+    "pydevd_tracing",
+}
 STDLIB_ONLY = [
     "adapter",
     "common",
@@ -41,7 +48,8 @@ def of_the_cluster(file: Path) -> set[str]:
         return OF_DEBUGPY | {"ray", "sitecustomize"}
     if file in (Path("sampling/in_cluster.py"), Path("inspecting/in_cluster.py")):
         return {"ray"}
-    if file == Path("adapter/sessions/pydevd_patches.py"):
+    of_debugpy = ("pydevd_patches", "unreachable", "value_texts")
+    if file.parent == Path("adapter/sessions") and file.stem in of_debugpy:
         return OF_DEBUGPY
     if file == Path("remote_scripts/areal_rollouts.py"):
         return {"areal"}

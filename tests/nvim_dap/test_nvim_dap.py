@@ -19,7 +19,7 @@ from tests.ray_cluster import PROGRAMS as RAY_PROGRAMS
 from tests.ray_cluster import REPOSITORY, RayCluster, temporary_home
 from tests.real_ray.command import Command
 
-pytestmark = [pytest.mark.nvim_dap, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.nvim_dap
 
 LOOP = PROGRAMS / "loop.py"
 

@@ -10,7 +10,7 @@ from tests.ray_cluster import PROGRAMS, RayCluster, temporary_home, wait_for
 from tests.real_ray.command import Command, Row, line_of
 from tests.real_ray.test_legacy_pdb import talk
 
-pytestmark = [pytest.mark.old_ray, pytest.mark.cluster("old"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.old_ray, pytest.mark.cluster("old")]
 
 LEGACY = PROGRAMS / "cases" / "legacy.py"
 

@@ -19,7 +19,7 @@ from tests.ray_cluster import (
 from tests.real_ray.command import Command, line_of, stand
 from tests.shared_clusters import OLD_PYTHON
 
-pytestmark = [pytest.mark.old_ray, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.old_ray
 
 SHAPES = PROGRAMS / "cases" / "shapes.py"
 

@@ -24,7 +24,7 @@ from tests.ray_cluster import REPOSITORY
 
 WAITING = Path(__file__).parent / "programs" / "waiting.py"
 START = REPOSITORY / "pybackend" / "eagleray_start.py"
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 ACTIVE = "__import__('ray').util.rpdb._RemotePdb.active_instance"
 
 

@@ -1,6 +1,7 @@
 // Pages of run options, with a sidecar that answers them.
 import assert from "node:assert/strict";
 
+import { DIAGNOSE } from "../../extension/features/doctor/messages";
 import {
   CHECK,
   LIST_PRESETS,
@@ -10,6 +11,7 @@ import {
 import type { ToOptionsPage } from "../../extension/features/presets/options_messages";
 import type { OptionsForm } from "../../extension/features/presets/options_model";
 import { INTERPRETER, LIST, START } from "../../extension/features/runs/messages";
+import { diagnosis } from "../doctor/diagnoses";
 import { settled, type FakeApp } from "../fakes/app";
 import { editor, FakeWebviewPanel, Uri } from "../fakes/vscode";
 import { FOLDER, proposal, shortened } from "../runs/samples";
@@ -23,6 +25,8 @@ export function answerOptions({ sidecar }: FakeApp): void {
   sidecar.on(START, () => ({ id: "new" }));
   sidecar.on(INTERPRETER, ({ python }) => ({ path: python, version: "3.11.7", ray: "2.60.0" }));
   sidecar.on(LIST, () => ({ runs: [] }));
+  // A test on a slow machine takes longer than the pause before the checks.
+  sidecar.on(DIAGNOSE, () => diagnosis({ causes: [] }));
   sidecar.on(LIST_PRESETS, () => ({ presets: shortened().presets }));
   editor.settings["eagleray.runs.showOutput"] = false;
   editor.settings["eagleray.runs.python"] = "/usr/bin/python3";

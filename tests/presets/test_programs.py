@@ -106,13 +106,29 @@ def test_effect_is_not_verified_for_a_trainer_that_no_table_lists(tmp_path: Path
 
 
 TOOLS = [
-    ("examples/data_preprocess/gsm8k.py", "import verl.utils\n", "verl's data preparation"),
-    ("main_eval.py", VERL_RECIPE.format(method="run") + "import verl\n", "verl's evaluation"),
-    ("scripts/convert_to_hf.py", "import nemo_rl\n", "NeMo RL's checkpoint conversion"),
-    ("serve_rm.py", "from openrlhf.models import get_llm\n", "OpenRLHF's model server"),
-    ("collect_data.py", "import hydra, rlinf\n", "RLinf's data collection"),
-    ("train_sft.py", "from openrlhf.trainer.sft_trainer import T\n", "OpenRLHF's supervised"),
-    ("other.py", "import areal\n", "other.py uses AReaL but starts no trainer"),
+    (
+        "examples/data_preprocess/gsm8k.py",
+        "import verl.utils\n",
+        "gsm8k.py is for data preparation",
+    ),
+    (
+        "main_eval.py",
+        VERL_RECIPE.format(method="run") + "import verl\n",
+        "main_eval.py is for evaluation",
+    ),
+    (
+        "scripts/convert_to_hf.py",
+        "import nemo_rl\n",
+        "convert_to_hf.py is for checkpoint conversion",
+    ),
+    ("serve_rm.py", "from openrlhf.models import get_llm\n", "serve_rm.py is for serving a model"),
+    ("collect_data.py", "import hydra, rlinf\n", "collect_data.py is for data collection"),
+    (
+        "train_sft.py",
+        "from openrlhf.trainer.sft_trainer import T\n",
+        "train_sft.py uses OpenRLHF. Eagleray knows no",
+    ),
+    ("other.py", "import areal\n", "other.py uses AReaL. Eagleray knows no"),
 ]
 
 
@@ -140,7 +156,7 @@ def test_module_in_a_quoted_text_that_is_no_trainer_is_named(tmp_path: Path) -> 
         'read -r words <<EOF\nopenrlhf.cli.train_sft --a\nEOF\nsrun bash -c "deepspeed --module openrlhf.cli.train_sft"\n'
     )
     made = debug_run(plan_of(tmp_path, "bash", "run.sh"))
-    assert "OpenRLHF's supervised training" in remark(made)
+    assert "openrlhf.cli.train_sft uses OpenRLHF." in remark(made)
 
 
 def remark(made: DebugRunProposal) -> str:

@@ -147,7 +147,7 @@ def test_unknown_version_gets_no_claims(tmp_path: Path) -> None:
     } == {
         **dict.fromkeys(("steps", "name", "gpus", "replay"), ""),
         **dict.fromkeys(("no_resume", "no_checkpoint", "no_validation"), "off"),
-        **dict.fromkeys(("no_trackers", "hang_details"), "off"),
+        **dict.fromkeys(("no_trackers", "hang_details", "not_compiled"), "off"),
     }
     assert made.plan.overrides == () and made.framework_version == "1.5.0"
     assert made.changes[0].why.startswith("Eagleray's settings for verl were checked in 0.6.0 to")
@@ -174,7 +174,11 @@ def test_unknown_framework_is_reported(tmp_path: Path) -> None:
         ("Debug run", "no framework"),
         ("Break on Failure", "will apply"),
     ]
-    assert [question.id for question in made.questions] == ["hang_details", "post_mortem"]
+    assert [question.id for question in made.questions] == [
+        "hang_details",
+        "not_compiled",
+        "post_mortem",
+    ]
     assert made.plan.post_mortem and made.plan.overrides == ()
 
 
@@ -319,3 +323,10 @@ def test_every_option_of_every_table_can_be_requested(tmp_path: Path) -> None:
             assert all(key.replace("{section}", section) in arguments for key in keys)
             count += 1
     assert count > 40
+
+
+def test_run_without_torch_compile_sets_its_variable(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "verl", "0.7.0")
+    made = proposed(plan_of(folder, *VERL, kind="program"), not_compiled="on")
+    assert ["TORCH_COMPILE_DISABLE" in str(change) for change in made.changes] == [True]
+    assert "TORCH_COMPILE_DISABLE" in str(made.after)

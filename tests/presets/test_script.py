@@ -131,6 +131,8 @@ VALUES = [
     ("python3 a.py +k=1", "1"),
     ("python3 a.py kk=1", "absent"),
     ('N=(k=1 k=3)\npython3 a.py "${N[@]}"', "3"),
+    ('N=(k=4 a=1)\nN+=(b=2)\npython3 a.py "${N[@]}"', "4"),
+    ('N=(k=4)\nN=(a=1)\npython3 a.py "${N[@]}"', "absent"),
 ]
 
 

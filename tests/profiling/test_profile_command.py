@@ -152,7 +152,7 @@ def test_summary_counts_reports() -> None:
     ("phase", "code", "profile", "exits"),
     [
         ("cancelled", 130, ProfileState("/o", expected=2, gathered=2), 0),
-        ("cancelled", 1, None, 0),
+        ("cancelled", 1, None, 1),
         ("cancelled", 130, ProfileState("/o", expected=2, gathered=1), 1),
         ("failed", 7, ProfileState("/o", expected=2, gathered=2), 7),
         ("failed", None, None, 1),

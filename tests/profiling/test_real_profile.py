@@ -29,7 +29,6 @@ from tests.ray_cluster import REPOSITORY, RayCluster, wait_for
 from tests.runs.conftest import joined
 from tests.runs.terminal import Terminal, eagleray, row
 
-pytestmark = pytest.mark.timeout(300)
 __all__ = ["joined"]
 
 PROGRAM = REPOSITORY / "tests" / "injected" / "programs" / "profiled.py"

@@ -13,7 +13,7 @@ from eagleray.features.workers import messages as workers
 from tests.ray_cluster import Program, RayCluster, temporary_home
 from tests.sidecar.stdio_client import StdioClient, sidecar
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real_ray
 
 POLICIES = {f"policy-{rank}" for rank in range(4)}
 

@@ -12,7 +12,7 @@ from tests.ray_cluster import PROGRAMS, Program, RayCluster
 from tests.real_ray.command import Command, line_of, stand
 from tests.sidecar.stdio_client import sidecar
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real_ray
 
 SHAPES = PROGRAMS / "cases" / "shapes.py"
 

@@ -18,7 +18,7 @@ from tests.ray_cluster import (
 )
 from tests.real_ray.command import Command, Row, line_of
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("token"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("token")]
 
 LEGACY = PROGRAMS / "cases" / "legacy.py"
 NAMES = {"first": "first", "second": "adder.add", "calling": "calling", "failing": "failing"}

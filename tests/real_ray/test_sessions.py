@@ -9,7 +9,7 @@ import pytest
 from tests.ray_cluster import PROGRAMS, RayCluster, start_cluster, temporary_home, wait_for
 from tests.real_ray.command import Command
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.real_ray
 
 TOKEN = "a-token-of-the-test-only"
 

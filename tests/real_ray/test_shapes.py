@@ -13,7 +13,7 @@ from tests.programs.cases.names import HOSTILE
 from tests.ray_cluster import PROGRAMS, Program, RayCluster, wait_for
 from tests.real_ray.command import Command, line_of, stand
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real_ray
 
 SHAPES = PROGRAMS / "cases" / "shapes.py"
 NAMES = [
@@ -105,8 +105,9 @@ def test_one_continue_lets_all_threads_of_a_threaded_actor_go_on(
     program: Program, eagleray: Command
 ) -> None:
     with eagleray.editor(eagleray.wait_row("Threaded")["worker_id"]) as (client, _):
-        go_on(client, stands_at(client, "threaded"))
+        frame = stands_at(client, "threaded")
         seen = len(client.events("stopped"))
+        go_on(client, frame)
 
         def all_went_on() -> bool:
             # A thread that came to its stop only now needs a continue of its own.

@@ -11,7 +11,7 @@ from tests.ray_cluster import PROGRAMS, Program, RayCluster, wait_for
 from tests.real_ray.command import Command, Row, stand
 from tests.sidecar.stdio_client import sidecar
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real_ray
 
 FOLDER = PROGRAMS / "rl_training"
 

@@ -11,7 +11,7 @@ import pytest
 from tests.ray_cluster import PROGRAMS, Program, RayCluster
 from tests.real_ray.command import Command, line_of, stand
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real_ray
 
 STEPS = """
 def train_step(number):

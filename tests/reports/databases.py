@@ -8,56 +8,15 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-PUSH_POP, START_END, DOMAIN_CREATE = 59, 60, 75
-PID = 4711
-GRID = (1, 1, 1, 128, 1, 1)
-GLOBAL_PID = (1 << 48) | (PID << 24)
+from tests.reports.schemas import OF_2026, Generation
 
-# The columns that are documented and may not be null, in the types of schema 3.0.0.
-TABLES = {
-    "StringIds": "id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL",
-    "EXPORT_META_DATA": "name TEXT NOT NULL, value TEXT",
-    "TARGET_INFO_SYSTEM_ENV": (
-        "globalVid INTEGER NOT NULL, devStateName TEXT NOT NULL, name TEXT NOT NULL,"
-        " nameEnum INTEGER NOT NULL, value TEXT NOT NULL"
-    ),
-    "TARGET_INFO_SESSION_START_TIME": "utcEpochNs INTEGER, utcTime TEXT, localTime TEXT",
-    "ANALYSIS_DETAILS": (
-        "globalVid INTEGER NOT NULL, duration INTEGER NOT NULL, startTime INTEGER NOT NULL,"
-        " stopTime INTEGER NOT NULL"
-    ),
-    "TARGET_INFO_GPU": (
-        "vmId INTEGER NOT NULL, id INTEGER NOT NULL, name TEXT, totalMemory INTEGER, uuid TEXT"
-    ),
-    "CUPTI_ACTIVITY_KIND_KERNEL": (
-        "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,"
-        " contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER,"
-        " globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL,"
-        " gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER,"
-        " blockZ INTEGER"
-    ),
-    "CUPTI_ACTIVITY_KIND_MEMCPY": (
-        "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,"
-        " contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER,"
-        " globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL"
-    ),
-    "CUPTI_ACTIVITY_KIND_RUNTIME": (
-        "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL,"
-        " globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL,"
-        " returnValue INTEGER NOT NULL, callchainId INTEGER"
-    ),
-    "OSRT_API": (
-        "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL,"
-        " globalTid INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL,"
-        " nestingLevel INTEGER, callchainId INTEGER NOT NULL"
-    ),
-    "NVTX_EVENTS": (
-        "start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER,"
-        " category INTEGER, color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER,"
-        " textId INTEGER, domainId INTEGER"
-    ),
-    "ThreadNames": "nameId INTEGER NOT NULL, priority INTEGER, globalTid INTEGER",
-}
+PUSH_POP, START_END, DOMAIN_CREATE, MARK = 59, 60, 75, 34
+PID = 4711
+GLOBAL_PID = (1 << 48) | (PID << 24)
+# The number of migrations of unified memory to a GPU, in ENUM_CUDA_MEMCPY_OPER.
+UNIFIED_TO_DEVICE = 11
+
+Row = dict[str, object]
 
 
 @frozen
@@ -75,6 +34,23 @@ class Copy:
     end: int
     bytes: int
     kind: int = 1
+    device: int = 0
+
+
+@frozen
+class Memset:
+    start: int
+    end: int
+    bytes: int
+    device: int = 0
+
+
+@frozen
+class Graph:
+    """A graph that nsys records as one, as it does by default."""
+
+    start: int
+    end: int
     device: int = 0
 
 
@@ -105,7 +81,9 @@ class Recording:
     """What a database holds; a table without rows is not made, as nsys does it."""
 
     kernels: Iterable[Kernel] = ()
+    graphs: Iterable[Graph] = ()
     copies: Iterable[Copy] = ()
+    sets: Iterable[Memset] = ()
     cuda: Iterable[Call] = ()
     osrt: Iterable[Call] = ()
     ranges: Iterable[Range] = ()
@@ -116,7 +94,9 @@ class Recording:
     utc_ns: int = 1_795_298_500_642_736_075
     begin: int = 0
     end: int = 1_000_000_000
-    schema: str = "3.0.0"
+    generation: Generation = OF_2026
+    # Rows of other tables, by table.
+    others: dict[str, list[Row]] = field(factory=dict)
 
 
 class Strings:
@@ -134,105 +114,155 @@ def global_tid(pid: int, tid: int) -> int:
 
 
 def write(path: Path, recording: Recording) -> Path:
-    """Makes the database at `path`."""
+    """Makes the database at `path`, in the schema of the recording's generation."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode=OFF")
     connection.execute("PRAGMA synchronous=OFF")
     connection.execute("BEGIN")
     strings = Strings()
     for table, rows in _rows(recording, strings):
-        insert(connection, table, rows)
-    insert(connection, "StringIds", ((number, text) for text, number in strings.ids.items()))
+        insert(connection, recording.generation, table, rows)
+    texts = ({"id": number, "value": text} for text, number in strings.ids.items())
+    insert(connection, recording.generation, "StringIds", texts)
     connection.execute("COMMIT")
     connection.close()
     return path
 
 
-def insert(connection: sqlite3.Connection, table: str, rows: Iterable[tuple[object, ...]]) -> None:
+def insert(
+    connection: sqlite3.Connection, generation: Generation, table: str, rows: Iterable[Row]
+) -> None:
     """Nothing is made of no rows."""
     rows = iter(rows)
     first = next(rows, None)
     if first is None:
         return
-    connection.execute(f"CREATE TABLE {table} ({TABLES[table]})")
-    places = ",".join("?" * len(first))
-    connection.execute(f"INSERT INTO {table} VALUES ({places})", first)
-    connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
+    connection.execute(generation.create(table))
+    columns = generation.columns(table)
+    names = list(columns)
+    sql = f"INSERT INTO {table} VALUES ({','.join('?' * len(names))})"
+
+    def values(row: Row) -> tuple[object, ...]:
+        return tuple(row[name] if name in row else columns[name] for name in names)
+
+    connection.execute(sql, values(first))
+    connection.executemany(sql, map(values, rows))
 
 
-def _rows(
-    recording: Recording, strings: Strings
-) -> Iterator[tuple[str, Iterable[tuple[object, ...]]]]:
-    id_of = strings.id
+def _rows(recording: Recording, strings: Strings) -> Iterator[tuple[str, Iterable[Row]]]:
+    generation = recording.generation
     meta = {
         "EXPORT_PRODUCT_NAME": "NVIDIA Nsight Systems",
-        "EXPORT_PRODUCT_VERSION": "2022.4.2.1",
-        "EXPORT_SCHEMA_VERSION": recording.schema,
+        "EXPORT_PRODUCT_VERSION": generation.nsys,
+        "EXPORT_SCHEMA_VERSION": generation.schema,
     }
-    yield "EXPORT_META_DATA", meta.items()
-    host = [(1 << 48, "Local (CLI)", "Hostname", 619, recording.host)]
-    yield "TARGET_INFO_SYSTEM_ENV", host if recording.host else ()
-    yield "TARGET_INFO_SESSION_START_TIME", [(recording.utc_ns, "", "")] if recording.utc_ns else []
+    yield generation.meta, ({"name": name, "value": value} for name, value in meta.items())
+    host: Row = {
+        "globalVid": 1 << 48,
+        "devStateName": "Local (CLI)",
+        "name": "Hostname",
+        "nameEnum": 619,
+        "value": recording.host,
+    }
+    yield "TARGET_INFO_SYSTEM_ENV", [host] if recording.host else ()
     yield (
-        "ANALYSIS_DETAILS",
-        [(1 << 48, recording.end - recording.begin, recording.begin, recording.end)],
+        "TARGET_INFO_SESSION_START_TIME",
+        [{"utcEpochNs": recording.utc_ns}] if recording.utc_ns else [],
     )
-    yield "TARGET_INFO_GPU", [(0, key, name, 80 << 30, "") for key, name in recording.gpus.items()]
+    details: Row = {
+        "globalVid": 1 << 48,
+        "duration": recording.end - recording.begin,
+        "startTime": recording.begin,
+        "stopTime": recording.end,
+    }
+    yield "ANALYSIS_DETAILS", [details]
+    yield (
+        "TARGET_INFO_GPU",
+        [
+            {"vmId": 0, "id": key, "name": name, "totalMemory": 80 << 30, "cuDevice": key}
+            for key, name in recording.gpus.items()
+        ],
+    )
     yield (
         "CUPTI_ACTIVITY_KIND_KERNEL",
         (_kernel(k, number, strings) for number, k in enumerate(recording.kernels)),
     )
     yield (
+        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+        (_on_gpu(graph.start, graph.end, graph.device) for graph in recording.graphs),
+    )
+    yield (
         "CUPTI_ACTIVITY_KIND_MEMCPY",
         (
-            (c.start, c.end, c.device, 1, 7, 0, GLOBAL_PID, c.bytes, c.kind)
+            {**_on_gpu(c.start, c.end, c.device), "bytes": c.bytes, "copyKind": c.kind}
             for c in recording.copies
         ),
     )
     yield (
-        "CUPTI_ACTIVITY_KIND_RUNTIME",
-        (
-            (c.start, c.end, 0, global_tid(PID, c.tid), 0, id_of(c.name), 0, None)
-            for c in recording.cuda
-        ),
+        "CUPTI_ACTIVITY_KIND_MEMSET",
+        ({**_on_gpu(s.start, s.end, s.device), "bytes": s.bytes} for s in recording.sets),
     )
-    yield (
-        "OSRT_API",
-        (
-            (c.start, c.end, 27, global_tid(PID, c.tid), id_of(c.name), 0, 0, 0)
-            for c in recording.osrt
-        ),
-    )
+    yield "CUPTI_ACTIVITY_KIND_RUNTIME", (_call(c, 0, strings) for c in recording.cuda)
+    yield "OSRT_API", (_call(c, 27, strings) for c in recording.osrt)
     yield "NVTX_EVENTS", _nvtx(recording, strings)
     yield (
         "ThreadNames",
-        ((id_of(name), 20, global_tid(PID, tid)) for tid, name in recording.threads.items()),
+        (
+            {"nameId": strings.id(name), "priority": 20, "globalTid": global_tid(PID, tid)}
+            for tid, name in recording.threads.items()
+        ),
     )
+    yield from recording.others.items()
 
 
-def _kernel(k: Kernel, number: int, strings: Strings) -> tuple[object, ...]:
-    names = strings.id(k.name), strings.id(k.name.split("(")[0])
-    return (k.start, k.end, k.device, 1, 7, number, (1 << 48) | (k.pid << 24), *names, *GRID)
+def _on_gpu(start: int, end: int, device: int, pid: int = PID) -> Row:
+    return {
+        "start": start,
+        "end": end,
+        "deviceId": device,
+        "contextId": 1,
+        "streamId": 7,
+        "globalPid": (1 << 48) | (pid << 24),
+    }
 
 
-def _nvtx(recording: Recording, strings: Strings) -> Iterator[tuple[object, ...]]:
+def _call(call: Call, event_class: int, strings: Strings) -> Row:
+    return {
+        "start": call.start,
+        "end": call.end,
+        "eventClass": event_class,
+        "globalTid": global_tid(PID, call.tid),
+        "nameId": strings.id(call.name),
+    }
+
+
+def _kernel(k: Kernel, number: int, strings: Strings) -> Row:
+    return {
+        **_on_gpu(k.start, k.end, k.device, k.pid),
+        "correlationId": number,
+        "demangledName": strings.id(k.name),
+        "shortName": strings.id(k.name.split("(")[0]),
+    }
+
+
+def _nvtx(recording: Recording, strings: Strings) -> Iterator[Row]:
     for number, name in recording.domains.items():
-        where = global_tid(PID, PID)
-        yield (0, None, DOMAIN_CREATE, None, None, None, name, where, None, None, number)
+        yield {
+            "start": 0,
+            "eventType": DOMAIN_CREATE,
+            "text": name,
+            "globalTid": global_tid(PID, PID),
+            "domainId": number,
+        }
     for range_ in recording.ranges:
-        text = None if range_.registered else range_.name
-        text_id = strings.id(range_.name) if range_.registered else None
-        where = global_tid(range_.pid, range_.tid)
-        yield (
-            range_.start,
-            range_.end,
-            range_.kind,
-            1,
-            None,
-            255,
-            text,
-            where,
-            None,
-            text_id,
-            range_.domain,
-        )
+        yield {
+            "start": range_.start,
+            "end": range_.end,
+            "eventType": range_.kind,
+            "rangeId": 1,
+            "color": 255,
+            "text": None if range_.registered else range_.name,
+            "globalTid": global_tid(range_.pid, range_.tid),
+            "textId": strings.id(range_.name) if range_.registered else None,
+            "domainId": range_.domain,
+        }

@@ -44,6 +44,15 @@ def install(folder: Path, ending: str, database: Path | None = None) -> Path:
     return program
 
 
+def report_bytes(version: str = "2025.1.2.3", complete: bool = True) -> bytes:
+    """A report as real ones begin and end: since 2024 with their version first, before with it near the end."""
+    end = b"\n\x11\n\tTelemetry\x10\xdb\xca%\x18\x00[e\t\x00\x00\x00\x00\x00U3w[END]"
+    last = b"\x04vn012\x1b%s-0a1b2c3d:\x1b%s-0a1b2c3d\xa2" % ((version.encode(),) * 2)
+    named = f"{version.replace('.', '@')}-256136895201v0" if version >= "2024" else "1"
+    begin = f"NVIDIA Tegra Profiler Report {named}.".encode() + b"\n\x0bLocal (CLI)"
+    return begin + b"events" * 20_000 + (last + end if complete else b"")
+
+
 def calls(folder: Path) -> list[str]:
     log = folder / "calls"
     return log.read_text().splitlines() if log.exists() else []

@@ -8,6 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.features.reports import summary, texts
 from eagleray.features.reports.database import ReadLimits, open_database
@@ -16,18 +17,36 @@ from eagleray.features.reports.reports import Reports
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.reports.databases import TABLES, Call, Copy, Kernel, Range, Recording, write
+from tests.reports.databases import (
+    MARK,
+    Call,
+    Copy,
+    Graph,
+    Kernel,
+    Memset,
+    Range,
+    Recording,
+    write,
+)
+from tests.reports.schemas import GENERATIONS, OF_2022, OF_2026, Generation
 from tests.set_clock import SetClock
 
 SOME = Recording(
     kernels=[Kernel(10 * n, 10 * n + 8, pid=1) for n in range(50)],
     copies=[Copy(0, 5, 100)],
+    sets=[Memset(5, 6, 100)],
     cuda=[Call(0, 4, "cudaMemcpy")],
     osrt=[Call(0, 4, "read")],
     ranges=[Range(0, 500, "step"), Range(3, 400, "forward", registered=True)],
     threads={4711: "main"},
     gpus={0: "H100"},
 )
+TABLES = [
+    *("StringIds", "TARGET_INFO_SYSTEM_ENV", "TARGET_INFO_SESSION_START_TIME", "ANALYSIS_DETAILS"),
+    *("TARGET_INFO_GPU", "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY"),
+    *("CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API", "NVTX_EVENTS"),
+    "ThreadNames",
+]
 HOSTILE = "\x1b]0;owned\x07<img src=x onerror=alert(1)>|`rm -rf`\n=cmd()‮[a](command:x)"
 
 
@@ -117,7 +136,7 @@ def test_flipped_bytes_raise_only_catalogue_errors(
         assert error.code in ("damaged-report", "not-a-report")
 
 
-@pytest.mark.parametrize("table", [name for name in TABLES if name != "EXPORT_META_DATA"])
+@pytest.mark.parametrize("table", TABLES)
 def test_missing_tables_are_skipped(tmp_path: Path, table: str) -> None:
     summary = read(changed(tmp_path, f"DROP TABLE {table}"))
     assert summary.tables
@@ -125,7 +144,11 @@ def test_missing_tables_are_skipped(tmp_path: Path, table: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "table", ["CUPTI_ACTIVITY_KIND_KERNEL", "NVTX_EVENTS", "OSRT_API", "CUPTI_ACTIVITY_KIND_MEMCPY"]
+    "table",
+    [
+        *("CUPTI_ACTIVITY_KIND_KERNEL", "NVTX_EVENTS", "OSRT_API", "CUPTI_ACTIVITY_KIND_MEMCPY"),
+        *("CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_RUNTIME"),
+    ],
 )
 def test_table_with_other_columns_is_skipped_with_a_warning(tmp_path: Path, table: str) -> None:
     summary = read(changed(tmp_path, f"ALTER TABLE {table} RENAME COLUMN end TO finish"))
@@ -174,8 +197,7 @@ def test_invalid_events_are_left_out(tmp_path: Path, table: str, value: str) -> 
 def test_newer_schema_is_read_with_a_warning(tmp_path: Path) -> None:
     path = changed(
         tmp_path,
-        "UPDATE EXPORT_META_DATA SET value = '4.1.0' WHERE name = 'EXPORT_SCHEMA_VERSION'",
-        "ALTER TABLE EXPORT_META_DATA RENAME TO META_DATA_EXPORT",
+        "UPDATE META_DATA_EXPORT SET value = '4.1.0' WHERE name = 'EXPORT_SCHEMA_VERSION'",
         "ALTER TABLE NVTX_EVENTS ADD COLUMN counterId INTEGER",
     )
     summary = read(path)
@@ -183,15 +205,166 @@ def test_newer_schema_is_read_with_a_warning(tmp_path: Path) -> None:
     assert {table.name for table in summary.tables} >= {"kernels", "nvtx", "osrt"}
 
 
-def test_views_and_virtual_tables_are_ignored(tmp_path: Path) -> None:
+def test_views_and_virtual_tables_are_refused_with_a_warning(tmp_path: Path) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
     path = changed(
         tmp_path,
         "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL",
         "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT x AS start, x AS end, 0 AS deviceId,"
         f" 1 AS demangledName FROM ({endless})",
+        "DROP TABLE OSRT_API",
+        "CREATE VIRTUAL TABLE OSRT_API USING fts5(start, end, nameId)",
     )
-    assert read(path).gpus == ()
+    summary = read(path)
+    assert summary.gpus == ()
+    assert codes(summary) == {"unknown-columns"}
+    messages = " ".join(warning.message for warning in summary.warnings)
+    assert "CUPTI_ACTIVITY_KIND_KERNEL" in messages and "OSRT_API" in messages
+
+
+@pytest.mark.parametrize("generation", GENERATIONS, ids=lambda one: one.schema)
+def test_exports_of_every_generation_are_read_completely(
+    tmp_path: Path, generation: Generation
+) -> None:
+    path = write(tmp_path / "r.sqlite", evolve(SOME, generation=generation))
+    summary = read(path)
+    assert (summary.about.nsys_version, summary.about.schema_version) == (
+        generation.nsys,
+        generation.schema,
+    )
+    assert {table.name: table.total for table in summary.tables} == {
+        "kernels": 1,
+        "nvtx": 2,
+        "gaps": 49,
+        "memcpy": 2,
+        "cuda_api": 1,
+        "osrt": 1,
+        "threads": 1,
+    }
+    assert [(gpu.name, gpu.nccl_ns) for gpu in summary.gpus] == [("H100", 0)]
+    assert summary.warnings == ()
+
+
+def test_copies_of_unified_memory_are_named_without_the_table_of_names(tmp_path: Path) -> None:
+    recording = Recording(copies=[Copy(0, 5, 100, kind) for kind in (11, 12)], generation=OF_2022)
+    (copies, *_) = read(write(tmp_path / "r.sqlite", recording), "osrt").tables
+    assert {row[0] for row in copies.rows} == {"Unified Host-to-Device", "Unified Device-to-Host"}
+
+
+def test_cells_of_what_was_not_traced_are_unknown(tmp_path: Path) -> None:
+    """Nothing tells a thread without calls from one whose calls weren't traced but the table."""
+    recording = Recording(cuda=[Call(0, 4, "cudaMemcpy")])
+    (*_, threads) = read(write(tmp_path / "r.sqlite", recording)).tables
+    assert threads.rows == (("", 4711, 4711, 1, None, 4, None),)
+
+
+def test_nccl_is_unknown_where_graphs_are_recorded_as_one(tmp_path: Path) -> None:
+    recording = Recording(
+        kernels=[Kernel(0, 5, "ncclDevKernel_AllReduce")], graphs=[Graph(5, 9), Graph(10, 12)]
+    )
+    summary = read(write(tmp_path / "r.sqlite", recording))
+    assert [(gpu.kernels, gpu.busy_ns, gpu.nccl_ns, gpu.nccl_alone_ns) for gpu in summary.gpus] == [
+        (3, 11, None, None)
+    ]
+    (warning,) = summary.warnings
+    assert warning.code == "graphs-as-one" and warning.message.startswith("2 runs of CUDA graphs")
+
+
+NCCL = "ncclDevKernel_AllReduce"
+KERNEL_TABLE = "CUPTI_ACTIVITY_KIND_KERNEL"
+
+
+@pytest.mark.parametrize(
+    ("statement", "lacking", "kernels"),
+    [
+        ("DROP TABLE StringIds", "no readable table StringIds", 2),
+        ("ALTER TABLE StringIds RENAME COLUMN value TO text", "no readable table StringIds", 2),
+        ("DELETE FROM StringIds", "StringIds lacks 9 names", 2),
+        (f"DELETE FROM StringIds WHERE value = '{NCCL}'", "StringIds lacks 1 name ", 2),
+        (f"ALTER TABLE {KERNEL_TABLE} DROP COLUMN demangledName", f"{KERNEL_TABLE} lacks names", 1),
+        (f"UPDATE {KERNEL_TABLE} SET demangledName = NULL", f"{KERNEL_TABLE} lacks names", 1),
+        ("UPDATE StringIds SET id = -id", "StringIds lacks 9 names", 2),
+    ],
+)
+@pytest.mark.parametrize("is_ordered", [True, False])
+def test_report_without_names_shows_no_false_ones(
+    tmp_path: Path, statement: str, lacking: str, kernels: int, is_ordered: bool
+) -> None:
+    both = [Kernel(0, 5, NCCL), Kernel(9, 12, "gemm"), Kernel(15, 18, NCCL)]
+    recording = Recording(
+        kernels=both if is_ordered else both[::-1],
+        ranges=[Range(0, 20, name, registered=True) for name in ("forward", "backward")],
+        cuda=[Call(0, 4, "cudaLaunchKernel"), Call(5, 6, "cudaMemcpy")],
+        osrt=[Call(0, 4, "read"), Call(5, 6, "poll")],
+        threads={4711: "main"},
+    )
+    path = write(tmp_path / "r.sqlite", recording)
+    connection = sqlite3.connect(path)
+    if KERNEL_TABLE in statement:
+        # nsys creates it with NOT NULL.
+        connection.executescript(
+            f"CREATE TABLE k AS SELECT * FROM {KERNEL_TABLE}; DROP TABLE {KERNEL_TABLE};"
+            f"ALTER TABLE k RENAME TO {KERNEL_TABLE}; ALTER TABLE {KERNEL_TABLE} DROP COLUMN shortName"
+        )
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+    result = read(path)
+    assert [(gpu.kernels, gpu.busy_ns, gpu.nccl_ns, gpu.nccl_alone_ns) for gpu in result.gpus] == [
+        (3, 11, None, None)
+    ]
+    tables = {table.name: table for table in result.tables}
+    assert tables["kernels"].total == kernels
+    rows = [row for table in result.tables for row in table.rows]
+    assert "CUDA graph" not in {cell for row in rows for cell in row}
+    assert any("name unknown" in str(row[0]) for row in tables["kernels"].rows)
+    assert all(tables[name].total == 2 for name in ("nvtx", "cuda_api", "osrt"))
+    (warning,) = [warning for warning in result.warnings if warning.code == "no-names"]
+    assert lacking in warning.message
+    assert warning.message.endswith("How long kernels of NCCL ran is unknown.")
+    shown = texts.plain(LoadedReport(path, path, 0, result), result.tables)
+    lines = shown.splitlines()
+    assert lines[lines.index("GPUs") + 2].split()[-2:] == [
+        "unknown",
+        "unknown",
+    ]
+
+
+def test_names_that_no_row_uses_may_be_missing(tmp_path: Path) -> None:
+    summary = read(write(tmp_path / "r.sqlite", Recording(copies=[Copy(0, 5, 100)])), "osrt")
+    assert codes(summary) == set()
+
+
+def test_copies_without_a_kind_are_unknown(tmp_path: Path) -> None:
+    table = "CUPTI_ACTIVITY_KIND_MEMCPY"
+    statements = (f"CREATE TABLE c AS SELECT * FROM {table}", f"DROP TABLE {table}")
+    path = changed(
+        tmp_path,
+        *statements,
+        f"ALTER TABLE c RENAME TO {table}",
+        f"UPDATE {table} SET copyKind = 'x'",
+    )
+    (copies,) = [table for table in read(path).tables if table.name == "memcpy"]
+    assert {row[0] for row in copies.rows} == {"Unknown", "Memset"}
+
+
+def test_gpus_that_processes_number_alike_are_named_and_noted(tmp_path: Path) -> None:
+    devices = [{"gpuId": 2, "cudaId": 0, "pid": 1}, {"gpuId": 3, "cudaId": 0, "pid": 2}]
+    recording = Recording(
+        kernels=[Kernel(0, 5, pid=1), Kernel(0, 5, pid=2)],
+        gpus={0: "A100", 2: "H100", 3: "H200"},
+        others={"TARGET_INFO_CUDA_DEVICE": devices},
+    )
+    summary = read(write(tmp_path / "r.sqlite", recording))
+    assert [gpu.name for gpu in summary.gpus] == ["H100, H200"]
+    assert codes(summary) == {"mixed-gpus"}
+
+
+def test_report_of_other_events_is_not_called_empty(tmp_path: Path) -> None:
+    rows = [{"timestamp": 7, "typeId": 1, "metricId": 2, "value": 3}]
+    summary = read(write(tmp_path / "r.sqlite", Recording(others={"GPU_METRICS": rows})))
+    (warning,) = summary.warnings
+    assert warning.code == "only-other-events" and "GPU_METRICS" in warning.message
 
 
 def test_hostile_names_are_escaped_in_every_format(tmp_path: Path) -> None:
@@ -262,6 +435,7 @@ def test_reading_ends_when_it_is_cancelled_or_late(tmp_path: Path) -> None:
         (Recording(osrt=[Call(0, 1, "read")], domains={1: "torch"}), "osrt", {"no-nvtx"}),
         (Recording(ranges=[Range(0, 5, "a"), Range(1, None, "b")]), "nvtx", {"unfinished-ranges"}),
         (Recording(kernels=[Kernel(0, 1)]), "cuda", set()),
+        (Recording(ranges=[Range(3, None, "saved", MARK)]), "nvtx", {"no-nvtx"}),
     ],
 )
 def test_warnings_name_what_is_missing(
@@ -273,8 +447,9 @@ def test_warnings_name_what_is_missing(
 def test_diagnostics_of_nsys_become_warnings(tmp_path: Path) -> None:
     path = changed(
         tmp_path,
-        "CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, severity INTEGER, text TEXT)",
-        "INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 3, 'Not all events were collected'), (1, 1, 'x')",
+        OF_2026.create("DIAGNOSTIC_EVENT"),
+        "INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 1, 1, 3, 'Not all events were collected', 0),"
+        " (1, 1, 1, 1, 'x', 0)",
     )
     assert [warning.message for warning in read(path).warnings] == [
         "nsys says: Not all events were collected"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
+from eagleray.features.reports.report_file import ReportFile, examine
 
 from tests.cli.test_commands import eagleray
 from tests.injected.real_nsys import real_nsys
 from tests.reports.recorded import record, stats
 
-pytestmark = [pytest.mark.nsys, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.nsys
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,8 @@ async def test_numbers_equal_those_of_nsys_stats(report: Path) -> None:
     nvtx, osrt = stats(report.with_suffix(".sqlite"), "nvtxsum", "osrtsum")
     tables = {table["id"]: table for table in shown["tables"]}
     ours = {
-        row[0]: row[2:]  # count, total, average, p50, min, max
-        for row in tables["nvtx"]["rows"]
+        row[0]: (row[2], *row[4:])  # count, total, average, p50, min, max
+        for row in tables["nvtx_names"]["rows"]
     }
     for row in nvtx:
         count, total, _, p50, least, most = ours.pop(row["Range"])
@@ -41,6 +41,8 @@ async def test_numbers_equal_those_of_nsys_stats(report: Path) -> None:
         assert p50 == int(float(row["Med (ns)"]))
         assert (least, most) == (int(row["Min (ns)"]), int(row["Max (ns)"]))
     assert ours == {}
+    (steps,) = [row for row in tables["nvtx"]["rows"] if row[0] == "step *"]
+    assert steps[2:4] == [50, 10]
     assert {row["Range"] for row in nvtx} >= {"whole", "step 3", "model:forward"}
     calls = {row[0]: (row[1], row[2]) for row in tables["osrt"]["rows"]}
     assert calls == {
@@ -50,17 +52,27 @@ async def test_numbers_equal_those_of_nsys_stats(report: Path) -> None:
     assert [warning["code"] for warning in shown["warnings"]] == ["no-kernels"]
 
 
-async def test_truncated_report_is_refused_with_the_message_of_nsys(
+async def test_truncated_newer_and_damaged_reports_are_told_apart(
     report: Path, tmp_path: Path
 ) -> None:
-    cut = tmp_path / "cut.nsys-rep"
-    cut.write_bytes(report.read_bytes())
-    os.truncate(cut, report.stat().st_size // 2)
-    done = await eagleray("report", str(cut))
-    assert done.code == 1
-    assert "can't read" in done.err and "Exportation error" in done.err
-    assert "nsys export --type sqlite" in done.err
-    assert list(tmp_path.iterdir()) == [cut]
+    content = report.read_bytes()
+    assert examine(report) == ReportFile(True, True, "2022.4.2.1")
+    cut, newer, damaged = (tmp_path / f"{name}.nsys-rep" for name in ("cut", "newer", "damaged"))
+    cut.write_bytes(content[: len(content) // 2])
+    first = b"Report 1."
+    assert first in content[:60]
+    newer.write_bytes(content.replace(first, b"Report 2026@1@2@90-256136895201v0.", 1))
+    middle = len(content) // 2
+    damaged.write_bytes(content[:middle] + content[middle + 999 :])
+    for file, message in (
+        (cut, "its end is missing"),
+        (newer, "was made by nsys 2026.1.2.90; this machine's is 2022.4.2.1"),
+        (damaged, "can't read"),
+    ):
+        done = await eagleray("report", str(file))
+        assert done.code == 1
+        assert message in done.err
+    assert sorted(tmp_path.iterdir()) == [cut, damaged, newer]
 
 
 async def test_recording_without_ranges_names_the_nvtx_package(tmp_path: Path) -> None:

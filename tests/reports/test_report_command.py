@@ -38,7 +38,7 @@ SOME = Recording(
 )
 TEXT = """\
 report.sqlite
-  node-7 · 2026-11-21 22:01:40.642 UTC · 120.000 ms · <size> · nsys 2022.4.2.1 · schema 3.0.0
+  node-7 · 2026-11-21 22:01:40.642 UTC · 120.000 ms · <size> · nsys 2026.2.1.90 · schema 3.25.0
 
 GPUs
   GPU  Name         Kernels    Busy  Busy time  Idle time       NCCL  NCCL alone
@@ -50,8 +50,8 @@ Kernels (1 of 3)
 
 NVTX ranges (1 of 2)
   Times of all threads are added up. A total can exceed the duration.
-  NVTX range  Kind      Count       Total     Average         p50         Min         Max
-  step        push/pop      1  100.000 ms  100.000 ms  100.000 ms  100.000 ms  100.000 ms
+  NVTX range  Kind      Count  Names       Total     Average         p50         Min         Max
+  step        push/pop      1      1  100.000 ms  100.000 ms  100.000 ms  100.000 ms  100.000 ms
 
 Idle gaps (1 of 2)
   GPU      Begin       Idle  NVTX range   Next kernel
@@ -63,7 +63,7 @@ Memory copies (1)
 
 Threads (1)
   Thread  PID   TID   Calls  OS runtime  CUDA API  NVTX ranges
-          4711  4711      0        0 ns      0 ns            2
+          4711  4711      –           –         –            2
 """
 
 
@@ -132,15 +132,17 @@ async def test_json_equals_the_response_for_the_editor(database: str, tmp_path: 
 
 
 async def test_editor_gets_first_rows_and_requests_others(tmp_path: Path, own_home: Path) -> None:
-    many = Recording(ranges=[Range(0, n + 1, f"step {n}") for n in range(300)])
+    many = Recording(ranges=[Range(0, n + 1, f"stage {n}") for n in range(300)])
     file = str(write(tmp_path / "many.sqlite", many))
     handlers = ReportHandlers(Reports(lambda: tmp_path))
     report = await handlers.report(messages.ReportRequest(file), silent)
     (nvtx,) = [table for table in report.tables if table.id == "nvtx"]
     assert (len(nvtx.rows), nvtx.total) == (FIRST_ROWS, 300)
-    request = messages.TableRequest(file, "nvtx", "max", descending=False, search="STEP 2", limit=3)
+    request = messages.TableRequest(
+        file, "nvtx", "max", descending=False, search="STAGE 2", limit=3
+    )
     table = await handlers.table(request, silent)
-    assert [row[0] for row in table.rows] == ["step 2", "step 20", "step 21"]
+    assert [row[0] for row in table.rows] == ["stage 2", "stage 20", "stage 21"]
     assert (table.total, table.sorted_by, table.descending) == (111, "max", False)
 
 
@@ -149,7 +151,7 @@ async def test_cancelled_request_ends_nsys(
 ) -> None:
     monkeypatch.setenv("EAGLERAY_NSYS", str(fake_nsys.install(tmp_path / "tool", "hangs")))
     report = tmp_path / "r.nsys-rep"
-    report.write_bytes(b"a report")
+    report.write_bytes(fake_nsys.report_bytes())
     requests = build_server(Settings(discovery="off", slurm="off"))
     started = asyncio.Event()
 
@@ -197,7 +199,7 @@ async def test_command_without_nsys_names_the_next_step(
 ) -> None:
     monkeypatch.setenv("EAGLERAY_NSYS", os.devnull)
     report = tmp_path / "r.nsys-rep"
-    report.write_bytes(b"a report")
+    report.write_bytes(fake_nsys.report_bytes())
     done = await eagleray("report", str(report))
     assert done.code == 1
     assert f"{os.devnull} is not a program" in done.err

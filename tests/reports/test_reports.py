@@ -6,12 +6,14 @@ import asyncio
 import json
 import os
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from eagleray.common import l10n
 from eagleray.common.errors import EaglerayError
-from eagleray.features.reports import summary
+from eagleray.features.reports import summary, summary_cache
 from eagleray.features.reports.model import MOST_ROWS, ReportTable, make_table
+from eagleray.features.reports.report_file import ReportFile, examine
 from eagleray.features.reports.reports import Reports
 from eagleray.features.reports.summary_cache import SummaryCache
 from eagleray.tools import nsys
@@ -21,7 +23,7 @@ from tests.reports.databases import Call, Kernel, Range, Recording, write
 
 SOME = Recording(
     kernels=[Kernel(0, 10), Kernel(40, 60, "softmax")],
-    ranges=[Range(0, 70, "step 1"), Range(70, 75, "step 2")],
+    ranges=[Range(0, 70, "rank 1"), Range(70, 75, "rank 2")],
     osrt=[Call(0, 1, "read")],
 )
 
@@ -40,7 +42,7 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def report(tmp_path: Path) -> Path:
     (tmp_path / "here").mkdir()
     file = tmp_path / "here" / "policy.node-7.1.nsys-rep"
-    file.write_bytes(b"a report")
+    file.write_bytes(fake_nsys.report_bytes())
     return file
 
 
@@ -106,14 +108,10 @@ async def test_missing_nsys_error_names_where_to_export(
 ) -> None:
     monkeypatch.delenv("EAGLERAY_NSYS", raising=False)
     monkeypatch.setattr(nsys, "find", lambda: None)
-    with pytest.raises(EaglerayError) as error:
+    with pytest.raises(EaglerayError, match=r"Only nsys 2025\.1\.2\.3 or newer can") as error:
         await reports(tmp_path).read(str(report))
     assert error.value.code == "nsys-missing"
-    assert "Only nsys can read" in error.value.message
     assert "`nsys export --type sqlite` makes" in error.value.next_step
-    recorded_by(report, "2031.1.2")
-    with pytest.raises(EaglerayError, match=r"Only nsys 2031\.1\.2 or newer can"):
-        await reports(tmp_path).read(str(report))
 
 
 async def test_configured_nsys_that_is_not_a_program_is_an_error(
@@ -135,16 +133,57 @@ async def test_older_nsys_error_names_both_versions(
     tmp_path: Path, tool: Path, report: Path
 ) -> None:
     fake_nsys.install(tool, "fails")
+    report.write_bytes(fake_nsys.report_bytes("2031.1.2.90"))
+    with pytest.raises(
+        EaglerayError, match=r"by nsys 2031\.1\.2\.90; this machine's is 2025\.1\.2"
+    ) as error:
+        await reports(tmp_path).read(str(report))
+    assert error.value.code == "nsys-older"
+
+
+async def test_note_names_the_version_that_the_file_does_not(
+    tmp_path: Path, tool: Path, report: Path
+) -> None:
+    fake_nsys.install(tool, "fails")
+    report.write_bytes(fake_nsys.report_bytes("").replace(b"-0a1b2c3d", b""))
     recorded_by(report, "2031.1.2")
     with pytest.raises(EaglerayError) as error:
         await reports(tmp_path).read(str(report))
     assert error.value.code == "nsys-older"
-    assert "nsys 2025.1.2.3 is too old for" in error.value.message
     for version in ("2025.1.2.9", "2025.1.1", "one \x1b[2J", 7, ""):
         recorded_by(report, version)
         with pytest.raises(EaglerayError) as error:
             await reports(tmp_path).read(str(report))
         assert error.value.code == "export-failed"
+
+
+@pytest.mark.parametrize("version", ["2022.2.1.31", "2025.6.1.190", "2031.1.2.90"])
+@pytest.mark.parametrize("has_nsys", [True, False])
+async def test_incomplete_report_is_not_called_newer(
+    tmp_path: Path,
+    tool: Path,
+    report: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str,
+    has_nsys: bool,
+) -> None:
+    fake_nsys.install(tool, "fails")
+    if not has_nsys:
+        monkeypatch.setattr(nsys, "find", lambda: None)
+    for content in (fake_nsys.report_bytes(version)[:-5], bytes(5000)):
+        report.write_bytes(content)
+        with pytest.raises(EaglerayError, match="its end is missing") as error:
+            await reports(tmp_path).read(str(report))
+        assert error.value.code == "incomplete-report"
+    report.write_bytes(b"<!DOCTYPE html><title>Sign in</title>")
+    with pytest.raises(EaglerayError, match="is not an nsys report"):
+        await reports(tmp_path).read(str(report))
+
+
+@pytest.mark.parametrize("version", ["2020.3.4.32", "2022.2.1.31", "2024.4.1.61", "2025.6.1.190"])
+def test_version_is_read_from_reports_of_every_generation(tmp_path: Path, version: str) -> None:
+    (tmp_path / "r.nsys-rep").write_bytes(fake_nsys.report_bytes(version))
+    assert examine(tmp_path / "r.nsys-rep") == ReportFile(True, True, version)
 
 
 @pytest.mark.parametrize(
@@ -257,6 +296,19 @@ async def test_cached_summary_is_used_until_its_file_changes(
     assert (await reports(tmp_path).read(str(file))).summary.gpus == ()
 
 
+async def test_pipe_in_place_of_a_cached_summary_keeps_nothing_waiting(tmp_path: Path) -> None:
+    file = write(tmp_path / "r.sqlite", SOME)
+    first = await reports(tmp_path).read(str(file))
+    cached = tmp_path / ".r.sqlite.eagleray-summary"
+    cached.unlink()
+    os.mkfifo(cached)
+    assert summary_cache._read(cached) is None
+    # As if it had been made between a check and the opening.
+    with patch.object(Path, "is_file", return_value=True):
+        assert summary_cache._read(cached) is None
+    assert await reports(tmp_path).read(str(file)) == first
+
+
 async def test_small_files_are_not_cached(tmp_path: Path) -> None:
     file = write(tmp_path / "r.sqlite", SOME)
     await reports(tmp_path, smallest=2**20).read(str(file))
@@ -293,10 +345,10 @@ async def test_table_is_sorted_and_searched(tmp_path: Path) -> None:
     file = str(write(tmp_path / "r.sqlite", SOME))
     here = reports(tmp_path)
     usual = await here.table(file, "nvtx")
-    assert [row[0] for row in usual.rows] == ["step 1", "step 2"]
+    assert [row[0] for row in usual.rows] == ["rank 1", "rank 2"]
     assert (usual.sorted_by, usual.descending) == ("total", True)
     by_name = await here.table(file, "nvtx", sort="range", descending=True)
-    assert [row[0] for row in by_name.rows] == ["step 2", "step 1"]
+    assert [row[0] for row in by_name.rows] == ["rank 2", "rank 1"]
     result = await here.table(file, "kernels", search="SOFT")
     assert [row[0] for row in result.rows] == ["softmax"]
     assert result.total == 1
@@ -311,8 +363,8 @@ def test_rows_without_a_value_come_last_in_both_orders() -> None:
 
 
 def test_rows_after_the_limit_are_dropped() -> None:
-    rows = [(f"step {n}", "push/pop", 1, n, n, n, n, n) for n in range(MOST_ROWS + 5)]
+    rows = [(f"step {n}", "push/pop", 1, 1, n, n, n, n, n) for n in range(MOST_ROWS + 5)]
     table = make_table("nvtx", rows)
     assert (len(table.rows), table.total) == (MOST_ROWS, MOST_ROWS + 5)
-    assert table.rows[0][3] == MOST_ROWS + 4
+    assert table.rows[0][4] == MOST_ROWS + 4
     assert "10000 of 10005" in table.note

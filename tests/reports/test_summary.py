@@ -23,6 +23,7 @@ from tests.reports.databases import (
     Call,
     Copy,
     Kernel,
+    Memset,
     Range,
     Recording,
     write,
@@ -168,20 +169,63 @@ def test_tables_with_gaps_in_rowids_are_read_completely(tmp_path: Path) -> None:
 def test_too_many_names_leave_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranges, "MOST_NAMES", 50)
     monkeypatch.setattr(ranges, "MOST_ROWS", 5)
-    every = [Range(0, 10 + n, f"step {n}", domain=n % 2) for n in range(200)]
+    every = [Range(0, 10 + n, f"stage {n}", domain=n % 2) for n in range(200)]
     every += [Range(n, n + 40 + n, "forward", registered=True, tid=9) for n in range(21)]
-    every += [Range(500, None, "step 199", domain=1), Range(501, None, "step 7")]
+    every += [Range(500, None, "stage 199", domain=1), Range(501, None, "stage 7")]
     result = read(Recording(ranges=every, domains={1: "model"}))
     by_name = {row["range"]: (row["count"], row["p50"]) for row in rows(result, "nvtx")}
     assert by_name == {
         "forward": (21, 50),
-        "model:step 199": (2, (209 + 1) // 2),
-        **{f"{'model:' * (n % 2)}step {n}": (1, 10 + n) for n in (198, 197, 196)},
+        "model:stage 199": (2, (209 + 1) // 2),
+        **{f"{'model:' * (n % 2)}stage {n}": (1, 10 + n) for n in (198, 197, 196)},
     }
     (table,) = [table for table in result.tables if table.name == "nvtx"]
     assert table.total == 202
     assert table.note.endswith("Only the first 5 of 202 rows are kept.")
     assert {row["tid"]: row["ranges"] for row in rows(result, "threads")} == {PID: 202, 9: 21}
+
+
+TORCH = [
+    *(f"aten::add, seq = {n}, op_id = {300_000 + n}, sizes = [[2, {n}], []]" for n in range(40)),
+    *(
+        f"aten::add, op_id = {n}, sizes = [[4, 4096]], input_op_ids = [({n},0), (7,1)]"
+        for n in range(9)
+    ),
+    "aten::add, op_id = 7, sizes = [[4, 40",
+    "aten::add",
+]
+
+
+@pytest.mark.parametrize("registered", [True, False])
+def test_names_that_differ_in_a_parameter_are_one_row(registered: bool) -> None:
+    called = [*TORCH, *(f"step {n}" for n in range(5)), "iteration 7"]
+    called += [f"layer {n % 3} microbatch {n}" for n in range(6)]
+    called += [f"layers.{n}.mlp" for n in range(80)] + [f"decode batch {n}" for n in range(600)]
+    every = [Range(0, 10, name, registered=registered) for name in called]
+    result = read(Recording(ranges=every))
+    by_name = {row["range"]: (row["count"], row["names"]) for row in rows(result, "nvtx")}
+    layers = {f"layers.{n}.mlp": (1, 1) for n in range(80)}
+    assert by_name == {
+        "aten::add": (51, 51),
+        "step *": (5, 5),
+        "iteration 7": (1, 1),
+        **{f"layer {n} microbatch *": (2, 2) for n in range(3)},
+        **layers,
+        "decode batch *": (600, 600),
+    }
+    assert {row["range"] for row in rows(result, "nvtx_names")} == set(called)
+
+
+def test_group_counts_all_names_where_too_many_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges, "MOST_NAMES", 50)
+    monkeypatch.setattr(ranges, "MOST_ROWS", 5)
+    every = [Range(0, 10 + n, f"aten::mm, op_id = {n}") for n in range(300)]
+    result = read(Recording(ranges=[*every, Range(300, None, "aten::mm, op_id = 9")]))
+    (row,) = rows(result, "nvtx")
+    assert (row["range"], row["count"], row["names"]) == ("aten::mm", 301, 300)
+    names = rows(result, "nvtx_names")
+    assert names[0]["range"] == "aten::mm, op_id = 299"
+    assert len(names) == 5
 
 
 def test_calls_are_summed_by_name_and_thread() -> None:
@@ -219,14 +263,16 @@ def test_range_has_its_domain_and_explains_only_gaps_of_its_process() -> None:
 
 def test_metadata_names_host_and_time() -> None:
     about = read(Recording(osrt=[Call(0, 1, "read")], end=5_000)).about
-    assert (about.host, about.duration, about.nsys_version) == ("node-7", 5_000, "2022.4.2.1")
+    assert (about.host, about.duration, about.nsys_version) == ("node-7", 5_000, "2026.2.1.90")
     assert about.started_utc == "2026-11-21T22:01:40.642Z"
-    assert about.schema_version == "3.0.0"
+    assert about.schema_version == "3.25.0"
 
 
 def test_copies_are_summed_by_kind() -> None:
-    result = read(Recording(copies=[Copy(0, 10, 100, 2), Copy(10, 20, 300, 2), Copy(0, 1, 5, 77)]))
+    copies = [Copy(0, 10, 100, 2), Copy(10, 20, 300, 2), Copy(0, 1, 5, 77)]
+    result = read(Recording(copies=copies, sets=[Memset(0, 2, 8)]))
     assert [(r["copy"], r["count"], r["bytes"], r["rate"]) for r in rows(result, "memcpy")] == [
         ("Device-to-Host", 2, 400, 20_000_000_000),
+        ("Memset", 1, 8, 4_000_000_000),
         ("Kind 77", 1, 5, 5_000_000_000),
     ]

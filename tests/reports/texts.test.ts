@@ -74,6 +74,8 @@ test("the facts of a GPU show how busy it was, and the share of NCCL", () => {
     "NCCL with nothing beside it 100 ms",
   ]);
   assert.equal(gpuFacts(texts, gpu({ nccl_ns: 0 })).length, 3);
+  const unnamed = gpuFacts(texts, gpu({ nccl_ns: null, nccl_alone_ns: null }));
+  assert.equal(unnamed.at(-1), "NCCL unknown");
   assert.deepEqual(gpuFacts(texts, gpu({ kernels: 0 })), ["no kernel ran"]);
 });
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from attrs import evolve
-from eagleray.app import App, Settings, build_app
+from eagleray.app import App, Settings
 from eagleray.features.inference.stored import AddedServer, AddedServers
 from eagleray.features.rollouts.agents import debug_runs
 from eagleray.features.rollouts.agents.debug_runs import AgentDebugRequest
@@ -27,7 +27,7 @@ NAME = "0123456789ab"
 
 @pytest_asyncio.fixture
 async def app(own_home: Path) -> AsyncIterator[App]:
-    app = build_app(Settings("off", "off"))
+    app = App(Settings("off", "off"))
     yield app
     await app.close()
 

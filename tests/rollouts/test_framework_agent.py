@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from attrs import evolve
-from eagleray.app import App, Settings, build_app
+from eagleray.app import App, Settings
 from eagleray.features.rollouts.agents import debug_runs
 from eagleray.features.rollouts.agents.debug_runs import AgentDebugRequest
 from eagleray.features.rollouts.agents.model import AgentPlan, DataItem
@@ -29,7 +29,7 @@ QUESTION = {"messages": [{"role": "user", "content": "Count to 3"}]}
 
 @pytest_asyncio.fixture
 async def app(own_home: Path) -> AsyncIterator[App]:
-    app = build_app(Settings("off", "off"))
+    app = App(Settings("off", "off"))
     yield app
     await app.close()
 

@@ -22,6 +22,7 @@ import { PREPARE, type Prepare, type Proposal } from "../../extension/features/p
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri, type FakeTreeView } from "../fakes/vscode";
+import { clustersOf } from "../workers/samples";
 import { aRun, FOLDER, proposal, runLine, runWorker } from "./samples";
 
 let fake: FakeApp;
@@ -297,6 +298,7 @@ test("runs are listed again after a start of the sidecar, and a click on a line 
   const runs = [aRun({ lines: [line] })];
   fake.sidecar.answers.set("eagleray/runs/list", () => ({ runs }));
   fake.sidecar.answers.set("eagleray/profiling/list", () => ({ runs: [] }));
+  fake.sidecar.answers.set("eagleray/clusters/list", () => clustersOf([]));
   fake.sidecar.started();
   await settled();
   const view = editor.views.get("eagleray.runs") as FakeTreeView<object>;

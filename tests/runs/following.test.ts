@@ -9,6 +9,7 @@ import {
   LIST,
   PAUSE,
   type Run,
+  type RunWorkerStatus,
   type SetBreakpoints,
 } from "../../extension/features/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
@@ -194,6 +195,21 @@ test("a loop that stops again at once stays in front", async () => {
   session.onDidSendMessage({ type: "response", command: "continue", success: true });
   await later();
   assert.deepEqual(attached(), ["a", "b"]);
+});
+
+test("the status bar announces other workers that pause, and no steps", async () => {
+  const worker = (id: string, state: "paused" | "debugging", stop: number): RunWorkerStatus =>
+    runWorker({ worker_id: id, name: id, state, stop });
+  await list(aRun());
+  await list(aRun({ workers: [worker("a", "paused", 1)] }));
+  sessionOf("a").onDidSendMessage({ type: "event", event: "stopped" });
+  for (const stop of [1, 2, 3]) {
+    await list(aRun({ workers: [worker("a", "debugging", stop)] }));
+  }
+  assert.deepEqual(editor.statusMessages, []);
+  await list(aRun({ workers: [worker("a", "debugging", 4), worker("b", "paused", 1)] }));
+  await list(aRun({ workers: [worker("a", "debugging", 5), worker("b", "paused", 2)] }));
+  assert.deepEqual(editor.statusMessages, Array(2).fill("$(debug-pause) b paused"));
 });
 
 test("when its session ends the next one that waits comes to the front", async () => {

@@ -55,7 +55,7 @@ const DESCRIPTIONS: readonly (readonly [string, Run, string])[] = [
   ["an exited run", aRun({ state: "exited", ended: 1003, code: 0 }), `${STARTED} · exited · 3 s`],
   [
     "a run whose supervisor ended before it",
-    aRun({ state: "exited", ended: 1003, code: null }),
+    aRun({ state: "unknown", ended: 1003, code: null }),
     `${STARTED} · exit code unknown · 3 s`,
   ],
   [
@@ -184,6 +184,7 @@ test("many workers are grouped by their class, with how many are paused", () => 
 test("only breakpoints with a problem have rows", () => {
   const lines = [
     runLine(),
+    runLine({ line: 11, reason: "Not in 1 of 2 processes: the condition fails." }),
     runLine({ line: 13, state: "moved", moved_to: 15 }),
     runLine({ line: 99, state: "unreachable" }),
     runLine({ path: "/w/other.py", state: "pending" }),
@@ -191,14 +192,15 @@ test("only breakpoints with a problem have rows", () => {
   ];
   const run = aRun({ lines });
   const [group] = below(run);
-  assert.deepEqual(shownBelow(run), [["Breakpoints", "4 not verified"]]);
+  assert.deepEqual(shownBelow(run), [["Breakpoints", "5 not verified"]]);
   assert.deepEqual(shownBelow(run, group), [
+    ["policy.py:11", "Not in 1 of 2 processes: the condition fails."],
     ["policy.py:13", "moved to line 15"],
     ["policy.py:99", "no code near this line"],
     ["other.py:12", "not loaded yet"],
     ["far.py:12", "The file is not on that node."],
   ]);
-  const ended = aRun({ state: "exited", ended: 1001, lines: lines.slice(3, 4) });
+  const ended = aRun({ state: "exited", ended: 1001, lines: lines.slice(4, 5) });
   assert.deepEqual(shownBelow(ended, below(ended)[0]), [["other.py:12", "never loaded"]]);
   assert.deepEqual(shownBelow(aRun({ lines: lines.slice(0, 1) })), []);
 });

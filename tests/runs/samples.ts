@@ -20,6 +20,7 @@ export function runWorker(changes: Partial<RunWorkerStatus> = {}): RunWorkerStat
     path: "",
     line: 0,
     python: "3.11.7",
+    stop: 0,
     ...changes,
   };
 }

@@ -23,7 +23,8 @@ const FREE: NextStopInput = {
 
 const CASES: readonly (readonly [string, Partial<NextStopInput>, string | undefined])[] = [
   ["the first that stands", {}, "a"],
-  ["the next, when the first was in front already", { tried: new Set(["http://c:1 a"]) }, "c"],
+  ["the next, when the first was in front already", { tried: new Set(["http://c:1 a 0"]) }, "c"],
+  ["the next stop of one that was in front", { tried: new Set(["http://c:1 a 7"]) }, "a"],
   ["the next, when the first has a session", { attached: new Set(["http://c:1 a"]) }, "c"],
   ["none while the person stands at a line", { isStopped: true }, undefined],
   ["none of another window’s run", { isOurs: () => false }, undefined],

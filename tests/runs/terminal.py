@@ -30,7 +30,8 @@ class Terminal:
             self.process = subprocess.Popen(
                 [sys.executable, str(START), "cli", *arguments],
                 cwd=folder,
-                env={**os.environ, **(env or {})},
+                # Its output is a file, in which lines would otherwise appear late.
+                env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,

@@ -231,6 +231,25 @@ test("a pause, a note and their end are lines of their own, each once", async ()
   list(aRun({ workers: [runWorker()], note: "It waits." }));
   list(aRun({ workers: [stopped], note: "It waits." }));
   assert.equal(shown.match(/paused at/g)?.length, 2);
+  // The next stop at the same line, between which no list has shown the worker as running.
+  list(aRun({ workers: [{ ...stopped, stop: 2 }], note: "It waits." }));
+  assert.equal(shown.match(/paused at/g)?.length, 3);
+});
+
+test("steps in an editor are no pauses, and the next stop without one is", async () => {
+  pieces({ text: "step 1", next: 6 });
+  await opened(aRun());
+  const paused = runWorker({ state: "paused", path: "/w/rollout.py", line: 3, stop: 1 });
+  const step = { ...paused, state: "debugging" } as const;
+  list(aRun({ workers: [paused] }));
+  list(aRun({ workers: [step] }));
+  list(aRun({ workers: [{ ...step, stop: 2 }] }));
+  list(aRun({ workers: [runWorker()] }));
+  list(aRun({ workers: [{ ...step, stop: 3 }] }));
+  list(aRun({ workers: [{ ...step, state: "held", stop: 3 }] }));
+  assert.equal(shown.match(/paused at/g)?.length, 1);
+  list(aRun({ workers: [{ ...paused, stop: 4 }] }));
+  assert.equal(shown.match(/paused at/g)?.length, 2);
 });
 
 test("a terminal that is closed asks for nothing more, and stops nothing", async () => {

@@ -36,7 +36,7 @@ from tests.fakes.adapter import FakeAdapter, running
 
 PLAN = RunPlan("program", ("python", "train.py"), "/w", "train.py")
 IN_FOLDER = RunWorkerStatus("w1", 7, "worker", "policy", "running", ("/w/train.py",))
-REPORTED = evolve(IN_FOLDER, state="paused", path="/w/train.py", line=3)
+REPORTED = evolve(IN_FOLDER, state="paused", path="/w/train.py", line=3, stop=4)
 LIVES = RunState(
     "running",
     1.0,
@@ -102,9 +102,9 @@ def test_orphaned_run_has_no_workers_though_the_adapter_still_has_it(record: Run
 
 
 # The phase of the only run, and the stop location of its worker.
-Shown = tuple[str, str, int]
-FROM_FOLDER: Shown = ("running", "", 0)
-FROM_ADAPTER: Shown = ("paused", "/w/train.py", 3)
+Shown = tuple[str, str, int, int]
+FROM_FOLDER: Shown = ("running", "", 0, 0)
+FROM_ADAPTER: Shown = ("paused", "/w/train.py", 3, 4)
 
 
 class Window:
@@ -120,7 +120,7 @@ class Window:
     def _shown(self) -> Shown:
         [run] = self.runs.listed()
         [worker] = run.state.workers
-        return run.state.phase, worker.path, worker.line
+        return run.state.phase, worker.path, worker.line, worker.stop
 
     async def next(self) -> Shown:
         """What the window shows after the next notification."""
@@ -141,7 +141,7 @@ async def window(own_home: Path, record: RunRecord) -> AsyncIterator[Window]:
 
 def report(adapter: FakeAdapter, run: str) -> None:
     """Sends the event with which an adapter reports the worker as stopped."""
-    stop = WorkerStop("breakpoint", "/w/train.py", 3, "train", "", 1)
+    stop = WorkerStop("breakpoint", "/w/train.py", 3, "train", "", 1, number=4)
     worker = RunWorkerState(
         "w1", "session_1", 7, "worker", "policy", "", "stopped", [], "3.12", stop=stop
     )
@@ -195,4 +195,4 @@ async def test_repeated_event_notifies_nobody(record: RunRecord, window: Window)
         # The supervisor follows the adapter, too.
         record.write_state(evolve(LIVES, phase="paused", workers=(REPORTED,)))
         record.write_state(evolve(LIVES, phase="stopping"))
-        assert await window.next() == ("stopping", "/w/train.py", 3)
+        assert await window.next() == ("stopping", *FROM_ADAPTER[1:])

@@ -86,6 +86,9 @@ def test_names() -> None:
     assert name_of("module", ["python", "-m", "pkg.train"]) == "pkg.train"
     assert name_of("sbatch", ["sbatch", "-N", "2", "a/ray.sub", "x"]) == "ray.sub"
     assert name_of("command", ["uv", "run", "x"]) == "uv"
+    assert name_of("command", ["bin/torchrun", "--nnodes", "2", "a/train.py"]) == "train.py"
+    assert name_of("module", ["python", "-m", "torch.distributed.run", "a.py"]) == "a.py"
+    assert name_of("command", ["accelerate", "launch", "-m", "pkg.train"]) == "pkg.train"
 
 
 def test_breakpoints_of_a_file_are_grouped(tmp_path: Path) -> None:

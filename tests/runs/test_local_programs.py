@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from eagleray.features.runs.output import Output
 from eagleray.inspecting.readings import raw_reading
-from eagleray.supervisor.launchers.local_program import LocalProgram
+from eagleray.supervisor.launchers.local_program import LocalProgram, ProgramPaths
 
 from tests.ray_cluster import wait_for
 from tests.runs.terminal import PLAIN, Terminal, eagleray, listed, row
@@ -33,6 +33,16 @@ def test_arguments_reach_the_program_unchanged(own_home: Path, tmp_path: Path) -
     assert (shown["state"], shown["code"]) == ("failed", 5)
 
 
+def test_breakpoint_whose_condition_fails_is_explained(own_home: Path, tmp_path: Path) -> None:
+    program = tmp_path / "p.py"
+    program.write_text("for step in range(3):\n    print(step)\n")
+    terminal = Terminal(tmp_path, "run", "--break", "p.py:2:loss > 1", "--", sys.executable, "p.py")
+    assert terminal.code() == 0
+    assert terminal.output() == "0\n1\n2\n"
+    explained = [line for line in terminal.errors().splitlines() if "No stop at p.py:2: " in line]
+    assert len(explained) == 1 and "loss" in explained[0], terminal.errors()
+
+
 def test_script_with_line_ends_of_windows_runs(own_home: Path, tmp_path: Path) -> None:
     script = tmp_path / "start.sh"
     script.write_bytes(b'#!/bin/bash\r\nfor word in "$@"; do\r\n  echo "<$word>"\r\ndone\r\n')
@@ -51,13 +61,16 @@ def test_control_c_interrupts_the_program(own_home: Path, tmp_path: Path) -> Non
     assert row(terminal.run_id())["state"] == "cancelled"
 
 
-def test_second_control_c_ends_the_program_faster(own_home: Path, tmp_path: Path) -> None:
+def test_further_control_c_ends_a_program_that_ignores_it(own_home: Path, tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, "run", "--", sys.executable, str(PLAIN), "deaf")
     terminal.wait_output("deaf")
     terminal.interrupt()
+    terminal.wait_output("not interrupted")
+    # The second one is passed on like the first, and begins the time before SIGTERM, which the third one ends.
+    terminal.interrupt()
     wait_for("the stop", lambda: row(terminal.run_id())["state"] == "stopping")
     terminal.interrupt()
-    assert terminal.code() == 128 + signal.SIGTERM
+    assert terminal.code() == -signal.SIGTERM
 
 
 def test_run_outlives_its_terminal_and_is_followed_by_another(
@@ -135,7 +148,8 @@ async def test_program_that_its_supervisor_reads_from_inside_goes_on(
         monkeypatch.delattr(os, "pidfd_open")
     output = Output(tmp_path / "output.log")
     command = [sys.executable, "-c", SLEEPING]
-    program = LocalProgram(command, str(tmp_path), dict(os.environ), output.fd)
+    files = ProgramPaths(tmp_path / "output.log", (tmp_path / "program.json",))
+    program = LocalProgram(command, str(tmp_path), dict(os.environ), files)
     pid = (await program.start()).program.pid
     try:
         await asyncio.to_thread(wait_for, "the program", output.size)

@@ -37,6 +37,16 @@ COMMANDS = [
     ("accelerate launch --config_file c.yaml train.py", "train.py"),
     ("srun -m block python train.py", "train.py"),
     ("ray job submit --working-dir . -- python train.py", "train.py"),
+    ("venv/bin/torchrun --nproc-per-node 2 train.py", "train.py"),
+    ("venv/bin/torchrun -m pkg.train", "-m pkg.train"),
+    ("venv/bin/accelerate launch --num_processes 2 app/train.py", "app/train.py"),
+    ("python venv/bin/accelerate launch train.py", "train.py"),
+    ("venv/bin/deepspeed --num_gpus 2 train.py --deepspeed", "train.py"),
+    ("python -m deepspeed.launcher.runner train.py", "train.py"),
+    ("mpirun -n 2 python train.py", "train.py"),
+    ("colossalai run --nproc_per_node 2 train.py", "train.py"),
+    ("venv/bin/mytrain data.py", "venv/bin/mytrain"),
+    ("python venv/bin/mytrain data.py", "venv/bin/mytrain"),
     ("make train", ""),
     ("bash run.sh --steps 3", "train.py"),
     ("./run.sh", "train.py"),
@@ -50,6 +60,14 @@ COMMANDS = [
 ]
 
 
+INSTALLED = {
+    "torchrun": "torch.distributed.run",
+    "accelerate": "accelerate.commands.accelerate_cli",
+    "deepspeed": "deepspeed.launcher.runner",
+    "mytrain": "mytrain.cli",
+}
+
+
 def plan(*argv: str, cwd: str = "/w") -> RunPlan:
     return RunPlan("command", argv, cwd, "x")
 
@@ -58,6 +76,11 @@ def plan(*argv: str, cwd: str = "/w") -> RunPlan:
 def test_main_program_of_a_command(tmp_path: Path, command: str, main: str) -> None:
     for name, text in SCRIPTS.items():
         (tmp_path / name).write_text(text)
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    for name, module in INSTALLED.items():
+        installed = tmp_path / "venv" / "bin" / name
+        installed.write_text(f"#!/env/bin/python\nimport sys\nfrom {module} import main\n")
+        installed.chmod(0o755)
     (tmp_path / "program.py").write_text("#!/usr/bin/env python3\n")
     argv = subprocess.check_output(["bash", "-c", f"printf '%s\\n' {command}"], text=True)
     assert main_program(plan(*argv.splitlines(), cwd=str(tmp_path))) == main

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -16,12 +18,14 @@ from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
 from eagleray.common.paths import runs as runs_folder
+from eagleray.features.runs import supervisor_process
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.features.runs.model import ProcessIdentity, ProfilePlan, RunPlan, RunState
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import RunRecord, RunRecords, StoredRun
 from eagleray.features.runs.run_status import ORPHAN_RETENTION_S, outdated, with_current_state
 from eagleray.features.runs.runs import Runs
+from eagleray.features.runs.supervisor_process import end_orphan
 from eagleray.supervisor.supervisor import RunSupervisor
 from eagleray.tools.processes import born
 
@@ -81,9 +85,39 @@ def test_note_of_an_orphaned_run(records: RunRecords, program: ProcessIdentity) 
         assert (now(record).phase, expected in now(record).note) == ("unwatched", True)
     over = now(records.create(PLAN, DEAD))
     assert (over.phase, over.note) == (
-        "exited",
-        "Status unknown: its supervisor is gone.",
+        "unknown",
+        "Its exit code is not known: the process that waits for it is gone.",
     )
+
+
+@pytest.mark.parametrize("file", [0, 1])
+async def test_program_that_no_state_names_is_stopped(records: RunRecords, file: int) -> None:
+    """The home was full after the supervisor had begun, and the supervisor was killed."""
+    record = records.create(PLAN, evolve(DEAD, phase="starting", program=None))
+    process = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    try:
+        program = {"pid": process.pid, "began": time.time()}
+        record.ends()[file].write_text(json.dumps(program))
+        assert now(record).phase == "unwatched"
+        assert f"(PID {process.pid})" in now(record).note
+        stopping = asyncio.create_task(end_orphan(record))
+        assert await asyncio.to_thread(process.wait, 60) == -signal.SIGINT
+        await stopping
+    finally:
+        process.kill()
+        process.wait()
+    assert record.state().phase == "cancelled"
+
+
+async def test_program_that_no_signal_ends_is_not_cancelled(
+    records: RunRecords, program: ProcessIdentity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for a device or file server; the one here isn't in the group that gets the signals."""
+    record = records.create(PLAN, evolve(DEAD, program=program))
+    monkeypatch.setattr(supervisor_process, "STEPS", ((signal.SIGKILL, 0.0),))
+    with pytest.raises(EaglerayError, match=f"PID {program.pid} still runs"):
+        await end_orphan(record)
+    assert now(record).phase == "unwatched"
 
 
 def test_orphaned_runs_are_removed_like_others(

@@ -77,7 +77,7 @@ def test_program_that_ends_before_a_stop_gets_a_note(joined: Path, tmp_path: Pat
     try:
         assert terminal.code() == 0, terminal.errors()
         assert of_program(terminal.output().splitlines())[-1] == "whole"
-        assert "before a worker paused" in terminal.errors()
+        assert "before a process paused" in terminal.errors()
     finally:
         terminal.interrupt_hard()
 
@@ -90,7 +90,7 @@ def test_runtime_env_hook_of_the_user_runs(joined: Path, tmp_path: Path, hook: s
     terminal = in_run(tmp_path, "whole", "not_taken", **env)
     try:
         assert terminal.code() == code, terminal.errors() + terminal.output()
-        lines = terminal.output()
+        lines = terminal.output() + terminal.errors()
         assert all(line in lines for line in of_program(printed))
         assert last in lines or not last or code == 0
         assert ("the person's own hook" in lines) == (hook in ("fails", "adds"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from eagleray.features.runs.preparing import RunPreparation
 from eagleray.features.runs.program_python import RayCheck
 
 from tests.asked import ask
-from tests.runs.terminal import listed
+from tests.ray_cluster import wait_for
+from tests.runs.terminal import Terminal, listed
 from tests.sidecar.stdio_client import sidecar
 
 
@@ -32,7 +34,7 @@ def python(tmp_path: Path) -> Path:
 def folder(tmp_path: Path) -> Path:
     code = tmp_path / "code"
     code.mkdir()
-    (code / "train.py").write_text("print('started')\n")
+    (code / "train.py").write_text("import ray\nprint('started')\n")
     return code
 
 
@@ -85,6 +87,56 @@ async def test_program_with_another_environment_is_not_checked(
 async def test_silent_interpreter_prevents_no_start(folder: Path, python: Path) -> None:
     python.write_text("#!/bin/sh\nexit 3\n")
     assert await RayCheck().missing(plan(python, folder)) is None
+
+
+IMPORTS = [
+    ("import ray", True),
+    ("def f():\n    from ray.util import queue\n", True),
+    ("import os, ray", True),
+    ("from rayon import x\nimport arrays, raylib\n# import ray", False),
+]
+
+
+@pytest.mark.parametrize("kind", ["program", "module"])
+@pytest.mark.parametrize(("source", "needs"), IMPORTS)
+async def test_python_without_ray_is_refused_for_programs_that_import_it(
+    python: Path, folder: Path, source: str, needs: bool, kind: Kind
+) -> None:
+    """For one that doesn't, the version of a local cluster doesn't count either."""
+
+    async def version(path: str) -> str:
+        return path
+
+    preparing = RunPreparation(version, version, version, (), lambda environ: "/opt/bin/python")
+    (folder / "train.py").write_text(source)
+    arguments = ("-m", "train") if kind == "module" else ("train.py",)
+    unfit = await preparing.unfit_python(plan(python, folder, kind, *arguments))
+    assert (unfit.code if unfit else "") == ("no-ray" if needs else "")
+
+
+async def test_module_of_the_interpreter_needs_no_ray(python: Path, folder: Path) -> None:
+    async def version(path: str) -> str:
+        return ""
+
+    module = plan(python, folder, "module", "-m", "timeit", "1")
+    assert await RunPreparation(version, version, version).unfit_python(module) is None
+
+
+def test_program_without_ray_stops_in_a_python_without_it(
+    own_home: Path, tmp_path: Path, folder: Path
+) -> None:
+    venv.create(tmp_path / "bare", symlinks=True)
+    (folder / "train.py").write_text("first = 1\nprint('started')\n")
+    python = str(tmp_path / "bare" / "bin" / "python")
+    terminal = Terminal(folder, "run", "--break", "train.py:2", "--", python, "train.py")
+    try:
+        wait_for(
+            "the stop",
+            lambda: "paused at" in terminal.errors() or terminal.process.poll() is not None,
+        )
+        assert "train.py paused at train.py:2" in terminal.errors()
+    finally:
+        terminal.interrupt_hard()
 
 
 def test_missing_ray_is_an_error_in_a_terminal(

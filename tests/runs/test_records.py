@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
 from eagleray.features.runs import model
 from eagleray.features.runs import records as module
+from eagleray.features.runs.adapter_gateway import AdapterRunGateway
 from eagleray.features.runs.model import (
     BreakpointStatus,
     ProcessIdentity,
@@ -28,6 +30,7 @@ from eagleray.features.runs.model import (
 from eagleray.features.runs.output import Output, follow
 from eagleray.features.runs.records import RunRecords
 from eagleray.features.runs.run_status import outdated
+from eagleray.features.runs.runs import Runs
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 from eagleray.tools.code_copies import debugger_copy, deliver, read_package, zip_package
 from eagleray.tools.processes import born
@@ -74,6 +77,7 @@ def test_state_of_an_earlier_version_is_read_in_current_words(
     file = record.folder / "state.json"
     written = json.loads(file.read_text())
     written["phase"], written["workers"][0]["state"] = earlier, "stopped"
+    written["code"] = 0
     file.write_text(json.dumps(written))
     assert (record.state().phase, record.state().workers) == (phase, (WORKER,))
 
@@ -214,3 +218,18 @@ def test_run_that_another_window_removes_is_not_damaged(
 
     monkeypatch.setattr(module, "_read", removed)
     assert records.damaged(0.0) == []
+
+
+def test_run_that_can_not_be_recorded_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, text: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("eagleray.features.runs.records.replace_text", full)
+    runs = Runs(RunRecords(tmp_path), AdapterRunGateway(None))
+    with pytest.raises(EaglerayError, match="No space left on device"):
+        asyncio.run(
+            runs.start(evolve(PLAN, kind="command", argv=("true",), cwd="/"), confirmed=False)
+        )
+    assert list(tmp_path.iterdir()) == []

@@ -14,9 +14,10 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.runs.adapter_gateway import AdapterRunStatus
 from eagleray.features.runs.model import BreakpointStatus, RunPlan, RunState, RunWorkerStatus
 from eagleray.features.runs.records import RunRecord, RunRecords
-from eagleray.features.runs.run_discovery import Home, ProxyAddress
+from eagleray.features.runs.run_discovery import Home, ProxyAddress, Trouble
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
+from eagleray.ray.errors import unknown_cluster
 from eagleray.ray.rows import WorkerRow
 from eagleray.supervisor.launchers.launcher import ProgramEnd
 from eagleray.supervisor.nsight_refusal import NsightRefusal, nsight_refusal
@@ -75,9 +76,18 @@ class FakeTable:
 
     rows: list[WorkerRow] = field(factory=list)
     resolved: Home | None = None
+    is_expected: bool = False
+    problem: Trouble = ""
+    is_gone: bool = False
+    is_doubted: bool = False
 
     async def all_workers(self) -> list[WorkerRow]:
+        if self.is_gone:
+            raise unknown_cluster("http://c:8265")
         return self.rows
+
+    def doubt(self) -> None:
+        self.is_doubted = True
 
     async def find(self, state: RunState) -> Home | None:
         return self.resolved
@@ -164,25 +174,112 @@ async def test_new_adapter_gets_everything_again(record: RunRecord) -> None:
     assert len(adapter.registered) == 2
 
 
+async def test_processes_are_found_and_followed_while_the_cluster_is_gone(
+    record: RunRecord,
+) -> None:
+    """A program whose Ray has ended may go on, or another one of the same script may begin."""
+    adapter, table = FakeAdapter(), FakeTable(is_gone=True)
+    table.appears()
+    watch = watching(record, table, adapter)
+    async with looking(watch, adapter) as polls:
+        await polls(1)
+        adapter.reported = AdapterRunStatus((WORKER,))
+        (record.folder / "proxy-9.json").write_text(json.dumps({"host": "127.0.0.1", "port": 5}))
+        await polls(3)
+    assert adapter.handed == [(5, DIRECT)] and table.is_doubted
+    assert watch.update(record.state()).workers == (WORKER,)
+
+
+async def test_run_without_its_current_cluster_says_so_until_it_is_found(
+    record: RunRecord,
+) -> None:
+    table = FakeTable(problem="lost")
+    watch = watching(record, table, FakeAdapter(is_registered=True))
+    state = watch.update(evolve(record.state(), cluster="http://first:8265", session="s1"))
+    assert (state.cluster, state.session) == ("", "")
+    assert state.note == (
+        "The program has another Ray cluster now, whose dashboard doesn't answer."
+        " No worker pauses there."
+    )
+    assert watch.end_note(ProgramEnd(0)) == state.note
+    table.appears()
+    table.problem = "several"
+    state = watch.update(state)
+    assert (state.cluster, state.note) == (
+        "http://c:8265",
+        "The program uses several Ray clusters. Workers pause only in http://c:8265.",
+    )
+    table.problem = ""
+    assert watch.update(state).note == ""
+
+
+async def test_note_of_the_supervisor_outlasts_those_of_the_watch(record: RunRecord) -> None:
+    table = FakeTable(problem="lost")
+    watch = watching(record, table, FakeAdapter(is_registered=True))
+    state = watch.update(record.state())
+    lost = state.note
+    assert lost
+    for _ in range(2):
+        state = watch.update(evolve(state, note="no space left"))
+        assert state.note == "no space left"
+    # As when the user stops it.
+    state = watch.update(evolve(state, note=""))
+    assert state.note == lost
+    table.problem = ""
+    assert watch.update(state).note == ""
+
+
+async def test_note_of_the_supervisor_outlasts_that_of_another_version(record: RunRecord) -> None:
+    adapter, table = FakeAdapter({4000: "gate-of-another-version"}), FakeTable([ROW])
+    table.appears()
+    watch = watching(record, table, adapter)
+    async with looking(watch, adapter) as polls:
+        await polls(5)
+    state = watch.update(evolve(record.state(), note="no space left"))
+    assert state.note == "no space left"
+    assert watch.update(evolve(state, note="")).note == "no"
+
+
+RUNNING = (evolve(WORKER, state="running"),)
+NOT_LOADED = (
+    "No process that may pause was seen to import /w/lib.py."
+    " Files that a tool reads and runs itself may not stop."
+)
 NOTES = [
-    ((), "pending", "No worker could pause"),
-    ((evolve(WORKER, state="running"),), "pending", "No process of the run imported /w/lib.py."),
-    ((evolve(WORKER, state="running"),), "verified", "before a worker paused"),
-    ((WORKER,), "verified", ""),
+    # A program without Ray has no cluster to be found.
+    ((), "pending", False, NOT_LOADED),
+    ((), "verified", False, "It ended before a process paused."),
+    ((), "pending", True, "No worker could pause: no dashboard of the program's Ray has answered."),
+    (RUNNING, "pending", True, NOT_LOADED),
+    (RUNNING, "verified", True, "It ended before a process paused."),
+    ((WORKER,), "verified", True, ""),
 ]
 
 
-@pytest.mark.parametrize(("workers", "line", "note"), NOTES)
-async def test_why_nothing_stopped(
-    record: RunRecord, workers: tuple[RunWorkerStatus, ...], line: str, note: str
+@pytest.mark.parametrize(("workers", "line", "uses_ray", "note"), NOTES)
+async def test_note_at_the_end_says_why_nothing_stopped(
+    record: RunRecord,
+    workers: tuple[RunWorkerStatus, ...],
+    line: str,
+    uses_ray: bool,
+    note: str,
 ) -> None:
     lines = (BreakpointStatus("/w/lib.py", 3, line),)
     adapter = FakeAdapter(is_registered=True, reported=AdapterRunStatus(workers, lines))
-    watch = watching(record, FakeTable(), adapter)
+    watch = watching(record, FakeTable(is_expected=uses_ray), adapter)
     await watch.last_poll()
-    printed = watch.end_note(ProgramEnd(0))
-    assert note in printed
-    assert bool(note) == bool(printed)
+    assert watch.end_note(ProgramEnd(0)) == note
+
+
+async def test_note_names_the_selection_that_a_program_is_not_in(record: RunRecord) -> None:
+    lines = (BreakpointStatus("/w/lib.py", 3, "pending"),)
+    adapter = FakeAdapter(is_registered=True, reported=AdapterRunStatus((), lines))
+    plan = evolve(PLAN, ranks=(1,))
+    watch = RunWatch(record, plan, FakeTable(), adapter, lambda *_: [THROUGH], lambda text: None)
+    await watch.last_poll()
+    assert watch.end_note(ProgramEnd(0)) == (
+        f"{NOT_LOADED} Only the selected workers and ranks may pause."
+    )
 
 
 BY_NSIGHT = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from eagleray.features.runs.model import RunPlan, RunState
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import RunRecord, RunRecords, StoredRun
 from eagleray.features.runs.run_status import with_current_state
+from eagleray.features.runs.waiting_supervisor import WaitingSupervisor, start_waiting
 from eagleray.supervisor.launchers.factory import with_copy
 from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
 from eagleray.supervisor.supervisor import RunSupervisor
@@ -31,17 +33,25 @@ def record(tmp_path: Path) -> RunRecord:
     return RunRecords(tmp_path).create(PLAN, RunState("starting", 1.0, host=host_name()))
 
 
+def silent() -> WaitingSupervisor:
+    """One that does nothing."""
+    ours, given = socket.socketpair()
+    with given:
+        command = [sys.executable, "-c", "import signal; signal.pause()"]
+        return WaitingSupervisor(subprocess.Popen(command, stdin=given), ours)
+
+
 async def test_slow_supervisor_starts_nothing_later(
     record: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[subprocess.Popen[bytes]] = []
 
-    def spawned(*_: object) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-c", "import signal; signal.pause()"]
-        started.append(subprocess.Popen(command, stdin=subprocess.PIPE))
-        return started[0]
+    def begun(*_: object) -> WaitingSupervisor:
+        waiting = silent()
+        started.append(waiting.process)
+        return waiting
 
-    monkeypatch.setattr(supervisor_process, "_spawned", spawned)
+    monkeypatch.setattr(supervisor_process, "_started", begun)
     monkeypatch.setattr(supervisor_process, "START_TIMEOUT_S", 0.1)
     with pytest.raises(EaglerayError) as raised:
         await supervisor_process.start(record, {})
@@ -52,21 +62,34 @@ async def test_slow_supervisor_starts_nothing_later(
 async def test_cancelled_start_leaves_no_supervisor(
     record: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = [sys.executable, "-c", "import signal; signal.pause()"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE)
+    waiting = silent()
+    process = waiting.process
     is_spawned = asyncio.Event()
 
-    def spawned(*_: object) -> subprocess.Popen[bytes]:
+    def spawned(*_: object) -> WaitingSupervisor:
         is_spawned.set()
-        return process
+        return waiting
 
-    monkeypatch.setattr(supervisor_process, "_spawned", spawned)
+    monkeypatch.setattr(supervisor_process, "_started", spawned)
     starting = asyncio.create_task(supervisor_process.start(record, {}))
     await is_spawned.wait()
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting
     assert process.wait(60) == -15
+
+
+def test_waiting_supervisor_inherits_no_access_and_ends_with_its_socket(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EAGLERAY_ACCESS", "{}")
+    monkeypatch.setenv("EAGLERAY_OTHER", "kept")
+    waiting = start_waiting(subprocess.DEVNULL)
+    environ = Path(f"/proc/{waiting.process.pid}/environ").read_bytes().split(b"\0")
+    assert b"EAGLERAY_OTHER=kept" in environ
+    assert not any(entry.startswith(b"EAGLERAY_ACCESS=") for entry in environ)
+    waiting.send({})
+    assert waiting.process.wait(60) == 0
 
 
 def test_run_without_a_started_supervisor_is_over(record: RunRecord) -> None:

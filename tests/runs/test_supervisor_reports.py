@@ -13,6 +13,7 @@ from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import RunRecord, RunRecords
 from eagleray.supervisor import supervisor as supervisors
 from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
+from eagleray.supervisor.report_collection import GuardedCollector
 from eagleray.supervisor.supervisor import RunSupervisor
 
 PLAN = RunPlan("command", ("train",), "/w", "train", profile=ProfilePlan(("*",)))
@@ -90,7 +91,7 @@ async def started(record: RunRecord, world: World) -> tuple[RunSupervisor, async
         return world
 
     output = Output(record.output)
-    supervisor = RunSupervisor(record, output, make, world, reports=world)
+    supervisor = RunSupervisor(record, output, make, world, reports=GuardedCollector(world))
     running = asyncio.create_task(supervisor.run())
     running.add_done_callback(lambda _: output.close())
     while record.state().phase != "running" or record.state().profile is None:

@@ -1,6 +1,7 @@
 """Merged stacks: the same result however nodes share the work, and a tree that forks where ranks do."""
 
-from eagleray.sampling.frames import PythonFrame
+import pytest
+from eagleray.sampling.frames import PythonFrame, is_users, merging_key
 from eagleray.sampling.merging import (
     Member,
     MergedStack,
@@ -127,3 +128,31 @@ def _paths(nodes: list[TreeNode], before: tuple[PythonFrame, ...]):
         if not node.children:
             yield path
         yield from _paths(node.children, path)
+
+
+@pytest.mark.parametrize(
+    ("file", "is_own"),
+    [
+        ("/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_1/train.py", True),
+        ("/home/me/ray/train.py", True),
+        ("/home/me/torch/multiprocessing/queues.py", True),
+        ("/v/lib/python3.11/site-packages/ray/_private/worker.py", False),
+        (
+            "/tmp/ray/session_1/runtime_resources/pip/1/virtualenv/lib/python3.11/site-packages/x.py",
+            False,
+        ),
+        ("/usr/local/lib/python3.10/dist-packages/torch/nn/modules/module.py", False),
+        ("/opt/pytorch/torch/distributed/distributed_c10d.py", False),
+        ("/src/ray/python/ray/actor.py", False),
+        ("/usr/lib/python3.11/threading.py", False),
+        ("/opt/py/lib/python3.13t/asyncio/base_events.py", False),
+        ("/usr/lib/python311.zip/asyncio/queues.py", False),
+        ("/opt/deps/torch/nn/modules/module.py", False),
+        ("/opt/pytorch-2.6/torch/_ops.py", False),
+    ],
+)
+def test_project_may_lie_in_a_folder_named_like_a_package(file: str, is_own: bool) -> None:
+    """As each `working_dir` does that Ray unpacks below /tmp/ray."""
+    frame = PythonFrame("train", file, 7)
+    assert is_users(frame) is is_own
+    assert (merging_key(frame) == frame) is (is_own or file.endswith("x.py"))

@@ -9,6 +9,8 @@ from eagleray.sampling import wire
 from eagleray.sampling.endings import Ending
 from eagleray.sampling.frames import PythonFrame
 from eagleray.sampling.gpus import GpuUse
+from eagleray.sampling.kernel_waits import KINDS as WAIT_KINDS
+from eagleray.sampling.kernel_waits import KernelWait
 from eagleray.sampling.merging import Member, ThreadStack, merged
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.sampling.printed import PrintedException
@@ -45,6 +47,17 @@ samples = st.builds(
     printed=printed,
     record=texts,
     variables_changed=st.booleans(),
+    waits=st.lists(
+        st.builds(
+            KernelWait,
+            texts,
+            st.sampled_from(WAIT_KINDS),
+            st.lists(st.integers(1, 2**22), max_size=3).map(tuple),
+            texts,
+            st.booleans(),
+        ),
+        max_size=2,
+    ).map(tuple),
 )
 
 

@@ -249,6 +249,8 @@ async def ask_about_hangs(panel: Panel, cluster: str, folder: Path) -> None:
     await panel.ask(hangs.PICTURE, pids=[2**22 - 1])
     await panel.ask(hangs.PICTURE, cluster=cluster)
     await panel.ask(hangs.SAVE, path=path, picture=picture)
+    # A picture has no stacks as others dump them.
+    assert await panel.ask(hangs.OF_STACKS, paths=[path], text="") is None
     opened = await panel.ask(hangs.OPEN, path=path)
     assert opened["verdict"] == picture["verdict"]
     await panel.ask(hangs.COMPARE, path=path, picture=picture)

@@ -11,7 +11,7 @@ from tests.soak.__main__ import sampled
 from tests.soak.cycle import quiet, run_that_succeeds, window_that_restarts
 from tests.soak.site import site
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.real_ray
 
 
 async def test_steps_and_samples(cluster: RayCluster, tmp_path: Path) -> None:

@@ -407,7 +407,7 @@ await browserRun(
         async () => (await run(over).count()) === 2,
         "both runs are over",
       );
-      await until(() => programs().length === 0, "no process of the program is left", 60_000);
+      await until(() => programs().length === 0, "no process of the program is left");
       // Its cluster goes with it, and leaves no error in any view.
       await window.waitForNone(window.rowOf("Clusters", /local/), "the cluster of the run");
       await window.waitForNone(window.row(/[Nn]ot responding|Nothing answers/), "an error");

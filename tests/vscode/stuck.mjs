@@ -1,6 +1,6 @@
 /**
  * “Why Is It Stuck?” on a real cluster whose actors wait for each other: from its row to the sentence, the stacks, a line
- * of the source, a saved picture, and Markdown.  Then ranks that wait for others at a breakpoint.
+ * of the source, a saved picture, stacks of the clipboard, and Markdown.  Then ranks that wait for others at a breakpoint.
  *
  *     node tests/vscode/stuck.mjs [--vscode 1.139|1.105]
  */
@@ -20,6 +20,8 @@ const SENTENCE =
   /Policy\.ask of left waits for Reward\.answer, which waits for Policy\.value of left/;
 const AWAITED =
   /The driver waits for Rollout\.generate\. All 5 tasks wait in Rollout\.tokens \(ray_tasks\.py:\d+\)/;
+const GIVEN =
+  /Ranks 0-1 and 3 wait in all_reduce \(trainer\.py:64\), and rank 2 is elsewhere in Trainer\.load_checkpoint/;
 const PAUSED =
   /Rank 0 waits in all_reduce \(ray_trainers\.py:\d+\) for ranks 1-2, which are paused by a debugger in Trainer\.hang \(ray_trainers\.py:\d+\)\./;
 /** Its Ray and its torch are those of the cluster, too. */
@@ -164,6 +166,28 @@ await browserRun(
       await window.command("Debug: Disconnect", async () => !(await window.toolbar().isVisible()));
     });
 
+    await test("stacks in the clipboard open as a page with the same sentence as ranks that are sampled", async () => {
+      const dumps = [0, 1, 2, 3].map((rank) => {
+        const dump = path.join(ROOT, "tests", "hangs", "given", `straggler.rank${rank}.txt`);
+        return fs.readFileSync(dump, "utf8").replace(/^/gm, `[rank${rank}]: `);
+      });
+      await page.evaluate((text) => navigator.clipboard.writeText(text), dumps.join("\n"));
+      await window.command(
+        "View: Close All Editors",
+        async () => (await page.locator(".tab").count()) === 0,
+      );
+      const copied = page.locator(".quick-input-list .monaco-list-row", { hasText: /^Clipboard/ });
+      await window.command("Eagleray: Open Stacks", () => copied.isVisible());
+      await window.gesture(
+        () => copied.click(),
+        () => tab("Clipboard").isVisible(),
+        "the stacks of the clipboard are open",
+      );
+      await window.waitFor(shown.locator("h1", { hasText: GIVEN }), "the sentence");
+      await window.waitFor(shown.getByText("Stacks of 4 processes were given"), "their number");
+      await window.shot("given");
+    });
+
     await test("a saved picture opens as a page that has no cluster", async () => {
       await window.command(
         "View: Close All Editors",
@@ -212,7 +236,7 @@ await browserRun(
         () => bell.first().isVisible(),
         "the progress is announced",
       );
-      await window.waitFor(read, "the button of a picture without a known kind");
+      await window.waitFor(read, "the button of a picture whose chain ends at an actor");
       await window.click(read, () => bell.first().isVisible(), "a new picture is taken");
       await window.waitFor(shown.locator("h1", { hasText: AWAITED }), "the sentence");
       await window.waitFor(shown.getByText("Rollout 0: 5 tasks wait:"), "what they await");

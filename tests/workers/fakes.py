@@ -18,7 +18,7 @@ from eagleray.tools.pyspy import Dump, PySpy
 
 from tests.workers.rows import CLUSTER, SESSION
 
-LIMIT_S = 30.0
+LIMIT_S = 90.0
 
 
 class FakeDashboard(Dashboard):

@@ -37,6 +37,7 @@ export function pausedWorker(changes: Partial<PausedWorker> = {}): PausedWorker 
     is_attached: false,
     held_s: 0,
     call_line: 0,
+    stop: 0,
     ...changes,
   };
 }

@@ -163,6 +163,7 @@ function runOnes(): Spoken[] {
     "failed",
     "cancelled",
     "unwatched",
+    "unknown",
   ];
   const workerStates: readonly RunWorkerStatus["state"][] = [
     "starting",

@@ -29,7 +29,7 @@ from tests.ray_cluster import (
 )
 from tests.workers.fakes import FakeAdapters, until
 
-pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("profiling"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("profiling")]
 
 PROGRAM = PROGRAMS / "cases" / "paused_kinds.py"
 WAITING = 6

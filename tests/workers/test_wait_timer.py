@@ -33,6 +33,19 @@ def test_next_pause_of_a_worker_is_another_wait() -> None:
     assert waits.number(A) not in (None, first) and waits.seconds(A) == 0.0
 
 
+def test_next_stop_is_another_wait_where_no_run_was_seen() -> None:
+    clock = SetClock()
+    waits = WaitTimer(clock)
+    numbers = []
+    # Ray lists it, then an adapter has it, which reports the same stop twice and then the next one.
+    for stops in ({}, {A: 1}, {A: 1}, {}, {A: 2}):
+        clock.move(9)
+        waits.update({A}, stops=stops)
+        numbers.append(waits.number(A))
+    assert len(set(numbers[:4])) == 1 and numbers[4] != numbers[0]
+    assert waits.seconds(A) == 0.0
+
+
 def test_begin_of_a_wait_may_be_unknown_and_become_known() -> None:
     clock = SetClock(100.0)
     waits = WaitTimer(clock)

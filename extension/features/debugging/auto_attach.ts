@@ -9,20 +9,23 @@ import { autoAttachChoice, targetKey, targetOf, type Target } from "./model";
 import type { DebugSessions } from "./sessions";
 
 /** One attach at a time; owned by the rule that chooses the workers. */
-export class AutoAttach {
-  /** Keys of the workers that are not chosen again; the rule may add and remove some. */
+export class AutoAttach<T extends Target> {
+  /** Keys of what is not chosen again; the rule may add and remove some. */
   readonly tried = new Set<string>();
   private isAttaching = false;
 
   /** `attach` resolves to whether a session began, and has shown why not. */
-  constructor(private readonly attach: (target: Target) => Promise<boolean>) {}
+  constructor(
+    private readonly attach: (target: T) => Promise<boolean>,
+    private readonly keyOf: (target: T) => string = targetKey,
+  ) {}
 
   /** Attaches to `target`; undefined without one, and while another attach is under way. */
-  async next(target: Target | undefined): Promise<boolean | undefined> {
+  async next(target: T | undefined): Promise<boolean | undefined> {
     if (target === undefined || this.isAttaching) {
       return undefined;
     }
-    this.tried.add(targetKey(target));
+    this.tried.add(this.keyOf(target));
     this.isAttaching = true;
     try {
       return await this.attach(target);
@@ -34,7 +37,7 @@ export class AutoAttach {
 
 /** The rule of the setting `autoAttach`, for the list of paused workers; owned by the feature. */
 export class PausedAutoAttach implements Disposable {
-  private readonly autoAttach: AutoAttach;
+  private readonly autoAttach: AutoAttach<Target>;
   private readonly listening: Disposable;
   /** Keys of workers that another window had, as long as they are listed. */
   private readonly taken = new Set<string>();

@@ -132,10 +132,16 @@ export interface Checked {
   readonly unchecked: readonly UncheckedFile[];
 }
 
-/** The earliest cause first; `unknown` are errors that no rule explains, the earliest first. */
+/**
+ * The earliest cause first; `unknown` are errors that no rule explains, the earliest first.
+ *
+ * `raised` says where the exception was raised that is the first error and that no rule explains,
+ * "" for others.
+ */
 export interface Diagnosis {
   readonly sentence: string;
   readonly causes: readonly Cause[];
   readonly unknown: readonly LogEvidence[];
   readonly checked: Checked;
+  readonly raised: string;
 }

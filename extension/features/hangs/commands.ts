@@ -10,7 +10,8 @@ import { longWork } from "../../dialogs";
 import type { Row } from "../../panel";
 import { runName } from "../runs/worker_names";
 import { connected } from "./connected_job";
-import { OF_GROUP, OPEN, PICTURE, type PictureTarget } from "./messages";
+import { pickedStacks } from "./given_stacks";
+import { OF_GROUP, OF_STACKS, OPEN, PICTURE, type PictureTarget } from "./messages";
 import { PicturePanels, selectPicture, type NamedPicture } from "./picture_panel";
 import { ofProcesses, parsedPids, targetOf, targetsOf, type NamedTarget } from "./targets_model";
 
@@ -51,6 +52,30 @@ export class StuckCommands {
       const picture = await this.app.sidecar.request(OPEN, { path });
       const name = run === undefined ? basename(path) : runName(run);
       await this.panels.show({ name, picture, target: undefined });
+    }
+  }
+
+  /** Judges stacks that others have dumped. */
+  async openStacks(): Promise<void> {
+    const given = await pickedStacks();
+    if (given === undefined) {
+      return;
+    }
+    const { name, paths, text } = given;
+    const title = vscode.l10n.t("Reading the stacks of {0}", plain(name));
+    const { picture, unread } = await longWork(title, (options) =>
+      this.app.sidecar.request(OF_STACKS, { paths, text }, options),
+    );
+    await this.panels.show({ name, picture, target: undefined });
+    const [first] = unread;
+    if (first !== undefined) {
+      const more = unread.length - 1;
+      const why = plain(`${basename(first.name)}: ${first.reason}`, 200);
+      void vscode.window.showWarningMessage(
+        more === 0
+          ? vscode.l10n.t("One file could not be read. {0}", why)
+          : vscode.l10n.t("{0} files could not be read. {1}", unread.length, why),
+      );
     }
   }
 

@@ -16,6 +16,7 @@ export function register(app: App): Disposable[] {
     ...registerCommands(app, commands, [
       [COMMANDS.whyStuck, "sampling stacks", (to, rows) => to.whyStuck(rows)],
       [COMMANDS.openPicture, "opening a picture", (to, rows) => to.openPicture(rows)],
+      [COMMANDS.openStacks, "reading stacks", (to) => to.openStacks()],
     ]),
   ];
 }

@@ -3,6 +3,7 @@ import { request, type Nothing } from "../../common/wire";
 
 export const PICTURE = request<PictureTarget, Picture>("eagleray/hangs/picture");
 export const SAVE = request<PictureToSave, Nothing>("eagleray/hangs/save");
+export const OF_STACKS = request<GivenStacks, GivenPicture>("eagleray/hangs/ofStacks");
 export const OPEN = request<PictureFile, Picture>("eagleray/hangs/open");
 export const COMPARE = request<EarlierPicture, PictureChanges>("eagleray/hangs/compare");
 export const OF_GROUP = request<PausedGroupName, Picture>("eagleray/hangs/ofGroup");
@@ -11,6 +12,24 @@ export const MARKDOWN = request<Picture, PictureText>("eagleray/hangs/markdown")
 /** A saved picture by its path. */
 export interface PictureFile {
   readonly path: string;
+}
+
+/** What may have stacks that others have dumped: files and folders by their paths, or a text. */
+export interface GivenStacks {
+  readonly paths: readonly string[];
+  readonly text: string;
+}
+
+/** A file that could not be read, below the archive that has it. */
+export interface UnreadStacks {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** The picture of stacks that others have dumped. */
+export interface GivenPicture {
+  readonly picture: Picture;
+  readonly unread: readonly UnreadStacks[];
 }
 
 /** A picture, and the file that is to have it. */
@@ -53,6 +72,7 @@ export interface PausedGroupName {
  * those with the text `matching` in their command line.
  * `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
  * `native`: native frames of one process of each class are read, which stops it for a moment.
+ * `ras` is the address of NCCL's RAS, as HOST:PORT, which alone is read.
  */
 export interface PictureTarget {
   readonly cluster?: string;
@@ -65,6 +85,7 @@ export interface PictureTarget {
   readonly inside?: boolean;
   readonly workers?: string;
   readonly native?: boolean;
+  readonly ras?: string;
 }
 
 /**
@@ -83,6 +104,8 @@ export interface FrameRow {
 /**
  * Processes with the same stack, outermost frame first; `group` is their world, or what they have
  * in common.
+ *
+ * Of threads besides the leading one `doing` is "", and `thread` has the names of several.
  */
 export interface StackClass {
   readonly group: string;
@@ -162,8 +185,8 @@ export interface VerdictRow {
 }
 
 /**
- * A rank that wasn't read: `ended`, `not-found`, `permission`, `timeout`, `no-tool`, `not-python`
- * or `files-deleted`.
+ * A rank that wasn't read: `ended`, `not-found`, `not-given`, `permission`, `timeout`, `no-tool`,
+ * `not-python`, `files-deleted` or `seccomp`.
  */
 export interface Unseen {
   readonly group: string;
@@ -185,7 +208,8 @@ export interface SilentNode {
  * `main_only` are the ranks that
  * wrote the stack of their main thread themselves, since tracing them isn't allowed.  `resumed`
  * are those that py-spy had
- * left stopped, so that they were sent SIGCONT.
+ * left stopped, so that they were sent SIGCONT.  `samples` is how often processes were looked at,
+ * 0 for stacks that were given.
  */
 export interface Coverage {
   readonly processes: number;
@@ -194,6 +218,7 @@ export interface Coverage {
   readonly workers: string;
   readonly main_only: readonly number[];
   readonly resumed: readonly number[];
+  readonly samples: number;
 }
 
 /**
@@ -222,7 +247,7 @@ export interface AwaitRow {
   readonly waits_for: string;
 }
 
-/** What a process says of itself; `reason` is why it doesn't, "" if it does. */
+/** What a process says of itself; `reason` is why it doesn't, or not all (`cut`), "" if it does. */
 export interface InsideRow {
   readonly group: string;
   readonly rank: number;
@@ -274,12 +299,53 @@ export interface ExitRow {
 }
 
 /**
+ * A communicator of NCCL of which ranks lack launches of `call` (`behind`), or say nothing
+ * (`absent`), by its own ranks.
+ *
+ * `joined` are those of sampled processes, `dead` those that NCCL considers dead, and `places`
+ * processes of the others.
+ */
+export interface CommunicatorRow {
+  readonly name: string;
+  readonly size: number;
+  readonly call: string;
+  readonly joined: string;
+  readonly behind: string;
+  readonly absent: string;
+  readonly dead: string;
+  readonly places: readonly string[];
+}
+
+/**
+ * What NCCL's RAS has answered on a node: how many communicators, and the `ranks` of the largest.
+ *
+ * `state` says whether ranks have launched `equal` numbers of collectives, and if not, whether
+ * these `advance`, or ranks are
+ * `behind`; "" if that isn't known.  Send and recv aren't counted, and equal numbers don't exclude
+ * a hang.
+ * `reasons` say why answers are missing: `timeout`, `refused`, `unreadable`, or `old` for a
+ * version that a question may crash.
+ */
+export interface RasRow {
+  readonly node: string;
+  readonly version: string;
+  readonly reasons: readonly string[];
+  readonly communicators: number;
+  readonly ranks: number;
+  readonly state: string;
+  readonly notable: readonly CommunicatorRow[];
+  readonly sentences: readonly string[];
+}
+
+/**
  * What was seen at one time, `taken_at` in seconds since 1970; `inside` of those processes that
  * were asked.
  *
  * `native` is of the one process whose native frames say more, none for most verdicts.  `exits`
  * are of those ranks of
- * which logs or the system say something.
+ * which logs or the system say something.  `ras` is of the nodes where NCCL's RAS listens.
+ *
+ * `threads` are those of all threads besides the leading ones, without idle threads of libraries.
  *
  * `target` says of what it is, such as `run 3f9c`; "" where that is unknown.
  */
@@ -294,4 +360,6 @@ export interface Picture {
   readonly target: string;
   readonly native: readonly NativeRow[];
   readonly exits: readonly ExitRow[];
+  readonly threads: readonly StackClass[];
+  readonly ras: readonly RasRow[];
 }

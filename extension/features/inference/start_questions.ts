@@ -45,6 +45,8 @@ export async function askForServer(last: string): Promise<Subject> {
     address,
   ];
   const picked = await vscode.window.showQuickPick(items, {
+    // A worker that stops takes the focus.
+    ignoreFocusOut: true,
     title: vscode.l10n.t("Select the engine of the server"),
   });
   if (picked === undefined) {
@@ -92,6 +94,7 @@ export async function askForPlace(app: App): Promise<Place | undefined> {
   const here = { label: vscode.l10n.t("This Machine"), description: "", place: {} };
   const items = [here, ...clustersOf(app), ...jobsOf(choices), ...hostsOf(choices), other];
   const picked = await vscode.window.showQuickPick(items, {
+    ignoreFocusOut: true,
     title: vscode.l10n.t("Select where the server runs"),
   });
   if (picked !== other) {

@@ -17,7 +17,7 @@ export interface ReportRequest {
  * `total` counts all rows that match the search; `note` is shown beside the title.
  */
 export interface Table {
-  readonly id: "kernels" | "nvtx" | "gaps" | "memcpy" | "cuda_api" | "osrt" | "threads";
+  readonly id: "kernels" | "nvtx" | "gaps" | "memcpy" | "cuda_api" | "osrt" | "threads" | "nvtx_names";
   readonly title: string;
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly (string | number | null)[])[];
@@ -34,7 +34,7 @@ export interface Table {
  */
 export interface TableRequest {
   readonly path: string;
-  readonly table: "kernels" | "nvtx" | "gaps" | "memcpy" | "cuda_api" | "osrt" | "threads";
+  readonly table: "kernels" | "nvtx" | "gaps" | "memcpy" | "cuda_api" | "osrt" | "threads" | "nvtx_names";
   readonly sort?: string;
   readonly descending?: boolean;
   readonly search?: string;
@@ -44,7 +44,7 @@ export interface TableRequest {
 /** Requests a table as text for other programs, sorted and searched. */
 export interface TableTextRequest {
   readonly path: string;
-  readonly table: "kernels" | "nvtx" | "gaps" | "memcpy" | "cuda_api" | "osrt" | "threads";
+  readonly table: "kernels" | "nvtx" | "gaps" | "memcpy" | "cuda_api" | "osrt" | "threads" | "nvtx_names";
   readonly format: "markdown" | "csv";
   readonly sort?: string;
   readonly descending?: boolean;
@@ -110,7 +110,8 @@ export interface Column {
  * one ends; `curve`
  * is the busy share in equal steps between them.  `nccl_ns` is how long a kernel of NCCL ran,
  * `nccl_alone_ns` how
- * long nothing else ran beside it.
+ * long nothing else ran beside it; both are None if a kernel has no name, as in a graph that is
+ * recorded as one.
  */
 export interface GpuUsage {
   readonly id: number;
@@ -121,8 +122,8 @@ export interface GpuUsage {
   readonly busy_ns: number;
   readonly idle_ns: number;
   readonly busy_share: number;
-  readonly nccl_ns: number;
-  readonly nccl_alone_ns: number;
+  readonly nccl_ns: number | null;
+  readonly nccl_alone_ns: number | null;
   readonly curve: readonly number[];
 }
 

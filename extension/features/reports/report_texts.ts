@@ -46,6 +46,7 @@ export function reportTexts() {
     aKernel: vscode.l10n.t("1 kernel"),
     kernels: vscode.l10n.t("{0} kernels"),
     nccl: vscode.l10n.t("NCCL {0} of the busy time ({1})"),
+    ncclUnknown: vscode.l10n.t("NCCL unknown"),
     ncclAlone: vscode.l10n.t("NCCL with nothing beside it {0}"),
     curve: vscode.l10n.t("How busy {0} was over time"),
     time: vscode.l10n.t("time"),

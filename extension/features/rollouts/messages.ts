@@ -209,8 +209,8 @@ export interface BatchValue {
 /**
  * A batch as `torch.load` gives it.
  *
- * `loaded` is "weights_only" or "unpickled", `names` are those that the file has executed then;
- * `left_out` counts
+ * `loaded` is "weights_only" or "unpickled", `names` are those that the file may have executed
+ * then; `left_out` counts
  * parts that are not listed.
  */
 export interface BatchSummary {
@@ -245,6 +245,31 @@ export interface LogprobMetrics {
   readonly k3_kl: number;
   readonly mult_error: number;
   readonly pearson: number | null;
+}
+
+/**
+ * The ratios p(B) / p(A) of a trainer: the shares outside 0.8 to 1.25 and above a cap of 2, and
+ * the largest.
+ *
+ * `quarters` are the shares outside in each quarter of the completions, `half` is the share of
+ * tokens that makes half of
+ * the differences.
+ */
+export interface ImportanceRatios {
+  readonly outside: number;
+  readonly largest: number;
+  readonly clipped: number;
+  readonly quarters: readonly number[];
+  readonly half: number;
+}
+
+/** The ratios of one training step. */
+export interface StepRatios {
+  readonly step: number;
+  readonly tokens: number;
+  readonly k3_kl: number;
+  readonly outside: number;
+  readonly largest: number;
 }
 
 /**
@@ -337,7 +362,8 @@ export interface WorstToken {
  *
  * `readings` are all of the verdict, the likeliest first.  `rows` are the sequences with the
  * largest differences, of
- * `sequences` in all.  `stored` is the name by which it can be saved, "" if it isn't stored.
+ * `sequences` in all.  `steps` are the last ones of a training.  `stored` is the name by which it
+ * can be saved, "" if it isn't stored.
  */
 export interface ShownComparison {
   readonly verdict: string;
@@ -353,6 +379,8 @@ export interface ShownComparison {
   readonly prompt_difference: ShownPromptDifference | null;
   readonly greedy: ShownGreedy;
   readonly metrics: LogprobMetrics | null;
+  readonly ratios: ImportanceRatios | null;
+  readonly steps: readonly StepRatios[];
   readonly sequences: number;
   readonly rows: readonly DeltaRow[];
   readonly worst: readonly WorstToken[];
@@ -630,6 +658,8 @@ export interface TrajectoryQuery {
  * `matches` counts the items of the query, None while nothing has counted them.  `items` is how
  * many lines were read so
  * far: all of them if `complete`; `size` bytes are in the files, `scanned` of them were read.
+ * `notes` name what the rows
+ * don't have.
  */
 export interface TrajectoryPage {
   readonly rows: readonly TrajectoryRow[];
@@ -641,16 +671,17 @@ export interface TrajectoryPage {
   readonly size: number;
   readonly files: number;
   readonly unfinished: readonly UnfinishedLine[];
+  readonly notes: readonly string[];
 }
 
-/** How values are spread; all 0 without values. */
+/** How values are spread; all None without values. */
 export interface Spread {
   readonly count: number;
-  readonly least: number;
-  readonly mean: number;
-  readonly median: number;
-  readonly p90: number;
-  readonly most: number;
+  readonly least: number | null;
+  readonly mean: number | null;
+  readonly median: number | null;
+  readonly p90: number | null;
+  readonly most: number | null;
 }
 
 /** A bar of a histogram: values from `low` up to `high`. */
@@ -684,7 +715,8 @@ export interface DumpFinding {
  *
  * `unit`: "tokens" or "characters" of completions.  `groups` counts those of two and more,
  * `singles` the others;
- * `by_group` has the first of them.  `truncated` is None if the dump doesn't tell.
+ * `by_group` has the first of them.  A number is None if the dump doesn't have what it is computed
+ * from.
  */
 export interface DumpStatistics {
   readonly items: number;
@@ -697,10 +729,10 @@ export interface DumpStatistics {
   readonly length_bins: readonly HistogramBin[];
   readonly without_reward: number;
   readonly truncated: number | null;
-  readonly groups: number;
-  readonly singles: number;
-  readonly zero_advantage: number;
-  readonly duplicates: number;
+  readonly groups: number | null;
+  readonly singles: number | null;
+  readonly zero_advantage: number | null;
+  readonly duplicates: number | null;
   readonly findings: readonly DumpFinding[];
   readonly by_group: readonly GroupStatistics[];
 }

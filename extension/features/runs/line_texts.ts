@@ -6,7 +6,7 @@ import { plain } from "../../common/texts";
 import type { BreakpointStatus, Run, StoredRuns } from "./messages";
 import { isLive } from "./states";
 
-/** Notes about the breakpoints in a file that were moved or are unreachable, by their line. */
+/** Notes about the breakpoints in a file that were moved, or where some worker can't stop, by their line. */
 export function lineNotes(
   { runs }: StoredRuns,
   path: string,
@@ -15,11 +15,16 @@ export function lineNotes(
     .filter(isLive)
     .flatMap((run) =>
       run.lines
-        .filter((line) => line.path === path && /^(moved|unreachable)$/.test(line.state))
+        .filter((line) => line.path === path && hasNote(line))
         .map((line) => [line.line, plain(lineSentence(run, line), 500)] as const),
     );
   // Of several runs of one program the newest counts.
   return [...new Map(notes.reverse())].map(([line, text]) => ({ line, text }));
+}
+
+/** Whether workers stop elsewhere, or some of them nowhere; that of a file that isn't loaded yet says nothing. */
+function hasNote({ state, reason }: BreakpointStatus): boolean {
+  return state === "moved" || state === "unreachable" || (state === "verified" && reason !== "");
 }
 
 /** The state of a breakpoint; the sidecar's reason where there is one. */

@@ -35,7 +35,7 @@ export interface Run {
   readonly name: string;
   readonly arguments: string;
   readonly kind: "program" | "module" | "script" | "command" | "sbatch" | "job" | "remote";
-  readonly state: "starting" | "running" | "paused" | "stopping" | "exited" | "failed" | "cancelled" | "unwatched";
+  readonly state: "starting" | "running" | "paused" | "stopping" | "exited" | "failed" | "cancelled" | "unwatched" | "unknown";
   readonly started: number;
   readonly ended: number;
   readonly code: number | null;
@@ -198,6 +198,8 @@ export interface RunPicture {
 /**
  * A process of the run, as the adapter reports it; `path:line` is its stop location, "" and 0 for
  * none.
+ *
+ * `stop` is the number of its stop: a later one has another, also at the same line.
  */
 export interface RunWorkerStatus {
   readonly worker_id: string;
@@ -210,6 +212,7 @@ export interface RunWorkerStatus {
   readonly path: string;
   readonly line: number;
   readonly python: string;
+  readonly stop: number;
 }
 
 /** The status of a breakpoint, as the adapter reports it. */

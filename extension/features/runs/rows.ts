@@ -166,7 +166,7 @@ function belowGroup(view: RunsView, { run, group, name }: RunGroupRow): RunsRow[
 }
 
 function problemLines({ lines }: Run): readonly BreakpointStatus[] {
-  return lines.filter((line) => line.state !== "verified");
+  return lines.filter((line) => line.state !== "verified" || line.reason !== "");
 }
 
 /** Each worker; of many those of one class below a row. */
@@ -303,9 +303,11 @@ function serverText({ server }: Run): string {
   return plain(server.reason || (server.state === "ready" ? shortAddress(server.url) : ""), 300);
 }
 
-/** Why a run failed, in one line; the icon of its row says that it did. */
+/** Why a run failed, or why that isn't known, in one line; the icon of its row says which. */
 export function failureReason(run: Run): string {
-  return run.state === "failed" ? run.server?.reason || run.reason || run.note : "";
+  return run.state === "failed" || run.state === "unknown"
+    ? run.server?.reason || run.reason || run.note
+    : "";
 }
 
 /** "ValueError: …", "exited · 3 m", "cancelled after 1 m". */

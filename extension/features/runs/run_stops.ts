@@ -24,11 +24,14 @@ const ANNOUNCED_MS = 10_000;
  * Workers that were stopped when the window opened are only offered by that list.
  */
 export class RunStops implements Disposable {
-  private readonly autoAttach = new AutoAttach((target) => this.attach(target));
+  private readonly autoAttach = new AutoAttach<StoppedWorker>(
+    (target) => this.attach(target),
+    stopKey,
+  );
   /** Keys of the workers that the user asked to pause. */
   private readonly requested = new Set<string>();
   private readonly subscriptions: readonly Disposable[];
-  /** Keys of the workers that were stopped in the last list. */
+  /** Keys of the stops in the last list. */
   private atStop: ReadonlySet<string> = new Set();
   private isFirst = true;
 
@@ -74,13 +77,16 @@ export class RunStops implements Disposable {
     const ids = ours.flatMap((run) => run.workers.map((worker) => worker.worker_id));
     this.app.broughtUp.set(new Set(ids));
     const stopped = stoppedIn(runs);
-    const stoppedKeys = new Set(stopped.map(targetKey));
+    const stoppedKeys = new Set(stopped.map(stopKey));
     for (const key of this.autoAttach.tried) {
       if (!stoppedKeys.has(key)) {
         this.autoAttach.tried.delete(key);
       }
     }
-    const fresh = stopped.filter((worker) => !this.atStop.has(targetKey(worker)));
+    const fresh = stopped.filter(
+      // An editor has shown the others, whose steps are stops, too.
+      (worker) => worker.status.state === "paused" && !this.atStop.has(stopKey(worker)),
+    );
     this.atStop = stoppedKeys;
     if (this.isFirst) {
       this.isFirst = false;
@@ -104,7 +110,7 @@ export class RunStops implements Disposable {
   /** The workers that are stopped now are only offered by the list. */
   private passOver(): void {
     for (const worker of stoppedIn(this.app.runs.value)) {
-      this.autoAttach.tried.add(targetKey(worker));
+      this.autoAttach.tried.add(stopKey(worker));
     }
   }
 
@@ -141,6 +147,11 @@ interface StoppedWorker extends Target {
   readonly status: RunWorkerStatus;
 }
 
+/** Tells a stop of a worker from its later ones, also at the same line. */
+function stopKey(worker: StoppedWorker): string {
+  return `${targetKey(worker)} ${worker.status.stop}`;
+}
+
 /** "policy-1 (rank 1) paused at learner.py:19", "3 more workers paused"; "" for none. */
 export function pausedText(workers: readonly Pick<StoppedWorker, "status">[]): string {
   const [first] = workers;
@@ -156,7 +167,7 @@ export function pausedText(workers: readonly Pick<StoppedWorker, "status">[]): s
     : vscode.l10n.t("{0} paused at {1}", workerTitle(first.status), plain(shortPlace(path, line)));
 }
 
-/** The actions and state of this window; workers by their keys. */
+/** The actions and state of this window; workers and stops by their keys. */
 export interface NextStopInput {
   /** Stops that came to the front before, or that the user left. */
   readonly tried: ReadonlySet<string>;
@@ -198,5 +209,5 @@ export function nextStop(
   if (wanted !== undefined || looking.isStopped || !looking.isAutomatic) {
     return wanted;
   }
-  return free.find((worker) => looking.isOurs(worker.run) && !looking.tried.has(targetKey(worker)));
+  return free.find((worker) => looking.isOurs(worker.run) && !looking.tried.has(stopKey(worker)));
 }

@@ -10,7 +10,7 @@ import { duration, plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import type { ProfiledRuns } from "../profiling/messages";
 import { shortPlace } from "../workers/names";
-import { OUTPUT, STOP, type OutputPiece, type Run } from "./messages";
+import { OUTPUT, STOP, type OutputPiece, type Run, type RunWorkerStatus } from "./messages";
 import { runRecording } from "./recording_texts";
 import { workerTitle } from "./worker_names";
 import { endingText, isAtStop, isLive } from "./states";
@@ -178,6 +178,8 @@ function pause(ms: number): Promise<void> {
 /** Ends colours and character sets of the program, and shows the cursor. */
 const RESET = "\x1b[0m\x1b(B\x1b[?25h\x1b[?7h";
 const MOST_NAMED = 3;
+/** In place of the number of a stop that an editor shows or has shown. */
+const IN_EDITOR = -1;
 
 /** A line that looks different from those of the program. */
 function terminalLines(text: string): string {
@@ -186,7 +188,8 @@ function terminalLines(text: string): string {
 
 /** News of a run since the last update: paused workers, its note, the state of its recordings. */
 class RunNotices {
-  private readonly paused = new Set<string>();
+  /** Numbers of the last stops, by worker. */
+  private stops: ReadonlyMap<string, number> = new Map();
   private note = "";
   private profile = "";
 
@@ -211,12 +214,7 @@ class RunNotices {
 
   /** Each worker once for each time it pauses; of many at once, the first few by name. */
   private pausedLines(run: Run): readonly string[] {
-    const paused = run.workers.filter(isAtStop);
-    const fresh = paused.filter(({ worker_id }) => !this.paused.has(worker_id));
-    this.paused.clear();
-    for (const { worker_id } of paused) {
-      this.paused.add(worker_id);
-    }
+    const fresh = this.newStops(run);
     const lines = fresh
       .slice(0, MOST_NAMED)
       .map((worker) =>
@@ -238,6 +236,25 @@ class RunNotices {
         ? vscode.l10n.t("1 more worker paused")
         : vscode.l10n.t("{0} more workers paused", more),
     ];
+  }
+
+  /** The workers at a new stop; in an editor, where each step is a stop, only the first is new. */
+  private newStops(run: Run): readonly RunWorkerStatus[] {
+    const before = this.stops;
+    const stops = new Map<string, number>();
+    this.stops = stops;
+    return run.workers.filter((worker) => {
+      const last = before.get(worker.worker_id);
+      if (worker.state === "paused") {
+        stops.set(worker.worker_id, worker.stop);
+        return last !== worker.stop;
+      }
+      if (!isAtStop(worker) && last !== IN_EDITOR) {
+        return false;
+      }
+      stops.set(worker.worker_id, IN_EDITOR);
+      return last === undefined;
+    });
   }
 }
 

@@ -18,6 +18,7 @@ const RUN_ICONS: Readonly<Record<Run["state"], StateIcon>> = {
   failed: { icon: "error", color: "list.errorForeground" },
   cancelled: { icon: "circle-slash", color: "disabledForeground" },
   unwatched: { icon: "warning", color: "list.warningForeground" },
+  unknown: { icon: "question", color: "list.warningForeground" },
 };
 
 const WORKER_ICONS: Readonly<Record<RunWorkerStatus["state"], StateIcon>> = {
@@ -28,30 +29,26 @@ const WORKER_ICONS: Readonly<Record<RunWorkerStatus["state"], StateIcon>> = {
   held: { icon: "lock", color: "charts.blue" },
 };
 
-/** The supervisor of the run ended before it, so nobody knows whether it succeeded. */
-const UNKNOWN_END: StateIcon = { icon: "question", color: "disabledForeground" };
-
 const SERVER_ICONS: Readonly<Partial<Record<RunServer["state"], StateIcon>>> = {
   starting: { icon: "loading~spin" },
   ready: { icon: "server-process", color: "charts.green" },
   unhealthy: { icon: "warning", color: "list.warningForeground" },
 };
 
-export function runIcon({ state, code, server }: Run): StateIcon {
+export function runIcon({ state, server }: Run): StateIcon {
   const icon = server === null || state !== "running" ? undefined : SERVER_ICONS[server.state];
-  if (icon !== undefined) {
-    return icon;
-  }
-  return state === "exited" && code === null ? UNKNOWN_END : RUN_ICONS[state];
+  return icon ?? RUN_ICONS[state];
 }
 
 export function workerIcon({ state }: RunWorkerStatus): StateIcon {
   return WORKER_ICONS[state];
 }
 
+const OVER: ReadonlySet<Run["state"]> = new Set(["exited", "failed", "cancelled", "unknown"]);
+
 /** Whether the program of a run is still running. */
 export function isLive({ state }: Pick<Run, "state">): boolean {
-  return state !== "exited" && state !== "failed" && state !== "cancelled";
+  return !OVER.has(state);
 }
 
 /** Whether a worker waits at a breakpoint or an error, in an editor or not. */
@@ -71,13 +68,15 @@ export function runStateText(run: Run): string {
     case "stopping":
       return l10n.t("stopping");
     case "exited":
-      return run.code === null ? l10n.t("exit code unknown") : l10n.t("exited");
+      return l10n.t("exited");
     case "failed":
       return run.code === null ? l10n.t("failed") : l10n.t("failed (exit {0})", run.code);
     case "cancelled":
       return l10n.t("cancelled");
     case "unwatched":
       return l10n.t("state unknown");
+    case "unknown":
+      return l10n.t("exit code unknown");
   }
 }
 
@@ -110,10 +109,10 @@ export function endingText({ name, state, code }: Run, took: string): string {
         : l10n.t("{0} failed with exit code {1} after {2}.", name, code, took);
     case "cancelled":
       return l10n.t("{0} was cancelled after {1}.", name, took);
+    case "exited":
+      return l10n.t("{0} exited with code {1} after {2}.", name, code ?? "?", took);
     default:
-      return code === null
-        ? l10n.t("{0} exited after {1}.", name, took)
-        : l10n.t("{0} exited with code {1} after {2}.", name, code, took);
+      return l10n.t("{0} ended after {1}. Its exit code is not known.", name, took);
   }
 }
 

@@ -106,6 +106,8 @@ export interface Location {
  * to hold it without an editor,
  * 0.0 if none does.  `call_line` is that of the breakpoint() after which a debugger stopped it, 0
  * if unknown.
+ * `stop` is the number of the stop in its debug adapter, which a later one at the same line
+ * doesn't have; 0 without one.
  */
 export interface PausedWorker {
   readonly cluster: string;
@@ -131,6 +133,7 @@ export interface PausedWorker {
   readonly is_attached: boolean;
   readonly held_s: number;
   readonly call_line: number;
+  readonly stop: number;
 }
 
 /**

@@ -22,6 +22,7 @@ from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import bounded_log, l10n, private_socket, tasks
 from eagleray.common.paths import adapter_log, adapter_socket, held_folder, host_name, run_folder
 from eagleray.common.retry import Clock
+from eagleray.injected import step_signals
 from eagleray.routes.relay import Relays
 from eagleray.routes.routes import LINGER_S, Routes, TransportFactory
 
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     """Serves until it is unused; returns at once when another process of this version serves."""
     if arguments:
         raise SystemExit("the adapter takes no arguments")
+    step_signals.ignore()
     l10n.use(l10n.language_of())
     with bounded_log.logging_to(adapter_log()):
         socket_path, lock = adapter_socket(), AdapterLock()

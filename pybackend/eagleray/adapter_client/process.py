@@ -11,14 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from eagleray.common import bounded_log
+from eagleray.common import bounded_log, l10n
 from eagleray.common.file_lock import hold_lock
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import adapter_log, run_folder
 from eagleray.protocol.errors import adapter_not_started
 from eagleray.tools.code_copies import detached_command
-from eagleray.tools.processes import start_detached
+from eagleray.tools.processes import own_environment, start_detached
 
 START_S = 20.0
 _POLL_S = 0.01
@@ -57,7 +57,8 @@ def _spawn() -> tuple[subprocess.Popen[bytes], int]:
     with os.fdopen(bounded_log.open_log(adapter_log()), "ab") as output:
         offset = output.tell()
         try:
-            return start_detached(argv, output), offset
+            env = l10n.environment(own_environment())
+            return start_detached(argv, output, env=env), offset
         except OSError as error:
             raise adapter_not_started(str(error)) from error
 

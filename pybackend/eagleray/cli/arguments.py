@@ -9,6 +9,7 @@ from eagleray.features.presets.model import ANSWERS
 
 ADDRESS_HELP = "8265, host:8265, http://…, ssh://HOST/8265, slurm://JOB or ssh://HOST/slurm://JOB"
 LONGEST_PAUSE_S = 3600
+TOKENS, LEAST_TOKENS = 2000, 200
 # What completion offers for an argument; see `completed`.
 COMPLETED = ("workers", "paused", "runs", "servers", "clusters", "presets", "files")
 
@@ -32,6 +33,28 @@ def add_json(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", dest="format", choices=("json",), default="", help=t("Print JSON.")
     )
     parser.add_argument("--json", action="store_true", help=t("Print JSON, as -o json does."))
+
+
+def add_pack(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pack",
+        action="store_true",
+        help=t("Print Markdown for a colleague or a model, without secrets."),
+    )
+    parser.add_argument(
+        "--tokens",
+        type=_tokens,
+        metavar="N",
+        default=TOKENS,
+        help=t("Use at most about N tokens for --pack. The default is {n}.", n=TOKENS),
+    )
+
+
+def _tokens(written: str) -> int:
+    number = int(written)
+    if number < LEAST_TOKENS:
+        raise argparse.ArgumentTypeError(t("Use at least {n}.", n=LEAST_TOKENS))
+    return number
 
 
 def _worker_help() -> str:

@@ -15,6 +15,7 @@ from eagleray.cli.table import TableColumn, table_lines
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.features.rollouts.batches import batches
+from eagleray.features.rollouts.batches.errors import NeedsUnpickleError
 from eagleray.features.rollouts.batches.findings import findings
 from eagleray.features.rollouts.batches.model import BatchSummary, BatchTensor
 from eagleray.features.rollouts.comparing.wave_prompts import listed_server
@@ -87,9 +88,17 @@ async def batch(app: App, arguments: argparse.Namespace) -> int:
             )
         print(t("Saved {count} trajectories.", count=written.rows), file=sys.stderr)
         arguments = argparse.Namespace(**{**vars(arguments), "file": path})
-    if arguments.unpickle:
-        print(t("Executing what {file} names.", file=arguments.file), file=sys.stderr)
-    summary = await batches.summary(arguments.file, python, arguments.unpickle)
+    try:
+        summary = await batches.summary(arguments.file, python)
+    except NeedsUnpickleError as error:
+        if not arguments.unpickle:
+            raise
+        names = printable(", ".join(error.names), 4000)
+        print(
+            t("Executing what {file} names: {names}", file=arguments.file, names=names),
+            file=sys.stderr,
+        )
+        summary = await batches.summary(arguments.file, python, error.names)
     sentences = findings(summary, arguments.vocabulary)
     if arguments.json:
         print_json(batch_json(arguments.file, summary, sentences))

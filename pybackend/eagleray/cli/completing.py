@@ -59,9 +59,9 @@ def _names(kind: str) -> list[str]:
 
 
 async def _of_clusters(kind: str) -> list[str]:
-    from eagleray.app import Settings, build_app
+    from eagleray.app import App, Settings
 
-    app = build_app(Settings.read({}, dict(os.environ)))
+    app = App(Settings.read({}, dict(os.environ)))
     try:
         return await asyncio.wait_for(_queried(app, kind), LIMIT_S)
     finally:

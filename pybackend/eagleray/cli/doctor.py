@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -13,7 +14,7 @@ from pathlib import Path
 from attrs import asdict
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_cluster, add_json, completed
+from eagleray.cli.arguments import add_cluster, add_json, add_pack, completed
 from eagleray.cli.json_shapes.doctor import diagnosis_json
 from eagleray.cli.output import print_json, say
 from eagleray.cli.runs import suggesting_runs
@@ -22,6 +23,8 @@ from eagleray.common.l10n import counted, t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.doctor import texts
 from eagleray.features.doctor.environment_report import report
+from eagleray.features.doctor.evidence_pack import pack
+from eagleray.features.doctor.log_files import list_logs
 from eagleray.features.doctor.log_reading import ReportStep
 from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.features.doctor.rule_files import example_results, read_rules
@@ -37,7 +40,11 @@ INHERITED_PORTS = ("MASTER_PORT", "VLLM_PORT")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     paths = parser.add_argument(
-        "paths", metavar="PATH", nargs="*", default=[], help=t("Read this log file or folder.")
+        "paths",
+        metavar="PATH",
+        nargs="*",
+        default=[],
+        help=t("Read this log file, archive or folder; - is standard input."),
     )
     completed(paths, "files")
     run_id = parser.add_argument(
@@ -68,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=t("Print a report of the environment for an issue, without secrets."),
     )
+    add_pack(parser)
     rules = parser.add_argument(
         "--rules",
         metavar="FILE",
@@ -93,6 +101,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def check(arguments: argparse.Namespace) -> str:
     if arguments.report:
         return _check_report(arguments)
+    if arguments.pack and (arguments.json or arguments.before or arguments.test):
+        return t("--pack prints Markdown of logs.")
     named = (arguments.run, arguments.cluster, arguments.slurm)
     sources = (arguments.paths, *named, arguments.test, arguments.before)
     is_before_on_cluster = arguments.before and arguments.cluster
@@ -120,7 +130,10 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         print(report(await app.doctor.facts(target)), end="")
         return 0
     diagnosis = await _diagnosis(app, arguments)
-    if arguments.json:
+    if arguments.pack:
+        logs = await off_loop(partial(_logs, app, arguments))
+        print(await off_loop(partial(pack, diagnosis, arguments.tokens, logs)), end="")
+    elif arguments.json:
         print_json(diagnosis_json(diagnosis))
     else:
         is_of_nodes = arguments.before or (arguments.slurm and not diagnosis.checked.files)
@@ -132,9 +145,22 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     return TROUBLE if arguments.exit_code and is_failing else 0
 
 
+def _logs(app: App, arguments: argparse.Namespace) -> list[Path]:
+    """The logs of this machine that were read, the one that was written last first."""
+    if arguments.run:
+        return [app.runs.find(arguments.run).output]
+    if not arguments.paths:
+        return []
+    files, _ = list_logs([Path(path) for path in arguments.paths])
+    return [file.path for file in sorted(files, key=lambda file: -file.written_at)]
+
+
 async def _diagnosis(app: App, arguments: argparse.Namespace) -> Diagnosis:
     if arguments.before:
         return await _before(app, arguments)
+    if "-" in arguments.paths:
+        copy = await off_loop(partial(app.doctor.copy_of, sys.stdin.buffer))
+        arguments.paths = [str(copy) if path == "-" else path for path in arguments.paths]
     target = DiagnosisTarget(
         tuple(arguments.paths), arguments.run, arguments.cluster or "", arguments.slurm
     )

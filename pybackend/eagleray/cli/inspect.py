@@ -10,8 +10,9 @@ from eagleray.cli.arguments import add_cluster, add_json, completed
 from eagleray.cli.output import print_json
 from eagleray.cli.targets import cluster_ids, live_worker
 from eagleray.common.errors import printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import t, translated
 from eagleray.features.inspections.model import InspectionTarget
+from eagleray.features.inspections.stacks import MORE_FRAMES, more_variables
 from eagleray.inspecting.questions import OUTSIDE, Inspection
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def inspection_json(inspection: Inspection) -> dict[str, object]:
         "variables": [
             {"name": variable.name, "value": variable.value} for variable in inspection.variables
         ],
+        "more_frames": inspection.more_frames,
+        "more_variables": inspection.more_variables,
         "values": [
             {"expression": value.expression, "value": value.value or None, "error": value.error}
             for value in inspection.values
@@ -107,10 +110,14 @@ def _print(inspection: Inspection) -> None:
         )
     for frame in inspection.stack:
         print(printable(f"  {frame.function} ({frame.path}:{frame.line})"))
+    if inspection.more_frames:
+        print("  " + translated(MORE_FRAMES))
     if inspection.exception:
         print(printable(t("Handles {exception}", exception=inspection.exception)))
     if not inspection.values:
         for variable in inspection.variables:
             print(printable(f"  {variable.name} = {variable.value}"))
+        if inspection.more_variables:
+            print("  " + more_variables(inspection.more_variables))
     for value in inspection.values:
         print(printable(f"{value.expression} = {value.value or value.error}"))

@@ -22,6 +22,7 @@ from eagleray.cli.run_following import follow
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.common.paths import home
+from eagleray.common.redact import redact_arguments
 from eagleray.features.rollouts.agents.data_items import data_choice, first_items
 from eagleray.features.rollouts.integration.commands import (
     ArealTest,
@@ -115,7 +116,8 @@ async def _integrate_areal(app: App, arguments: argparse.Namespace) -> int:
         # AReaL starts its engine by the `python3` of the PATH.
         plan = RunPlan("command", command, str(Path.cwd()), f"AReaL {test.agent}", python=python)
         run_id = await app.runs.start(plan, confirmed=True)
-        say(t("Run {run}: {command}", run=run_id, command=printable(shlex.join(command), 2000)))
+        shown = shlex.join(redact_arguments(command))
+        say(t("Run {run}: {command}", run=run_id, command=printable(shown, 2000)))
         record = app.runs.find(run_id)
         line = CounterLine()
         code = await follow(app, record, line)

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import errno
 import io
 import logging
 import os
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eagleray.cli import command_line
 from eagleray.common import l10n
 from eagleray.common.errors import EaglerayError
+
+if TYPE_CHECKING:
+    from eagleray.features.runs.waiting_supervisor import WaitingSupervisor
 
 # The exit codes of a shell for a command that it cannot start.
 CODES = {"program-not-found": 127, "not-executable": 126}
@@ -35,8 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from eagleray.cli.completing import complete
 
             return complete(written[1:])
-        module, parsed = parse(written)
-        return _run(module, parsed)
+        with waiting_supervisor(written) as supervisor:
+            module, parsed = parse(written)
+            code = _run(module, parsed, supervisor)
+        return code if code >= 0 else _end_as(code)
     except EaglerayError as error:
         from eagleray.cli.output import printed_line, step_now
 
@@ -63,7 +70,29 @@ def parse(arguments: Sequence[str]) -> tuple[Any, argparse.Namespace]:
     return command_line.parse(arguments, lambda name: import_module(name))
 
 
-def _run(module: Any, arguments: argparse.Namespace) -> int:
+@contextlib.contextmanager
+def waiting_supervisor(arguments: Sequence[str]) -> Iterator[WaitingSupervisor | None]:
+    """The supervisor of the run that a command will start, None for other commands; both load their code at the same time."""
+    command = arguments[: arguments.index("--")] if "--" in arguments else ()
+    if command[:1] not in (["run"], ["profile"]) or "--dry-run" in command:
+        yield None
+        return
+    from eagleray.features.runs.waiting_supervisor import start_waiting
+
+    waiting = None
+    # Else it is started where the error is told.
+    with contextlib.suppress(OSError):
+        waiting = start_waiting(subprocess.DEVNULL)
+    try:
+        yield waiting
+    finally:
+        if waiting is not None:
+            waiting.end_unused()
+
+
+def _run(
+    module: Any, arguments: argparse.Namespace, supervisor: WaitingSupervisor | None = None
+) -> int:
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.INFO if arguments.verbose else logging.CRITICAL,
@@ -74,24 +103,35 @@ def _run(module: Any, arguments: argparse.Namespace) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     command = arguments.command
     function = getattr(module, command.function)
-    code = asyncio.run(_with_app(function, arguments)) if command.needs_app else function(arguments)
+    code = (
+        asyncio.run(_with_app(function, arguments, supervisor))
+        if command.needs_app
+        else function(arguments)
+    )
     sys.stdout.flush()
     return int(code)
 
 
-async def _with_app(function: Any, arguments: argparse.Namespace) -> int:
-    from eagleray.app import Settings, build_app
+async def _with_app(
+    function: Any, arguments: argparse.Namespace, supervisor: WaitingSupervisor | None
+) -> int:
+    from eagleray.app import App, Settings
     from eagleray.cli.questions import TerminalQuestions
 
-    app = build_app(Settings.read({}, dict(os.environ)))
+    app = App(Settings.read({}, dict(os.environ)), follows_routes=True, supervisor=supervisor)
     # Closed before the app: an open question has no use then.
     questions = TerminalQuestions(app.adapters.routes)
-    app.connection_monitor.follow_routes()
     try:
         return int(await function(app, arguments))
     finally:
         await questions.close()
         await app.close()
+
+
+def _end_as(code: int) -> int:
+    from eagleray.cli.foreground import end_as
+
+    return end_as(code)
 
 
 def _drop_output() -> None:

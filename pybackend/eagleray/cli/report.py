@@ -17,7 +17,7 @@ from eagleray.features.reports import texts
 from eagleray.features.reports.model import SHAPES, LoadedReport, ReportTable, TableId
 from eagleray.features.reports.summary import OnProgress
 
-TABLES = ("gpus", "kernels", "nvtx", "gaps", "memcpy", "cuda_api", "osrt", "threads")
+TABLES = ("gpus", "kernels", "nvtx", "gaps", "memcpy", "cuda_api", "osrt", "threads", "nvtx_names")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

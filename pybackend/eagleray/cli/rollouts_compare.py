@@ -28,6 +28,9 @@ EXIT_CODES = {
     ComparisonKind.TOKENIZER_DRIFT: 7,
     ComparisonKind.SAMPLING_MISMATCH: 8,
     ComparisonKind.UNKNOWN: 9,
+    ComparisonKind.AS_USUAL: 10,
+    ComparisonKind.OTHER_MODEL: 11,
+    ComparisonKind.MISALIGNED: 12,
 }
 _PROGRESS_S = 2.0
 

@@ -14,7 +14,7 @@ from eagleray.cli.next_steps import TerminalError
 from eagleray.cli.output import error_text, say
 from eagleray.cli.proposal_text import print_composed, print_proposal, stop_lines
 from eagleray.cli.questions import confirmed
-from eagleray.cli.run_following import follow
+from eagleray.cli.run_following import start_attended
 from eagleray.common.errors import printable
 from eagleray.common.l10n import later, t, translated
 from eagleray.features.presets.analysis import with_training_line
@@ -118,12 +118,12 @@ async def start(app: App, arguments: argparse.Namespace, profile: ProfilePlan | 
             say(printable(f"{change.request}: {change.why or change.outcome}", 400))
     question = confirm_text(plan)
     is_confirmed = bool(question) and (arguments.yes or await confirmed(question))
-    run_id = await app.runs.start(plan, confirmed=is_confirmed)
     if arguments.detach:
-        print(run_id)
+        print(await app.runs.start(plan, confirmed=is_confirmed))
         return 0
-    say(t("Run {run}: {command}", run=run_id, command=printable(command_text(plan), 2000)))
-    return await follow(app, app.runs.find(run_id))
+    return await start_attended(
+        app, plan, lambda streams: app.runs.start(plan, confirmed=is_confirmed, streams=streams)
+    )
 
 
 async def _plan(app: App, arguments: argparse.Namespace, profile: ProfilePlan | None) -> RunPlan:

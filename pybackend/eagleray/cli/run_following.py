@@ -5,26 +5,38 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Protocol
 
 from eagleray.app import App
+from eagleray.cli.foreground import Foreground, foreground_of
 from eagleray.cli.output import error_text, say
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import counted, later, t, translated
 from eagleray.common.redact import redact_text
 from eagleray.features.runs.errors import stop_failed
-from eagleray.features.runs.model import ProfileState, RunPicture, WorkerProfile
+from eagleray.features.runs.model import (
+    ProfileState,
+    RunPicture,
+    RunPlan,
+    RunState,
+    WorkerProfile,
+    command_text,
+)
+from eagleray.features.runs.output import Growth
 from eagleray.features.runs.output import follow as follow_output
 from eagleray.features.runs.records import RunRecord, StoredRun, load_if_readable
 from eagleray.features.runs.run_status import is_remote, with_current_state
+from eagleray.features.runs.streams import Streams
 from eagleray.features.runs.terminal_output import TerminalOutput
 from eagleray.supervisor.supervisor import KEEPS_RUNNING
 
 # The exit code of a shell for a command that Ctrl-C has ended.
 INTERRUPTED = 130
+# In place of the number of a stop that an editor shows or has shown.
+_IN_EDITOR = -1
 
 
 class LineBelow(Protocol):
@@ -60,6 +72,47 @@ async def follow(app: App, record: RunRecord, below: LineBelow | None = None) ->
     return following.code()
 
 
+async def start_attended(
+    app: App, plan: RunPlan, start: Callable[[Streams | None], Awaitable[str]]
+) -> int:
+    """Starts a run and waits for it; the exit code is that of its program, negative if a signal ended that here."""
+    foreground = foreground_of(plan)
+    try:
+        run_id = await start(None if foreground is None else foreground.streams)
+        say(t("Run {run}: {command}", run=run_id, command=printable(command_text(plan), 2000)))
+        record = app.runs.find(run_id)
+        if foreground is None:
+            return await follow(app, record)
+        foreground.started()
+        return await _attend(Follower(app, record), foreground, record)
+    finally:
+        if foreground is not None:
+            foreground.close()
+
+
+async def _attend(following: Follower, foreground: Foreground, record: RunRecord) -> int:
+    """The parent of the program prints the output, so that this only waits, and prints what else there is."""
+    foreground.on_interrupt = following.interrupt
+    growth = Growth(record.folder)
+    try:
+        await growth.begin()
+        while not following.is_over():
+            foreground.match_terminal()
+            if foreground.is_done:
+                growth.grew()
+            await growth.wait()
+        # A signal is now for the parent of the program, which then waits no longer for a reader of the output.
+        foreground.on_interrupt = None
+        while not (foreground.is_done or following.left):
+            await foreground.changed.wait()
+            foreground.changed.clear()
+    finally:
+        growth.close()
+        await following.close()
+    # Its parent knows the code also where the folder of the run can't be written.
+    return following.code(foreground.code)
+
+
 def _writer() -> Callable[[bytes], None]:
     """Bytes go to files and pipes as they are; a terminal is sent no sequences that could do harm."""
     out, cleaned = sys.stdout, TerminalOutput()
@@ -72,15 +125,17 @@ def _writer() -> Callable[[bytes], None]:
     return write
 
 
-def exit_code(run: StoredRun) -> int:
-    """The exit code of the program; a profile that the user stopped succeeds if all its reports were downloaded."""
+def exit_code(run: StoredRun, reported: int | None = None) -> int:
+    """The exit code of the program, as `reported` by its parent or in its state; 1 where neither is known.
+
+    A profile that the user stopped succeeds if all its reports were downloaded.
+    """
     state = run.state
     if run.plan.profile is not None and state.phase == "cancelled":
         profile = state.profile
-        return 0 if profile is None or profile.gathered >= profile.expected else 1
-    if state.code is None:
-        return 1 if state.phase in ("failed", "unwatched") else 0
-    return state.code
+        return 0 if profile is not None and profile.gathered >= profile.expected else 1
+    code = state.code if reported is None else reported
+    return 1 if code is None else code
 
 
 class Follower:
@@ -92,7 +147,9 @@ class Follower:
         self._record = record
         self._signature = record.signature()
         self._now = self._read = load_if_readable(record)
-        self._paused: set[tuple[int, str, int]] = set()
+        # Numbers of the last stops, by worker.
+        self._stops: dict[str, int] = {}
+        self._explained: set[tuple[str, int]] = set()
         self._is_stopping = False
         self._note = ""
         self._picture = ""
@@ -133,18 +190,19 @@ class Follower:
         if now.state.note != self._note:
             self._note = now.state.note
             self._print_note()
+        self._explain_breakpoints(now.state)
         # Output of a run that continues on another machine is not copied.
         return now.state.is_over or (now.state.phase == "unwatched" and is_remote(now.state))
 
-    def code(self) -> int:
+    def code(self, reported: int | None = None) -> int:
         if self.left:
             return INTERRUPTED
         if self._now is None:
-            return 1
+            return 1 if reported is None else reported
         state = self._now.state
         if self._now.plan.profile is not None:
             self._say(summary(state.profile))
-        return exit_code(self._now)
+        return exit_code(self._now, reported)
 
     def _say(self, message: str) -> None:
         if self._below is not None:
@@ -171,21 +229,43 @@ class Follower:
             self._say(f"[eagleray] {line}")
 
     def _print_stops(self, now: StoredRun) -> None:
-        """Prints each worker once for each of its stops."""
-        paused = {
-            (worker.pid, worker.path, worker.line): worker
-            for worker in now.state.workers
-            if worker.is_at_stop
-        }
-        for key, worker in paused.items():
-            if key not in self._paused:
-                name = printable(worker.name, 60)
-                place = printable(f"{Path(worker.path).name}:{worker.line}")
-                text = t("{name} paused at {place}", name=name, place=place)
-                self._say(f"[eagleray] {text if worker.path else t('{name} paused', name=name)}")
-        if paused and not self._paused:
+        """Prints each worker once for each of its stops; in an editor, where each step is a stop, for the first only."""
+        before, self._stops = self._stops, {}
+        fresh = []
+        for worker in now.state.workers:
+            last = before.get(worker.worker_id)
+            if worker.state == "paused":
+                self._stops[worker.worker_id] = worker.stop
+                is_new = last != worker.stop
+            elif worker.is_at_stop or last == _IN_EDITOR:
+                self._stops[worker.worker_id] = _IN_EDITOR
+                is_new = last is None
+            else:
+                continue
+            if is_new:
+                fresh.append(worker)
+        for worker in fresh:
+            name = printable(worker.name, 60)
+            if worker.rank:
+                name = t("{name} (rank {rank})", name=name, rank=printable(worker.rank, 20))
+            place = printable(f"{Path(worker.path).name}:{worker.line}")
+            text = t("{name} paused at {place}", name=name, place=place)
+            self._say(f"[eagleray] {text if worker.path else t('{name} paused', name=name)}")
+        if fresh and not before:
             self._say(f"[eagleray] {t('List paused workers: `eagleray workers ls --paused`')}")
-        self._paused = set(paused)
+
+    def _explain_breakpoints(self, state: RunState) -> None:
+        """Prints once why a breakpoint can't stop: at once where no process can, at the end where some can't."""
+        for line in state.lines:
+            place = (line.path, line.line)
+            is_due = state.is_over or line.state == "unreachable"
+            if not line.reason or not is_due or place in self._explained:
+                continue
+            self._explained.add(place)
+            where = printable(f"{Path(line.path).name}:{line.line}")
+            reason = printable(line.reason, 300)
+            text = t("No stop at {place}: {reason}", place=where, reason=reason)
+            self._say(f"[eagleray] {text}")
 
     async def _stop(self) -> None:
         try:

@@ -14,7 +14,7 @@ from eagleray.cli.json_shapes.runs import run_json
 from eagleray.cli.next_steps import TerminalError
 from eagleray.cli.output import print_json, say
 from eagleray.cli.questions import confirmed
-from eagleray.cli.run_following import follow
+from eagleray.cli.run_following import follow, start_attended
 from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError, printable
@@ -85,9 +85,13 @@ async def rerun(app: App, arguments: argparse.Namespace) -> int:
         plan = app.runs.load(arguments.id).plan
     question = confirm_text(plan)
     is_confirmed = bool(question) and (arguments.yes or await confirmed(question))
-    again = await app.runs.restart(arguments.id, None, confirmed=is_confirmed)
-    say(t("Run {run}: {command}", run=again, command=printable(command_text(plan), 2000)))
-    return await follow(app, app.runs.find(again))
+    return await start_attended(
+        app,
+        plan,
+        lambda streams: app.runs.restart(
+            arguments.id, None, confirmed=is_confirmed, streams=streams
+        ),
+    )
 
 
 async def remove(app: App, arguments: argparse.Namespace) -> int:

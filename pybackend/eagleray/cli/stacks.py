@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 from pathlib import Path
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_cluster, add_json, completed, seconds
+from eagleray.cli.arguments import add_cluster, add_json, add_pack, completed, seconds
 from eagleray.cli.output import print_json, say
 from eagleray.cli.runs import suggesting_runs
 from eagleray.common.errors import printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import counted, t
+from eagleray.common.token_limit import cut_markdown
 from eagleray.features.hangs import comparing, saved, texts
 from eagleray.features.hangs.collecting import rounds
 from eagleray.features.hangs.model import Picture, PictureTarget
+from eagleray.features.hangs.pasted.given_files import GivenFiles
+from eagleray.features.hangs.pasted.pasted import picture_of
 
+_MOST_UNREAD = 10
 # The exit code for a hang, with --exit-code.
 HANGS = 3
 # Verdicts on programs that go on.
@@ -74,13 +79,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help=t("Sample these processes, and all that belong to them."),
     )
+    parser.add_argument(
+        "--ras",
+        metavar="HOST:PORT",
+        default="",
+        help=t("Ask NCCL's RAS at this address alone. NCCL before 2.29 may crash."),
+    )
     opened = parser.add_argument(
         "--open", metavar="FILE", default="", help=t("Show a saved picture instead.")
+    )
+    given = parser.add_argument(
+        "--from",
+        dest="given",
+        metavar="PATH",
+        nargs="+",
+        default=[],
+        help=t("Judge stacks in files, folders, archives or logs; - reads standard input."),
     )
     compared = parser.add_argument(
         "--compare", metavar="FILE", default="", help=t("Show what has changed since this picture.")
     )
-    for action in (opened, compared):
+    for action in (opened, given, compared):
         completed(action, "files")
     parser.add_argument(
         "--save", metavar="FILE", default="", help=t("Save the picture in this file.")
@@ -96,6 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=t("Read native frames of one process of each class."),
     )
     parser.add_argument("--markdown", action="store_true", help=t("Print Markdown."))
+    add_pack(parser)
     parser.add_argument(
         "--seconds",
         metavar="S",
@@ -117,18 +137,22 @@ def check(arguments: argparse.Namespace) -> str:
         arguments.slurm,
         arguments.hosts,
         arguments.pids,
+        arguments.ras,
         arguments.open,
+        arguments.given,
     )
     if sum(map(bool, targets)) != 1:
-        return t("Specify one of RUN, --cluster, --slurm, --hosts, --pids and --open.")
+        return t(
+            "Specify one of RUN, --cluster, --slurm, --hosts, --pids, --ras, --from and --open."
+        )
     if arguments.job and not arguments.cluster:
         return t("--job needs --cluster.")
     if arguments.workers and not arguments.cluster:
         return t("--workers needs --cluster.")
     if arguments.match and not arguments.hosts:
         return t("--match needs --hosts.")
-    if (arguments.json or arguments.format) and arguments.markdown:
-        return t("Use only one of --markdown and --json.")
+    if sum(map(bool, (arguments.json or arguments.format, arguments.markdown, arguments.pack))) > 1:
+        return t("Use only one of --markdown, --pack and --json.")
     return ""
 
 
@@ -153,6 +177,8 @@ async def _run(app: App, arguments: argparse.Namespace) -> int:
     finally:
         # Also a picture that can't be saved is worth its time.
         _print(taken, earlier, arguments)
+    if not taken.coverage.processes and not (arguments.given or arguments.ras):
+        return 1
     return HANGS if arguments.exit_code and taken.verdict.kind not in _GOES_ON else 0
 
 
@@ -163,6 +189,8 @@ def _print(taken: Picture, earlier: Picture | None, arguments: argparse.Namespac
     elif earlier is not None:
         for line in texts.comparison(moves):
             print(printable(line))
+    elif arguments.pack:
+        print(cut_markdown(texts.markdown(taken), arguments.tokens), end="")
     elif arguments.markdown:
         print(texts.markdown(taken), end="")
     else:
@@ -175,6 +203,14 @@ async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
 
     if arguments.open:
         return saved.load(Path(arguments.open))
+    if arguments.given:
+        sources = GivenFiles(arguments.given, sys.stdin.buffer)
+        taken = await asyncio.to_thread(picture_of, sources)
+        for name, why in sources.unread[:_MOST_UNREAD]:
+            say(printable(t("Not read: {file} ({reason})", file=name, reason=why), 400))
+        if (more := len(sources.unread) - _MOST_UNREAD) > 0:
+            say(counted(more, "{n} more file was not read.", "{n} more files were not read."))
+        return taken
     target = PictureTarget(
         cluster=arguments.cluster or "",
         job_id=arguments.job,
@@ -186,6 +222,7 @@ async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
         matching=arguments.match,
         inside=arguments.inside,
         native=arguments.native,
+        ras=arguments.ras,
     )
     with suggesting_runs(app, arguments.run):
         return await app.pictures.take(target, on_progress, say, arguments.seconds)

@@ -28,6 +28,7 @@ STATES: Mapping[str, Style] = {
     "ready": Style.GOOD,
     "unhealthy": Style.BAD,
     "failed": Style.BAD,
+    "unknown": Style.BAD,
     "unreachable": Style.BAD,
     "unauthorized": Style.BAD,
     "failing": Style.BAD,

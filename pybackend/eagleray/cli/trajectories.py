@@ -61,7 +61,7 @@ GROUP_COLUMNS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     path = parser.add_argument(
-        "path", metavar="PATH", help=t("A dump of JSON lines, or a folder of them.")
+        "path", metavar="PATH", help=t("A dump of trajectories, or a folder of them.")
     )
     completed(path, "files")
     parser.add_argument(
@@ -148,6 +148,8 @@ def _print_rest(page: TrajectoryPage, arguments: argparse.Namespace) -> None:
     for line in page.unfinished:
         sentence = t("Line {line} of {file} isn't complete.", line=line.line, file=line.file)
         print(sentence, file=sys.stderr)
+    for note in page.notes:
+        print(note, file=sys.stderr)
     if not page.rows:
         print(t("No trajectory matches."), file=sys.stderr)
     elif page.next is not None and not arguments.json:
@@ -251,8 +253,8 @@ def _statistics_lines(summed: DumpStatistics) -> list[str]:
             "{items} trajectories ({formats}), {groups} groups, {singles} without a group",
             items=summed.items,
             formats=", ".join(summed.formats) or "-",
-            groups=summed.groups,
-            singles=summed.singles,
+            groups=_whole(summed.groups) or "-",
+            singles=_whole(summed.singles) or "-",
         )
     ]
     lines += [finding.sentence for finding in summed.findings]
@@ -282,11 +284,11 @@ def _spread_line(name: str, spread: Spread) -> str:
     return t(
         "{name}: min {least}, mean {mean}, p50 {median}, p90 {p90}, max {most}",
         name=name,
-        least=_value(spread.least),
-        mean=_value(spread.mean),
-        median=_value(spread.median),
-        p90=_value(spread.p90),
-        most=_value(spread.most),
+        least=_value(spread.least) or "-",
+        mean=_value(spread.mean) or "-",
+        median=_value(spread.median) or "-",
+        p90=_value(spread.p90) or "-",
+        most=_value(spread.most) or "-",
     )
 
 

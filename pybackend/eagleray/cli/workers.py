@@ -55,6 +55,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     ids = await cluster_ids(app, arguments)
     groups = await app.workers.refresh(ids, locate_s=LOCATE_S)
     listed = [worker for group in groups for worker in _nested(group.workers, 0)]
+    watched = {status.cluster for status in app.watch.statuses()}
     shown = [(worker, depth) for worker, depth in listed if _is_listed(worker)]
     waiting = await asyncio.to_thread(
         lambda: [Waiting(worker, waiting_s(worker), depth) for worker, depth in shown]
@@ -62,7 +63,9 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     if arguments.paused:
         _print_paused(waiting, arguments)
     else:
-        await _print_all(app, ids, waiting, arguments)
+        # The adapter alone knows the workers of a program without Ray, or of a cluster that isn't listed here.
+        held = [_live(worker) for worker, _ in listed if worker.cluster not in watched]
+        await _print_all(app, [name for name in ids if name in watched], held, waiting, arguments)
     return 0
 
 
@@ -102,11 +105,15 @@ def _print_paused(waiting: Sequence[Waiting], arguments: argparse.Namespace) -> 
 
 
 async def _print_all(
-    app: App, ids: Sequence[str], waiting: Sequence[Waiting], arguments: argparse.Namespace
+    app: App,
+    ids: Sequence[str],
+    held: Sequence[LiveWorker],
+    waiting: Sequence[Waiting],
+    arguments: argparse.Namespace,
 ) -> None:
     by_id = {(item.worker.cluster, item.worker.worker_id): item for item in waiting}
     live, has_failed = await _live_workers(app, ids)
-    pairs = [(worker, by_id.get((worker.cluster, worker.worker_id))) for worker in live]
+    pairs = [(worker, by_id.get((worker.cluster, worker.worker_id))) for worker in (*live, *held)]
     if arguments.json:
         print_json(
             [
@@ -117,13 +124,32 @@ async def _print_all(
         return
     if not pairs and not has_failed:
         say(t("No worker is running. `eagleray clusters` lists your clusters."))
-    several = len(ids) > 1
+    several = len({worker.cluster for worker, _ in pairs}) > 1
     rows = [
         _paused_row(item, several) if item else _live_row(worker, several) for worker, item in pairs
     ]
     # An actor that waits for a worker has no id yet.
     print_rows(
         _COLUMNS, rows, [worker.worker_id for worker, _ in pairs if worker.worker_id], arguments
+    )
+
+
+def _live(worker: PausedWorker) -> LiveWorker:
+    """A worker that the adapter debugs, as a row of all workers."""
+    return LiveWorker(
+        cluster=worker.cluster,
+        worker_id=worker.worker_id,
+        name=worker.name,
+        kind="driver" if worker.title == "Driver" else "task",
+        class_name="",
+        rank=worker.rank,
+        state="running",
+        running=worker.title,
+        node_id=worker.node_id,
+        node_ip=worker.node_ip,
+        pid=worker.pid,
+        job_id="",
+        actor_id="",
     )
 
 

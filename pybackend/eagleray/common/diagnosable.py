@@ -18,7 +18,7 @@ CLUSTER_CODES = frozenset(
         *("debugger-gone", "debugger-silent", "attach-refused", "not-a-debugger"),
         *("gate-left", "gate-silent", "gate-refused", "pdb-silent", "pdb-not-followed"),
         # Jobs, and what the dashboard answers.
-        *("job-failed", "job-refused", "job-unfinished", "no-job-agent", "no-gcs"),
+        *("job-failed", "job-refused", "job-unfinished", "no-gcs"),
         *("dashboard-failed", "dashboard-busy", "protobuf-breaks-api"),
         # Nodes that profiles and stacks are collected from.
         *("hosts-silent", "unreadable-answer", "no-workers", "nobody-records"),

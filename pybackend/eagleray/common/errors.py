@@ -101,9 +101,12 @@ def command_slow(command: str, seconds: float) -> EaglerayError:
     )
 
 
+FOLDER_NOT_MADE = "folder-not-made"
+
+
 def folder_not_made(path: str, why: str) -> EaglerayError:
     return EaglerayError(
-        "folder-not-made",
+        FOLDER_NOT_MADE,
         t("Can't create the folder {path}: {why}.", path=printable(path), why=printable(why)),
         t("Set EAGLERAY_HOME to a folder that you can write to."),
     )

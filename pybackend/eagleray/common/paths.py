@@ -6,6 +6,7 @@ and this user alone, since access to it means access to the debuggers.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import stat
@@ -14,7 +15,12 @@ from pathlib import Path
 
 from eagleray import __version__
 from eagleray.common.atomic_file import alone, replace_text
-from eagleray.common.errors import EaglerayError, folder_not_made, unsafe_folder
+from eagleray.common.errors import (
+    FOLDER_NOT_MADE,
+    EaglerayError,
+    folder_not_made,
+    unsafe_folder,
+)
 from eagleray.common.file_checks import mount_of, parse_table, read_table
 from eagleray.common.l10n import t
 
@@ -43,20 +49,21 @@ NETWORK_FILE_SYSTEMS = frozenset(
 
 
 def home() -> Path:
-    """Returns the folder of our state, EAGLERAY_HOME or ~/.local/share/eagleray; creates it if it is missing."""
+    """Returns the folder of our state, EAGLERAY_HOME or ~/.local/share/eagleray; creates it if it is missing.
+
+    Where it can't be created, what reads finds nothing in it, and only what has to write raises an error.
+    """
     configured = os.environ.get("EAGLERAY_HOME")
     folder = Path(configured) if configured else Path.home() / ".local/share/eagleray"
     folder = folder.expanduser().absolute()
-    try:
+    with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise folder_not_made(str(folder), error.strerror or "") from error
     return folder
 
 
 def adapter_log() -> Path:
     """Returns the log of this machine's adapters, of all versions."""
-    return home() / f"adapter-{os.uname().nodename}.log"
+    return home() / f"adapter-{host_name()}.log"
 
 
 def held_folder() -> Path:
@@ -68,18 +75,22 @@ def held_folder() -> Path:
 
 
 def runs() -> Path:
-    """Returns the folder with a folder for each run; private, since it has the output of the runs."""
-    return private_folder(home() / "runs")
+    """Returns the folder with a folder for each run; private, since it has the output of the runs.
+
+    It is missing where it can't be created.
+    """
+    return _private_if_possible(home() / "runs")
 
 
 def reports() -> Path:
-    """Returns the folder of data read from reports that can't be stored beside them."""
-    return private_folder(home() / "reports")
+    """Returns the folder of data read from reports that can't be stored beside them; it is missing as that of runs."""
+    return _private_if_possible(home() / "reports")
 
 
 def injected() -> Path:
     """Returns the folder of the code that runs inside the programs of runs; their nodes may share this home."""
     folder = home() / "injected"
+    _check_configured_home()
     folder.mkdir(mode=0o755, exist_ok=True)
     return folder
 
@@ -92,7 +103,7 @@ def run_folder() -> Path:
     3. Otherwise `/tmp/eagleray-<uid>`, or a folder with a random name where another user has taken that one.
     """
     if os.environ.get("EAGLERAY_HOME"):
-        _check_not_writable_by_others(home())
+        _check_configured_home()
         private_folder(home() / "run")
         return private_folder(home() / "run" / host_name())
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
@@ -174,6 +185,16 @@ def private_folder(path: Path) -> Path:
     return path
 
 
+def _private_if_possible(path: Path) -> Path:
+    try:
+        _check_configured_home()
+        return private_folder(path)
+    except EaglerayError as error:
+        if error.code != FOLDER_NOT_MADE:
+            raise
+        return path
+
+
 def why_unsafe(status: os.stat_result) -> str:
     """Returns why a folder, by its `lstat`, could be changed by other users; "" if it couldn't."""
     if stat.S_ISLNK(status.st_mode):
@@ -201,8 +222,15 @@ def _is_private(path: Path) -> bool:
     )
 
 
-def _check_not_writable_by_others(path: Path) -> None:
-    status = path.stat()
+def _check_configured_home() -> None:
+    """Raises `unsafe-folder` if others can change what is in the folder that EAGLERAY_HOME names, links followed."""
+    if not os.environ.get("EAGLERAY_HOME"):
+        return
+    path = home()
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise folder_not_made(str(path), error.strerror or "") from error
     if status.st_uid != os.getuid():
         raise unsafe_folder(str(path), t("it belongs to another user"))
     if status.st_mode & 0o022:

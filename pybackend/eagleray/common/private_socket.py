@@ -29,8 +29,8 @@ _SOL_LOCAL, _LOCAL_PEERCRED = 0, 1
 def peer_uid(sock: socket.socket) -> int:
     """Returns the user id of the process at the other end of a connected Unix socket."""
     if hasattr(socket, "SO_PEERCRED"):
-        raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return int(struct.unpack("3i", raw)[1])
+        raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII"))
+        return int(struct.unpack("iII", raw)[1])
     raw = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)
     return int(struct.unpack_from("II", raw)[1])
 

@@ -8,9 +8,10 @@ import threading
 
 from . import run_folder
 from .debugpy.debugger import DebugpyInUse, DebugpyMissing, DebugpyNotStarted, DebugpyServer, hide
-from .file_copies import BreakpointFiles, code_files, loaded_files
+from .file_copies import BreakpointFiles, loaded_files, located
 from .guard import never_raise, report_once
-from .settings import INSIDE, breakpoint_paths
+from .hooks.unpickling import UnpicklingHook
+from .settings import breakpoint_paths, mark_selected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class DebuggableProcess:
     """One for the whole process; threads of the program call it, and the thread that reads from the debug proxy.
 
     `matches` is None until it is known whether the run selects the process; files that are found before wait for that.
+    With each of these, `reconsider` is asked whether it is known now.
     `describe` returns what the debug proxy announces about the process, `host` the address at which it listens, and
     `is_findable` whether a client can find it.
     """
@@ -37,13 +39,18 @@ class DebuggableProcess:
         self.settings = settings
         self.kind = kind
         self.matches: bool | None = None
+        # Replaced as a whole when files are added; `_answered` are those for which a wait has ended.
         self.files: dict[str, str] = {}
+        self._answered = self.files
         self.debugger = DebugpyServer(settings.debugpy, settings.children)
+        self.reconsider: Callable[[], bool | None] = lambda: None
         self.describe: Callable[[], dict[str, Any]] = dict
         self.host: Callable[[], str] = lambda: "127.0.0.1"
         self.announce: Callable[[handle.ProxyHandle], object] = lambda proxy: None
         self.file: Callable[[], str] = str
         self.is_findable: Callable[[], bool] = lambda: True
+        # The identity of the error at which post-mortem has stopped last, which may be reported again further up.
+        self.last_failure: object = None
         self._import_hook = import_hook
         self._proxy: handle.ProxyHandle | None = None
         self._opening = threading.Lock()
@@ -59,7 +66,8 @@ class DebuggableProcess:
         self._code: set[tuple[str, str]] = set()
         self._breakpoint_files = BreakpointFiles(settings.paths)
         import_hook.stems = self._breakpoint_files.stems
-        import_hook.on_import = self._on_import
+        import_hook.on_import = self.add_code
+        UnpicklingHook(never_raise(self.add_code)).install(import_hook)
         os.register_at_fork(after_in_child=lambda: self._forked())
 
     # --- called by the program's threads ---------------------------------------------------------
@@ -69,21 +77,19 @@ class DebuggableProcess:
         self.matches = matches
         if not matches:
             return
-        if self.files:
+        if self.files and self.files is not self._answered:
             self.wait_for_debugger("files")
         else:
             self.open_soon()
 
-    def add_definition(self, thing: object) -> None:
-        """Adds a class or function that was loaded, with all that it imports."""
-        # Code that came without its module is in no list of modules, so it is stored for later breakpoints.
-        self._code.update(code_files(thing))
-        self._add_files(self._breakpoint_files.matching([*self._code, *loaded_files()]))
-
-    def add_main_file(self, file: str) -> None:
-        """Adds the main file, which is about to run."""
-        self._code.add((file, ""))
-        self._add_files(self._breakpoint_files.matching(self._code))
+    def add_code(self, file: str, module: str = "") -> None:
+        """Adds a file of which code is about to run: a module, the main file, or a function that came without its module."""
+        file = located(file)
+        # Such code is in no list of modules, or only later, and breakpoints may change meanwhile.
+        self._code.add((file, module))
+        path = self._breakpoint_files.path_of(file, module)
+        if path:
+            self._add_files({path: file})
 
     def wait_for_debugger(self, why: str, seconds: float | None = -1) -> bool:
         """Waits until a debugger is attached and has set the breakpoints; False if none came, so the program continues."""
@@ -148,6 +154,7 @@ class DebuggableProcess:
     def _info(self) -> dict[str, Any]:
         return {
             "pid": os.getpid(),
+            "image": run_folder.image_mark(),
             "kind": self.kind,
             "python": ".".join(str(part) for part in sys.version_info[:3]),
             "cwd": os.getcwd(),
@@ -156,40 +163,48 @@ class DebuggableProcess:
             **self.describe(),
         }
 
-    def _on_import(self, file: str, name: str) -> None:
-        path = self._breakpoint_files.path_of(file, name)
-        if path:
-            # While it waits here it is in no list of modules, and breakpoints may change meanwhile.
-            self._code.add((file, name))
-            self._add_files({path: file})
-
     def _add_files(self, files: dict[str, str]) -> None:
         new = {path: file for path, file in files.items() if path not in self.files}
-        if not new:
-            return
-        self.files = {**self.files, **new}
-        if self.matches:
+        if new:
+            self.files = {**self.files, **new}
+        if self.matches is None:
+            self.matches = self.reconsider()
+        # Another thread may wait for this file, which this one must not run before.
+        if self.matches and self.files is not self._answered:
             self.wait_for_debugger("files")
 
     def _wait(self, why: str, seconds: float | None) -> bool:
+        files = self.files
+        if why == "files" and files is self._answered:
+            return self.debugger.is_attached
         if not self.is_findable():
             return False
-        proxy = self.open()
-        if self._is_shut:
-            return False
-        if self.debugger.is_attached:
+        try:
+            return self._wait_findable(why, seconds)
+        finally:
             if why == "files":
-                self._go.clear()
-                self._question += 1
-                proxy.send("files", files=self.files, wait=self._question)
-                self._go.wait(GO_S)
-            return True
-        if self._is_alone and seconds is not None:
-            proxy.send("files", files=self.files)
-            return False
+                self._answered = files
+
+    def _wait_findable(self, why: str, seconds: float | None) -> bool:
+        came = False
         with self._state:
+            # Before a client can ask: the thread that reads must not import debugpy while this one is in an import, such
+            # as that of `site`, and waits for it.
             self._waiting += 1
         try:
+            proxy = self.open()
+            if self._is_shut:
+                return False
+            if self.debugger.is_attached:
+                if why == "files":
+                    self._go.clear()
+                    self._question += 1
+                    proxy.send("files", files=self.files, wait=self._question)
+                    self._go.wait(GO_S)
+                return True
+            if self._is_alone and seconds is not None:
+                proxy.send("files", files=self.files)
+                return False
             proxy.send("waiting", why=why, files=self.files)
             # Without a debugger that has announced itself debugpy is not even imported.
             came = self.debugger.is_listening or self._wanted.wait(seconds)
@@ -199,21 +214,30 @@ class DebuggableProcess:
                     self.debugger.trace_this_thread(True)
                     proxy.send("debugging")
                     return True
+            # If no debugger came once, the next file or failure doesn't wait again.
+            self._is_alone = True
+            proxy.send("free")
+            return False
         finally:
             with self._state:
                 self._waiting -= 1
+                is_late = self._wanted.is_set() and not came
                 self._wanted.clear()
-        # If no debugger came once, the next file or failure doesn't wait again.
-        self._is_alone = True
-        proxy.send("free")
-        return False
+            if is_late and not self._is_shut:
+                # It has asked since, and nothing else answers.
+                self._is_alone = False
+                if self._listen():
+                    self._say_listening(self.open())
 
     def _listen(self) -> bool:
+        self.debugger.changes_commands = not run_folder.proxy_path(self.settings)
         try:
             self.debugger.listen()
-            if self.debugger.children:
-                # From now on debugpy itself attaches to the processes that this one starts.
-                os.environ[INSIDE] = "debugged"
+            if self.settings.children:
+                mark_selected(os.environ)
+            if self.debugger.children and self.debugger.changes_commands:
+                # Without it debugpy writes a warning to the output of each process whose command it changes.
+                os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
             return True
         except DebugpyMissing as error:
             self.report_problem("no-debugpy", str(error))
@@ -265,7 +289,9 @@ class DebuggableProcess:
     @never_raise
     def _forked(self) -> None:
         """A child has neither the threads nor the debug proxy of its parent; with `children` it gets a proxy of its own."""
-        is_free = self.matches and not self.debugger.is_listening and not is_about_to_exec()
+        is_free = (
+            self.matches is not False and not self.debugger.is_listening and not is_about_to_exec()
+        )
         is_wanted = self.settings.children and is_free
         self._proxy = None
         self._is_shut = self._is_alone = False
@@ -280,10 +306,9 @@ class DebuggableProcess:
             self.announce = lambda proxy: None
             self.file = lambda: run_folder.proxy_path(self.settings)
             self.is_findable = lambda: bool(self.file())
-            if self.files:
-                self.wait_for_debugger("files")
-            else:
-                self.open_soon()
+            self._answered = {}
+            if self.matches:
+                self.decide(True)
         else:
             if not self.debugger.children:
                 self.debugger.forget()

@@ -6,6 +6,8 @@ import os
 import re
 import sys
 
+from .outside_files import opened
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,6 +54,14 @@ class BreakpointFiles:
         return matches
 
 
+def located(file: str) -> str:
+    """The path of a file that code names relatively, found where debugpy finds it; any other name as it is."""
+    if os.path.isabs(file) or file.startswith("<"):
+        return file
+    paths = (os.path.join(folder, file) for folder in (os.getcwd(), *sys.path))
+    return next(filter(os.path.exists, map(os.path.abspath, paths)), file)
+
+
 def stem_of(path: str) -> str:
     folder, _, name = path.rpartition("/")
     return folder.rpartition("/")[2] if name == "__init__.py" else name.rpartition(".")[0] or name
@@ -80,7 +90,7 @@ def same_text(path: str, file: str) -> bool:
     try:
         if os.path.getsize(path) != os.path.getsize(file):
             return False
-        with open(path, "rb") as original, open(file, "rb") as copy:
+        with opened(path) as original, opened(file) as copy:
             return original.read() == copy.read()
     except OSError:
         return True
@@ -101,31 +111,3 @@ def vars_of(module: object) -> dict[str, object]:
     except AttributeError:
         return {}
     return attributes if isinstance(attributes, dict) else {}
-
-
-def code_files(thing: object) -> Iterator[tuple[str, str]]:
-    """The files that define a class or function, also if it came without its module."""
-    for function in functions_of(thing):
-        code = getattr(function, "__code__", None)
-        if code is not None:
-            yield str(code.co_filename), str(getattr(function, "__module__", None) or "")
-
-
-def functions_of(thing: object) -> Iterator[object]:
-    if not isinstance(thing, type):
-        yield from wrapped(thing)
-        return
-    for kind in thing.__mro__[:-1]:
-        for value in list(vars(kind).values()):
-            value = getattr(value, "fget", None) or getattr(value, "__func__", value)
-            if callable(value) and not isinstance(value, type):
-                yield from wrapped(value)
-
-
-def wrapped(function: object) -> Iterator[object]:
-    """A function and those that it decorates, at most 20."""
-    for _ in range(20):
-        yield function
-        function = getattr(function, "__wrapped__", None)
-        if function is None:
-            return

@@ -27,9 +27,13 @@ def report_once(where: str, error: BaseException) -> None:
     if where in _reported:
         return
     _reported.add(where)
-    # There may be no stderr, or one that is closed.
+    write_line(f"eagleray: {_purpose[0]} may not work here ({where}): {error!r}")
+
+
+def write_line(text: str) -> None:
+    """Writes a line to the program's stderr, of which there may be none, one that is closed, or one that nothing reads."""
     with contextlib.suppress(Exception):
-        sys.stderr.write(f"eagleray: {_purpose[0]} may not work here ({where}): {error!r}\n")
+        sys.stderr.write(f"{text}\n")
 
 
 def never_raise(function: Callable[Parameters, Result]) -> Callable[Parameters, Result | None]:

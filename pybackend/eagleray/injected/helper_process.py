@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 _START = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from importlib import import_module; import_module(sys.argv[2]).main()"
+    "from importlib import import_module; import_module(sys.argv[2]).ignore(); "
+    "import_module(sys.argv[3]).main()"
 )
 
 
@@ -24,6 +25,8 @@ def spawn(
     flags: Sequence[str] = (),
 ) -> None:
     """Runs `module` of this package in a process that isn't a child of the program; `flags` are Python's own.
+
+    Signals for the program, which may be sent to all processes of its job step, don't end it.
 
     A shell starts it and ends at once: a program that waits for all its children must not wait for ours.
     """
@@ -46,4 +49,5 @@ def python_argv(module: str, *flags: str) -> list[str]:
     root = os.path.realpath(__file__)
     for _ in range(package.count(".") + 2):
         root = os.path.dirname(root)
-    return [sys.executable, "-I", "-S", *flags, "-c", _START, root, f"{package}.{module}"]
+    modules = [f"{package}.{name}" for name in ("step_signals", module)]
+    return [sys.executable, "-I", "-S", *flags, "-c", _START, root, *modules]

@@ -129,6 +129,7 @@ def _state_accessor(state: Any) -> Any:
 
 def address(settings: RunSettings) -> str:
     """The address at which the debug proxy has to listen so that the machine that started the run reaches it."""
+    import contextlib
     import socket
 
     worker = global_worker()
@@ -137,13 +138,17 @@ def address(settings: RunSettings) -> str:
     if settings.host == socket.gethostname():
         return "127.0.0.1"
     head = os.environ.get("RAY_ADDRESS", "").rpartition("://")[2].rpartition(":")[0]
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
+    # Nodes of a cluster may have no route to anywhere else: where srun was called is the machine that started the run.
+    for target in (head, os.environ.get("SLURM_LAUNCH_NODE_IPADDR", ""), "192.0.2.1"):
+        with (
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe,
+            contextlib.suppress(OSError),
+        ):
             # Nothing is sent: connecting chooses the address that this machine would send from.
-            probe.connect((head or "192.0.2.1", 9))
-            return str(probe.getsockname()[0])
-        except OSError:
-            return "127.0.0.1"
+            if target:
+                probe.connect((target, 9))
+                return str(probe.getsockname()[0])
+    return "127.0.0.1"
 
 
 def after_connecting(module: Any, then: Callable[[], object]) -> None:

@@ -97,9 +97,9 @@ def _is_ours(connection: Any) -> bool:
     import _socket
     import struct
 
-    size = struct.calcsize("3i")
+    size = struct.calcsize("iII")
     credentials = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, size)
-    return struct.unpack("3i", credentials)[1] in (os.geteuid(), 0)
+    return struct.unpack("iII", credentials)[1] in (os.geteuid(), 0)
 
 
 def _groups() -> str:

@@ -24,11 +24,14 @@ def file_name(kind: str) -> str:
 
     Nodes and containers share the folder: pids are equal in them, and host names may be, too.
     """
-    pid = os.getpid()
-    # A forked child has the marks of its parent, but another pid.
-    mark = _marks.setdefault(pid, os.urandom(_MARK_SIZE).hex())
     host = os.uname().nodename.replace("/", "_")
-    return f"{kind}-{host}-{pid}-{mark}.json"
+    return f"{kind}-{host}-{os.getpid()}-{image_mark()}.json"
+
+
+def image_mark() -> str:
+    """The mark of this process until it ends or runs another program by `exec`, which keeps its pid."""
+    # A forked child has the marks of its parent, but another pid.
+    return _marks.setdefault(os.getpid(), os.urandom(_MARK_SIZE).hex())
 
 
 def proxy_path(settings: RunSettings) -> str:
@@ -63,8 +66,21 @@ class ProxyFile:
                 os.unlink(self._path)
 
 
+def is_over(settings: RunSettings) -> bool:
+    """Whether the run is known to have ended, so that no debugger comes; a program may live on, and start processes."""
+    # Without a folder this would be a file of the program.
+    if not settings.folder:
+        return False
+    path = os.path.join(settings.folder, "state.json")
+    try:
+        with open(path, encoding="utf-8") as state:  # own file
+            return bool(json.load(state)["ended"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
 def _path(settings: RunSettings, kind: str) -> str:
-    if settings.folder and os.path.isdir(settings.folder):
+    if settings.folder and os.path.isdir(settings.folder) and not is_over(settings):
         return os.path.join(settings.folder, file_name(kind))
     return ""
 

@@ -6,13 +6,13 @@ import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, MutableMapping
     from typing import Any
 
     from .nsys.profile_settings import ProfileSettings
 
 VARIABLE = "EAGLERAY_RUN"
-# Set for the processes that a process of the run starts: they are inside a "worker", or are "debugged" already.
+# Set for the processes that a process of the run starts: they are inside a "worker", or one that the run has "selected".
 INSIDE = "EAGLERAY_RUN_INSIDE"
 # What the debugger calls a process whose script is ours; the process removes it, so that what it starts has none.
 PROCESS_NAME = "EAGLERAY_PROCESS_NAME"
@@ -42,7 +42,7 @@ class RunSettings:
         self.hold_s = float(values.get("hold_s") or 600)
         self.paths = breakpoint_paths(values.get("breakpoints"))
         self.profile = profile_settings(values.get("profile"))
-        if self.profile is not None and not self._stops:
+        if self.profile is not None and not self.stops:
             # Nothing is debugged, so only the workers that are recorded get a debug proxy.
             self.workers, self.ranks = self.profile.workers, None
 
@@ -51,10 +51,11 @@ class RunSettings:
         """The purpose of the run, as messages name it."""
         if self.profile is None:
             return "breakpoints"
-        return "breakpoints and profiling" if self._stops else "profiling"
+        return "breakpoints and profiling" if self.stops else "profiling"
 
     @property
-    def _stops(self) -> bool:
+    def stops(self) -> bool:
+        """Whether the run stops processes."""
         return bool(self.paths) or self.post_mortem
 
     @property
@@ -72,6 +73,16 @@ def read(environ: Mapping[str, str]) -> RunSettings | None:
     """The settings of this process; None if it doesn't belong to a run."""
     text = environ.get(VARIABLE)
     return RunSettings(json.loads(text)) if text else None
+
+
+def mark_selected(environ: MutableMapping[str, str]) -> None:
+    """Marks the processes that this one starts as started by one that the run has selected."""
+    if not is_inside_selected(environ):
+        environ[INSIDE] = f"{environ.get(INSIDE, '')} selected".strip()
+
+
+def is_inside_selected(environ: Mapping[str, str]) -> bool:
+    return "selected" in environ.get(INSIDE, "").split()
 
 
 def text(values: Mapping[str, Any]) -> str:

@@ -1,6 +1,8 @@
 """The start of our code in a Python process of the run: classifies the process and installs what its kind needs.
 
-A process is a worker of Ray, a driver, a child of one of them, or a service, which gets nothing.
+A process is a worker of Ray, a driver, a child of one of them, a child that debugpy of its parent debugs, or a service,
+which gets nothing.  What a process is follows from its own command line wherever possible: its environment is that of
+the process that started it, or of the program that `exec` has replaced with it.
 """
 
 from __future__ import annotations
@@ -11,12 +13,15 @@ import sys
 
 from . import record_server, stack_signal
 from .guard import never_raise, set_purpose
+from .process_identity import command_line
+from .settings import is_inside_selected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
     from types import ModuleType
 
+    from .debuggable_process import DebuggableProcess
     from .hooks.creations import CreationHook
     from .hooks.import_hook import ImportHook
     from .settings import RunSettings
@@ -35,6 +40,8 @@ PROFILED = ("EAGLERAY_PROFILE", "EAGLERAY_NSYS_SOCKET")
 # The size of the recorder in collectives: its name, its earlier name, and a number that PyTorch's documents advise.
 FLIGHT_RECORDER = ("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE")
 RECORDED_COLLECTIVES = "2000"
+# What debugpy inserts before the code of `python -c`.
+CHANGED_CODE = "; import pydevd; pydevd.config("
 WORKER = "/ray/_private/workers/default_worker.py"
 # Ray's modules of the actor that starts the driver of a submitted job; the second one is that of older versions.
 JOB_SUPERVISORS = (
@@ -45,12 +52,17 @@ JOB_SUPERVISORS = (
 
 def start(site: str) -> None:
     """Called once, before the program's first line."""
-    kind = kind_of(list(getattr(sys, "orig_argv", sys.argv)), os.environ)
+    kind = kind_of(command_line(), os.environ)
     tidy_path(site)
     if kind == "service":
         return
+    if kind == "attached":
+        from .debugpy.attached_child import prepare
+
+        prepare()
+        return
     from .hooks.import_hook import ImportHook
-    from .settings import INSIDE, read
+    from .settings import read
 
     save_compiled()
     settings = read(os.environ)
@@ -73,7 +85,7 @@ def start(site: str) -> None:
         start_worker(settings, import_hook)
     elif kind == "driver":
         start_driver(settings, import_hook)
-    elif settings.children and os.environ.get(INSIDE) != "debugged":
+    elif settings.children:
         start_driver(settings, import_hook, "child")
 
 
@@ -87,14 +99,21 @@ def record_collectives(environ: MutableMapping[str, str]) -> None:
 
 
 def kind_of(argv: list[str], environ: Mapping[str, str]) -> str:
-    """Decided by the command line, in this order: a worker that runs tasks, a service, a child, else a driver."""
+    """Decided by the command line, in this order: a worker that runs tasks, attached to debugpy, a service,
+    a child, else a driver.
+    """
     script = next((index for index, argument in enumerate(argv) if argument.endswith(".py")), 4)
     command = argv[: script + 1]
     if any(argument.endswith(WORKER) for argument in command):
         return "worker" if "--worker-type=WORKER" in argv or not _has_type(argv) else "service"
+    is_script = any(argument.endswith("/pydevd.py") for argument in command[-1:])
+    is_changed = is_script or any(CHANGED_CODE in argument for argument in argv)
+    # By debugpy of its parent, as that of the run or as the program's own.
+    if is_changed and is_inside_selected(environ):
+        return "attached"
     if any(service in argument for argument in command for service in SERVICES):
         return "service"
-    if environ.get("EAGLERAY_RUN_INSIDE") or "--multiprocessing-fork" in argv:
+    if "worker" in environ.get("EAGLERAY_RUN_INSIDE", "") or "--multiprocessing-fork" in argv:
         return "child"
     return "driver"
 
@@ -135,8 +154,9 @@ def _submissions(module: ModuleType, settings: RunSettings) -> None:
 
 def start_worker(settings: RunSettings, import_hook: ImportHook) -> None:
     """Prepares a worker of Ray; whether the run selects it is known once it knows what it is to run."""
-    from . import ray_worker
+    from . import ray_worker, run_folder
     from .debuggable_process import DebuggableProcess
+    from .hooks import actor_loops
     from .hooks.loading import LoadingHook
     from .hooks.program_stops import extend_debugpy_of_ray
     from .settings import INSIDE
@@ -151,25 +171,58 @@ def start_worker(settings: RunSettings, import_hook: ImportHook) -> None:
     process = DebuggableProcess(settings, "worker", import_hook)
     process.host = lambda: ray_worker.address(settings)
     process.announce = ray_worker.register_proxy
+    process.is_findable = lambda: not run_folder.is_over(settings)
     loading = LoadingHook(process)
+    import_hook.after("ray._raylet", actor_loops.extend)
     import_hook.after("ray._private.function_manager", loading.extend)
     import_hook.after("ray.util.debugpy", lambda module: extend_debugpy_of_ray(module, process))
+    if settings.stops:
+        own_debugpy(process, import_hook)
+    if settings.post_mortem:
+        from .hooks.failures import FailureHook
+
+        FailureHook(process, import_hook).watch_reports()
 
 
 def start_driver(settings: RunSettings, import_hook: ImportHook, kind: str = "driver") -> None:
     """Prepares a program that the user started; its main file may have breakpoints."""
-    from .hooks.driver import Driver
+    from .process_identity import is_launcher, rank_in
     from .ray_worker import after_connecting
     from .run_folder import write_driver_file
+    from .settings import is_inside_selected
     from .worker_patterns import is_driver_selected
 
-    if is_driver_selected(settings):
-        Driver(settings, kind, import_hook).start()
-    else:
+    # A launcher has no rank, whatever started it.
+    launches = kind == "driver" and is_launcher(command_line())
+    rank = None if launches else rank_in(os.environ)
+    is_selected = is_driver_selected(settings, rank)
+    if settings.children and is_inside_selected(os.environ):
+        is_selected = True
+    if is_selected is False or (launches and is_selected is None):
         import_hook.after(
             "ray._private.worker",
             lambda module: after_connecting(module, lambda: write_driver_file(settings)),
         )
+        return
+    from .hooks.driver import Driver
+
+    driver = Driver(settings, kind, import_hook, is_selected)
+    driver.rank = rank
+    if settings.stops:
+        own_debugpy(driver.process, import_hook)
+    driver.start()
+
+
+def own_debugpy(process: DebuggableProcess, import_hook: ImportHook) -> None:
+    """Keeps the program's own use of debugpy away from the run's."""
+
+    def extend(module: ModuleType) -> None:
+        # Most processes never import debugpy.
+        from .debugpy.of_program import ProgramDebugpy
+
+        ProgramDebugpy(process).extend(module)
+
+    import_hook.after("debugpy.server.api", extend)
 
 
 @never_raise

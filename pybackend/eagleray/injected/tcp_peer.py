@@ -42,7 +42,7 @@ def peer_uid(sock: socket.socket) -> int | None:
 
 def _uid(table: str, wanted: list[str]) -> int | None:
     try:
-        with open(table, encoding="ascii") as rows:
+        with open(table, encoding="ascii") as rows:  # kernel's file
             for row in rows:
                 if wanted[0] not in row:
                     continue

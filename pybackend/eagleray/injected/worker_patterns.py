@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 
+from .process_identity import whole_number
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,10 +51,12 @@ def matches_any(patterns: Iterable[str], names: Iterable[str]) -> bool:
 
 def rank_of(environ: Mapping[str, str], actor: str = "") -> int | None:
     """The rank of a worker by its environment or the number at the end of its name; None if unknown."""
-    if environ.get("RANK", "").isdigit():
-        return int(environ["RANK"])
+    # The other variables of launchers are those of the program that has started Ray on this node.
+    rank = whole_number(environ.get("RANK", ""))
+    if rank is not None:
+        return rank
     number = re.search(r"[-_:.](\d+)$", actor)
-    return int(number.group(1)) if number else None
+    return whole_number(number.group(1)) if number else None
 
 
 def is_selected(settings: RunSettings, names: Iterable[str], rank: int | None) -> bool | None:
@@ -64,8 +68,16 @@ def is_selected(settings: RunSettings, names: Iterable[str], rank: int | None) -
     return None if rank is None else rank in settings.ranks
 
 
-def is_driver_selected(settings: RunSettings) -> bool:
-    """A filter names workers, so it excludes the driver unless it names "driver" itself."""
-    return not settings.filters or (
-        bool(settings.workers) and matches_any(settings.workers, ["driver"])
-    )
+def is_driver_selected(settings: RunSettings, rank: int | None) -> bool | None:
+    """Whether the run selects a process that the user started; None while that depends on its rank.
+
+    Patterns name workers, so they exclude it unless one names "driver".  That one selects it without a rank, too.
+    """
+    is_named = bool(settings.workers) and matches_any(settings.workers, ["driver"])
+    if settings.workers and not is_named:
+        return False
+    if settings.ranks is None:
+        return True
+    if rank is None:
+        return is_named or None
+    return rank in settings.ranks

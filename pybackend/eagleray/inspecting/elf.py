@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import re
 import struct
 from pathlib import Path
 from typing import NamedTuple
 
+from ..injected.outside_files import descriptor_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _DYNSYM, _LOAD = 11, 1
+_LARGEST_TABLE = 64 * 2**20
 # Where Python and threads live: in the executable, in libpython, in libc (glibc 2.34 and musl) or in libpthread.
 _FILES = re.compile(r"(libpython[^/]*\.so|libc\.so|libc-|libpthread|ld-musl|python[^/]*$)")
 _PYTHON = re.compile(r"(libpython[^/]*\.so[^/]*|/python[\d.]*)$")
@@ -80,40 +82,50 @@ def _mapped(pid: int) -> Iterator[tuple[str, int]]:
 
 
 def _exported(path: Path, wanted: set[bytes]) -> Iterator[tuple[str, int]]:
-    """The `wanted` functions of the file, relative to where its mapping begins."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if data[:5] != b"\x7fELF\x02":
+    """The `wanted` functions of the file, relative to where its mapping begins.
+
+    It is read, not mapped: a file that is replaced meanwhile would end us.
+    """
+    file = descriptor_of(path)
+    try:
+        header = os.pread(file, 64, 0)
+        if header[:5] != b"\x7fELF\x02":
             raise ValueError(f"{path} is not a 64-bit ELF file")
-        programs, sections = struct.unpack_from("<QQ", data, 32)
+        programs_at, sections_at = struct.unpack_from("<QQ", header, 32)
         program_size, program_count, section_size, section_count = struct.unpack_from(
-            "<HHHH", data, 54
+            "<HHHH", header, 54
         )
+        programs = os.pread(file, program_size * program_count, programs_at)
+        sections = os.pread(file, section_size * section_count, sections_at)
         lowest = min(
-            struct.unpack_from("<Q", data, programs + index * program_size + 16)[0]
+            struct.unpack_from("<Q", programs, index * program_size + 16)[0]
             for index in range(program_count)
-            if struct.unpack_from("<I", data, programs + index * program_size)[0] == _LOAD
+            if struct.unpack_from("<I", programs, index * program_size)[0] == _LOAD
         )
         # A file that isn't relocatable is mapped at the addresses that its symbols have.
         base = lowest & ~0xFFF
-        for index in range(section_count):
-            header = sections + index * section_size
-            if struct.unpack_from("<I", data, header + 4)[0] != _DYNSYM:
+        for section in range(0, len(sections), section_size):
+            if struct.unpack_from("<I", sections, section + 4)[0] != _DYNSYM:
                 continue
-            offset, size, link = struct.unpack_from("<QQI", data, header + 24)
-            strings = struct.unpack_from("<Q", data, sections + link * section_size + 24)[0]
-            for name, value in _symbols(data, offset, size, strings, wanted):
+            (link,) = struct.unpack_from("<I", sections, section + 40)
+            names = _content(file, sections, link * section_size)
+            for name, value in _symbols(_content(file, sections, section), names, wanted):
                 yield name, value - base
+    finally:
+        os.close(file)
 
 
-def _symbols(
-    data: mmap.mmap, offset: int, size: int, strings: int, wanted: set[bytes]
-) -> Iterator[tuple[str, int]]:
-    for fields in struct.iter_unpack("<IBBHQQ", data[offset : offset + size]):
+def _content(file: int, sections: bytes, section: int) -> bytes:
+    offset, size = struct.unpack_from("<QQ", sections, section + 24)
+    return os.pread(file, min(size, _LARGEST_TABLE), offset)
+
+
+def _symbols(table: bytes, names: bytes, wanted: set[bytes]) -> Iterator[tuple[str, int]]:
+    for fields in struct.iter_unpack("<IBBHQQ", table):
         symbol = _Symbol(*fields)
         if not symbol.value:
             continue
-        start = strings + symbol.name
         # No wanted name is longer, and most symbols need no more than a look at their first letters.
-        text = data[start : start + 32].partition(b"\0")[0]
+        text = names[symbol.name : symbol.name + 32].partition(b"\0")[0]
         if text in wanted:
             yield text.decode(), symbol.value

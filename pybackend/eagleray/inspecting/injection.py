@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import time
-from pathlib import Path
 
 from ..sampling import proc
 from ..sampling.frames import OUR_FILE
-from . import remote_thread
+from . import preconditions, remote_thread
+from .answer_folder import LOADING, STARTING, AnswerFolder
 from .inside_text import FUTURE, SEPARATOR, joined
 from .remote_thread import NotStarted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from socket import socket as Socket
+
+    from .preconditions import Process
+
+# `NotStarted.reason` of a process that has ended since something was done in it.
+ENDED_MEANWHILE = "ended-meanwhile"
 
 # What the new thread needs at most to get the GIL and to open its socket.
 OPENING_S = 10.0
 
-# The folder in it is made by us alone, and checked; see `_make_private`.
-_SHARED_FOLDER = "/tmp"  # noqa: S108
-# Beside the socket, until it is open.  The first has a content as soon as a thread is started, and is locked while that is
-# done; the second means that the thread has the GIL, and has the error as its content if that can't load what answers.
-_STARTING, _LOADING = ".starting", ".loading"
 # A thread that finds the import lock held ends at once, and another is started later.
 _PAUSE_S, _TICK_S = 0.05, 0.005
-# A process that is sampled, for example from another window, is stopped for milliseconds.
-_SAMPLED_S = 1.0
-# Files of a process that has ended without removing them.
-_ABANDONED_S = 86_400.0
 # Before each part it gives up the GIL, for which threads of the program would wait as long as the switch interval otherwise.
 # `stat` does that, and nothing else; `sleep` may be one of the program's own.  Python has these two modules from its start.
 # A thread that waits for the import lock while the program ends writes into memory that Python has freed (3.11).
@@ -37,7 +37,7 @@ import _imp, posix
 def remove(path):
     try:
         posix.unlink(path)
-    except OSError:
+    except BaseException:
         pass
 def note(text):
     file = posix.open(loading, posix.O_CREAT | posix.O_WRONLY | posix.O_CLOEXEC, 0o600)
@@ -57,10 +57,11 @@ def open_and_serve():
         note("")
         names = load()
         listener = names["listen"](socket)
-    except Exception as error:
+    except BaseException as error:
+        # Also SystemExit, which an audit hook of the program may raise, and which would end it.
         try:
             note(type(error).__name__ + ": " + str(error)[:200])
-        except OSError:
+        except BaseException:
             pass
         return
     finally:
@@ -73,139 +74,82 @@ open_and_serve()
 _SOURCE = joined()
 
 
-def socket_of(pid: int) -> str:
-    """The socket on which `pid` answers, which is opened first if necessary.  Raises NotStarted."""
-    process = _checked(pid)
+def connected(pid: int, limit_s: float) -> Socket:
+    """A connection to `pid`, as `AnswerFolder.connected`.  Raises NotStarted or OSError."""
+    with _answering(pid) as folder:
+        return folder.connected(limit_s)
+
+
+@contextlib.contextmanager
+def _answering(pid: int) -> Iterator[AnswerFolder]:
+    """The folder of a process that answers."""
+    process = preconditions.readable(pid)
     try:
-        return _opened_socket(process)
-    except (NotStarted, OSError):
-        # One that ends has no memory and no folders.
-        _checked(pid)
+        name = f"{pid}-{process.started}-{_version()}"
+        with contextlib.closing(AnswerFolder(process, name)) as folder:
+            if not folder.has_socket():
+                calls = preconditions.startable(process)
+                folder.remove_abandoned()
+                _open(folder, process, calls)
+            yield folder
+    except (NotStarted, OSError) as error:
+        if not isinstance(error, NotStarted) or error.reason != ENDED_MEANWHILE:
+            # One that ends has no memory and no folders.
+            preconditions.readable(pid)
         raise
 
 
-def _opened_socket(process: proc.ProcessStat) -> str:
-    pid = process.pid
-    # As the process sees it, which may be in a container.
-    uid = _owner(pid)
-    folder = f"{_SHARED_FOLDER}/eagleray-inspect-{uid}"
-    path = f"{folder}/{pid}-{process.started}-{_version()}"
-    try:
-        _make_private(Path(f"/proc/{pid}/root{folder}"), uid)
-    except OSError as error:
-        raise NotStarted(
-            "folder", f"The process can't write to its {_SHARED_FOLDER}: {error.strerror}"
-        ) from error
-    socket = Path(f"/proc/{pid}/root{path}")
-    if not socket.exists():
-        _remove_abandoned(socket.parent)
-        _open(socket, process, _text(path))
-    return str(socket)
-
-
-def _open(socket: Path, process: proc.ProcessStat, text: str) -> None:
+def _open(folder: AnswerFolder, process: Process, calls: dict[str, int]) -> None:
     """Waits until `process` has opened its socket.  Raises NotStarted."""
+    text = _text(folder.socket_place)
     end, pause = time.monotonic() + OPENING_S, _PAUSE_S
     next_start = 0.0
-    while not socket.exists():
-        now = proc.stat(process.pid)
-        if now is None or now.started != process.started or now.state in "ZX":
-            raise NotStarted("ended", f"Process {process.pid} has ended")
+    while not folder.has_socket():
         if time.monotonic() > end:
-            raise _silent(socket)
-        if error := _loading_error(socket):
+            raise _silent(folder)
+        if error := "" if folder.is_starting() else folder.error():
             raise NotStarted("not-loaded", f"The process can't load what answers: {error}")
         if time.monotonic() >= next_start:
-            _start_once(process.pid, text, socket)
+            _start_once(process, text, calls, folder)
             next_start = time.monotonic() + pause
             pause *= 2
         time.sleep(_TICK_S)
+        _check_alive(process)
 
 
-def _start_once(pid: int, text: str, socket: Path) -> None:
+def _start_once(process: Process, text: str, calls: dict[str, int], folder: AnswerFolder) -> None:
     """Starts a thread, unless one of ours is on its way to open its socket, or another of us starts one now."""
-    path = _beside(socket, _STARTING)
-    with path.open("ab", buffering=0) as starting:
-        try:
-            fcntl.flock(starting, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+    with folder.starting() as file:
+        if file is None or os.fstat(file).st_size:
             return
-        if os.fstat(starting.fileno()).st_size:
-            return
-        _remove(_beside(socket, _LOADING))
+        folder.forget(LOADING)
         try:
-            remote_thread.start(pid, text)
+            remote_thread.start(process.pid, text, calls)
         except BaseException:
-            _remove(path)
+            folder.forget(STARTING)
+            _check_alive(process)
             raise
-        starting.write(b"started")
+        os.write(file, b"started")
 
 
-def _silent(socket: Path) -> NotStarted:
+def _check_alive(process: Process) -> None:
+    """Raises NotStarted for one that has ended since it was `readable`: that may be because of us."""
+    now = proc.stat(process.pid)
+    if now is not None and now.started == process.started and now.state not in "ZX":
+        return
+    number = now.wait_status & 0x7F if now and now.started == process.started else 0
+    by = f" by signal {number}" if number else ""
+    raise NotStarted(
+        ENDED_MEANWHILE,
+        f"Process {process.pid} has ended{by} while Eagleray started a thread in it",
+    )
+
+
+def _silent(folder: AnswerFolder) -> NotStarted:
     """Why a thread that was started doesn't answer."""
-    if _beside(socket, _STARTING).exists() and not _beside(socket, _LOADING).exists():
+    if folder.is_starting() and not folder.is_loading():
         return NotStarted("gil-held", "The process gave no answer, since native code holds the GIL")
     return NotStarted("importing", "The process gave no answer, since an import in it is not done")
-
-
-def _loading_error(socket: Path) -> str:
-    """Why the thread could not load what answers, "" if it could, or does so now."""
-    if _beside(socket, _STARTING).exists():
-        return ""
-    try:
-        return _beside(socket, _LOADING).read_text("utf-8", "replace")
-    except OSError:
-        return ""
-
-
-def _beside(socket: Path, ending: str) -> Path:
-    return socket.with_name(socket.name + ending)
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink()
-
-
-def _remove_abandoned(folder: Path) -> None:
-    """Removes what processes have left in `folder` that have ended long ago."""
-    latest = time.time() - _ABANDONED_S
-    with contextlib.suppress(OSError):
-        for file in list(folder.iterdir()):
-            pid = file.name.partition("-")[0]
-            if not Path("/proc", pid).exists() and file.lstat().st_mtime < latest:
-                _remove(file)
-
-
-def _checked(pid: int) -> proc.ProcessStat:
-    process = proc.stat(pid)
-    until = time.monotonic() + _SAMPLED_S
-    while process is not None and process.state == "t" and time.monotonic() < until:
-        time.sleep(_TICK_S)
-        process = proc.stat(pid)
-    if process is None or process.state in "ZX":
-        raise NotStarted("ended", f"Process {pid} has ended")
-    if process.state in "Tt":
-        raise NotStarted("stopped", f"Process {pid} is stopped, by a signal or by a debugger")
-    if _owner(pid) != os.geteuid() and os.geteuid() != 0:
-        raise NotStarted("permission", f"Process {pid} belongs to another user")
-    return process
-
-
-def _owner(pid: int) -> int:
-    return Path(f"/proc/{pid}").stat().st_uid
-
-
-def _make_private(folder: Path, uid: int) -> None:
-    """Makes `folder`, which only the user `uid` may enter.  Raises NotStarted if somebody else has made it."""
-    try:
-        folder.mkdir(mode=0o700)
-        os.chown(folder, uid, -1)
-    except FileExistsError:
-        pass
-    status = folder.lstat()
-    if status.st_uid != uid or status.st_mode & 0o077:
-        raise NotStarted("folder", f"{folder} belongs to another user, or others may enter it")
 
 
 def _version() -> str:
@@ -217,8 +161,8 @@ def _text(socket: str) -> str:
     """One expression, since its names would be those of the program's main module."""
     names = {
         "socket": socket,
-        "starting": socket + _STARTING,
-        "loading": socket + _LOADING,
+        "starting": socket + STARTING,
+        "loading": socket + LOADING,
         "source": _SOURCE,
         "separator": SEPARATOR,
         "future": FUTURE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -11,8 +10,9 @@ from ..injected import jsonlines
 from ..sampling.dumps import Tools
 from ..sampling.frames import PythonFrame, is_users
 from . import outside
-from .injection import socket_of
+from .injection import connected
 from .outside import Outside
+from .parsing import parsed
 from .remote_thread import NotStarted
 
 TYPE_CHECKING = False
@@ -51,7 +51,8 @@ class Inspection(NamedTuple):
     """What a process does now.  `exception` is what its main thread handles, "" for none.
 
     `how` is `INSIDE` or `OUTSIDE`, and `why_outside` the reason for the latter.  `variables` are the local ones of the
-    innermost frame of the user's code.
+    innermost frame of the user's code.  Of large ones `more_frames` says that the stack has others, further out, and
+    `more_variables` how many were left out.
     """
 
     pid: int
@@ -62,6 +63,8 @@ class Inspection(NamedTuple):
     stack: tuple[InspectedFrame, ...]
     values: tuple[EvaluatedValue, ...] = ()
     variables: tuple[LocalVariable, ...] = ()
+    more_frames: bool = False
+    more_variables: int = 0
 
 
 class LocalVariable(NamedTuple):
@@ -92,18 +95,17 @@ class Inspected:
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(ANSWER_S)
-        try:
-            self._socket.connect(socket_of(pid))
-        except BaseException:
-            self._socket.close()
-            raise
+        self._socket = connected(pid, ANSWER_S)
         self._stream = self._socket.makefile("rb")
 
     def ask(self, op: str, **question: Any) -> dict[str, Any]:
         if op == "stop":
-            question["code"] = _STOPPING.read_text("utf-8")
+            question["code"] = _STOPPING.read_text("utf-8")  # own file
+        if op == "evaluate" and not question.get("allow_all"):
+            try:
+                question["tree"] = parsed(question["expression"])
+            except (SyntaxError, ValueError) as error:
+                return {"error": f"{type(error).__name__}: {error}"}
         jsonlines.send(self._socket, {"op": op, **question})
         line = self._stream.readline(_LONGEST_ANSWER)
         answer = json.loads(line) if line.endswith(b"\n") else None
@@ -190,6 +192,7 @@ def steps(
                 bool(answer.get("refused")),
             )
         )
+    variables = yield "variables", place
     return Inspection(
         process.pid,
         process.how,
@@ -198,7 +201,9 @@ def steps(
         main["exception"],
         stack,
         tuple(values),
-        _variables((yield "variables", place)),
+        _variables(variables),
+        bool(main.get("is_cut")),
+        int(variables.get("left_out", 0)),
     )
 
 

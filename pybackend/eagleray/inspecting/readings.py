@@ -83,7 +83,7 @@ class ProcessReading(NamedTuple):
 
     `record` is the JSON of the flight recorder, "" without one.  `advances`: it has recorded more meanwhile.
     `records_all`: the recorder was on from the start; one that is off has a record without collectives, too (torch 2.13).
-    PyTorch may have answered with the record although the process didn't.
+    PyTorch may have answered with the record although the process didn't.  `is_cut`: it has more than it has answered.
     """
 
     reason: str = ""
@@ -92,6 +92,7 @@ class ProcessReading(NamedTuple):
     record: str = ""
     advances: bool = False
     records_all: bool = False
+    is_cut: bool = False
 
 
 def raw_readings(
@@ -143,7 +144,9 @@ def raw_reading(pid: int) -> dict[str, Any]:
     try:
         since = time.monotonic()
         record = inspected.ask("collectives").get("record")
-        answer = {key: inspected.ask(key).get(key) for key in ("exceptions", "awaits")}
+        answers = {key: inspected.ask(key) for key in ("exceptions", "awaits")}
+        answer = {key: each.get(key) for key, each in answers.items()}
+        answer["is_cut"] = any(each.get("is_cut", True) for each in answers.values())
         if not record:
             return {**answer, "record": record}
         # A single reading doesn't show a hang: while GPUs work, a collective is nearly always pending.
@@ -192,6 +195,7 @@ def reading_of(value: Any) -> ProcessReading:
             json.dumps(record) if record else "",
             value.get("advances") is True,
             value.get("records_all") is True,
+            value.get("is_cut") is True,
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ProcessReading("no-answer")

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import signal
 import struct
 import threading
@@ -28,6 +27,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from ..sampling import seccomp
 from . import elf
 from .signal_frame import RESTORER, RT_SIGRETURN, SignalFrame
 
@@ -112,6 +112,13 @@ class NotStarted(Exception):
         self.reason = reason
 
 
+def sandboxed(pid: int) -> NotStarted:
+    """The refusal for a process that may be killed for a system call."""
+    return NotStarted(
+        "seccomp", f"Process {pid} is in a sandbox (seccomp) that may end it for what we do in it"
+    )
+
+
 class _Registers(ctypes.Structure):
     _fields_ = [
         (name, ctypes.c_uint64)
@@ -171,14 +178,20 @@ class _Stop(NamedTuple):
 _INTERRUPTED = _Stop(signal.SIGTRAP, _EVENT_STOP)
 
 
-def start(pid: int, text: str) -> None:
-    """Runs `text` in a new thread of the process `pid`.  Raises NotStarted."""
-    if platform.machine() != "x86_64":
-        raise NotStarted("processor", f"This works on x86-64 only, not on {platform.machine()}")
+def functions(pid: int) -> dict[str, int]:
+    """The addresses of the functions that `start` needs in the process.  Raises NotStarted if it doesn't export one."""
     calls = elf.addresses(pid, _LIBRARY_CALLS)
     missing = [name for name in _LIBRARY_CALLS if name not in calls]
     if missing:
         raise NotStarted("not-python", f"The process isn't Python: it has no {missing[0]}")
+    return calls
+
+
+def start(pid: int, text: str, calls: dict[str, int]) -> None:
+    """Runs `text` in a new thread of the process `pid`, with its `functions`.  Raises NotStarted.
+
+    What has to be true for this is checked before, by `preconditions`.
+    """
     restorer = elf.code(pid, calls["syscall"], RESTORER)
     until = time.monotonic() + _LIMIT_S
     for _attempt in range(_ATTEMPTS):
@@ -208,7 +221,7 @@ def _waiting_threads(pid: int) -> Iterator[_Waiting]:
         raise NotStarted("ended", f"Process {pid} has ended") from error
     for folder in folders:
         try:
-            number = (folder / "syscall").read_text().split()[0]
+            number = (folder / "syscall").read_text().split()[0]  # kernel's file
         except PermissionError as error:
             raise NotStarted("permission", f"Reading process {pid} isn't allowed") from error
         except (OSError, IndexError):
@@ -266,6 +279,9 @@ class _Tracer(threading.Thread):
         except _NotStopped:
             return False
         try:
+            # One that has come since `preconditions`.
+            if seccomp.may_kill(self._pid):
+                raise sandboxed(self._pid)
             if not borrowed.is_in_syscall and not borrowed.is_in(elf.code_of_python(self._pid)):
                 return False
             data = self._text.encode() + b"\0"

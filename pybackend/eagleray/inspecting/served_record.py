@@ -8,15 +8,15 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
-import socket
 import stat
-import struct
 import threading
 import time
 from pathlib import Path
 
+from ..sampling import seccomp
+from .as_owner import as_owner, connected, owner_of
 from .inside.flight_record import MOST_COLLECTIVES
+from .remote_thread import NotStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,17 +93,20 @@ def _compared_part(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sockets(pid: int) -> Iterator[Path]:
-    """The sockets of `pid` in the folder that belongs to its user, and that only this may enter."""
-    with contextlib.suppress(OSError):
-        uid = Path(f"/proc/{pid}").stat().st_uid
-        folder = Path(_ROOT, f"{START}{uid}")
+    """The sockets of `pid` in the folder that belongs to its user, and that only this may enter; none of one that its answer may end."""
+    with contextlib.suppress(OSError, NotStarted):
+        if seccomp.may_kill(pid):
+            return
+        owner = owner_of(pid)
+        folder = Path(_ROOT, f"{START}{owner.uid}")
         status = folder.lstat()
-        if stat.S_ISDIR(status.st_mode) and status.st_uid == uid and not status.st_mode & 0o077:
-            yield from folder.glob(f"{pid}-*")
+        is_private = status.st_uid == owner.uid and not status.st_mode & 0o077
+        if stat.S_ISDIR(status.st_mode) and is_private:
+            yield from as_owner(owner, lambda: list(folder.glob(f"{pid}-*")))
 
 
 def _of_thread(path: Path, pid: int, *, is_whole: bool) -> dict[str, Any] | None:
-    with _connected(path, pid) as connection:
+    with connected(str(path), pid, owner_of(pid), ANSWER_S) as connection:
         connection.sendall(WHOLE if is_whole else COUNTERS)
         content = bytearray()
         while part := connection.recv(2**16):
@@ -171,22 +174,5 @@ class _Connection(http.client.HTTPConnection):
         self._pid = pid
 
     def connect(self) -> None:
-        self.sock = _connected(self._path, self._pid)
-
-
-def _connected(path: Path, pid: int) -> socket.socket:
-    """A connection to the process `pid` itself; raises OSError."""
-    connection = socket.socket(socket.AF_UNIX)
-    try:
-        connection.settimeout(ANSWER_S)
-        connection.connect(str(path))
-        size = struct.calcsize("3i")
-        peer, uid, _ = struct.unpack(
-            "3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-        )
-        if peer != pid or (uid != os.geteuid() and os.geteuid() != 0):
-            raise ConnectionError("the socket belongs to another process")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+        owner = owner_of(self._pid)
+        self.sock = connected(str(self._path), self._pid, owner, ANSWER_S)

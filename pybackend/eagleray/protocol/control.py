@@ -84,7 +84,8 @@ class AttachParams:
 class WorkerStop:
     """A stop location, in paths of the worker.  `reason` is DAP's; `exception` is "ValueError: …" or "".
 
-    `entry` is the user's outermost function on the stack: the method that Ray called, "" if unknown.
+    `entry` is the user's outermost function on the stack: the method that Ray called, "" if unknown.  `number` tells a
+    stop of a worker from its other ones, also those at the same line.
     """
 
     reason: str
@@ -94,6 +95,7 @@ class WorkerStop:
     exception: str
     thread_id: int
     entry: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True)

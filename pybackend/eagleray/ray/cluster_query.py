@@ -1,4 +1,8 @@
-"""Queries that only the cluster's own Python can answer: sent as a job, which is removed afterwards."""
+"""Queries that only the cluster's own Python can answer.
+
+Where a node of the cluster is this machine, they are run by its Python; else they are sent as a job, which is removed
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,19 @@ import secrets
 import shlex
 import time
 from collections.abc import Coroutine, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
-from eagleray.ray.dashboard import Dashboard
+from eagleray.common.off_loop import off_loop
+from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.ray.errors import job_failed, job_unfinished
 from eagleray.ray.jobs import JobState
+from eagleray.ray.local_nodes import LocalNode
+from eagleray.routes.commands import kill
+from eagleray.sampling.proc import environment
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +79,8 @@ ENTRYPOINT = f"exec {_PYTHON} -c {shlex.quote(_START)} $PPID"
 class ClusterQuery:
     """Runs queries on one event loop; `close` returns when none of our jobs is left in any list."""
 
-    def __init__(self) -> None:
+    def __init__(self, local_nodes: FindLocalNodes = Dashboard.local_nodes) -> None:
+        self._local_nodes = local_nodes
         self._removing: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -90,13 +100,24 @@ class ClusterQuery:
         """
         mark = secrets.token_hex(16)
         env = {"EAGLERAY_TEXT": text, "EAGLERAY_ASKED": json.dumps({**params, "mark": mark})}
+        if local := await self._local_nodes(dashboard, await dashboard.nodes()):
+            node = next(iter(local.values()))
+            try:
+                code, output = await asyncio.wait_for(_printed(node, env), seconds)
+                return _answer(dashboard, what, f"exit code {code}", output, mark)
+            except asyncio.TimeoutError:
+                raise job_unfinished(dashboard.address, what, seconds) from None
+            except OSError as error:
+                # Its environment was removed or moved since the node started; Ray may still start jobs.
+                log.info("the Python of the node can't be run, so a job is sent: %s", error)
         job = await self.submit(dashboard, what, {"env_vars": env}, secrets.token_hex(8))
         state: JobState | None = None
         try:
             state = await _ended(dashboard, job, seconds)
             if state is None:
                 raise job_unfinished(dashboard.address, what, seconds)
-            return _answer(dashboard, what, state, await dashboard.job_api.logs(job), mark)
+            ended = f"{state.status}: {state.message}"
+            return _answer(dashboard, what, ended, await dashboard.job_api.logs(job), mark)
         finally:
             # Also after a cancellation.
             self.remove(dashboard, job, ended=state is not None)
@@ -153,12 +174,30 @@ class ClusterQuery:
         removal.add_done_callback(self._removing.discard)
 
 
-def _answer(dashboard: Dashboard, what: str, state: JobState, output: str, mark: str) -> Any:
+async def _printed(node: LocalNode, environ: Mapping[str, str]) -> tuple[int | None, str]:
+    """The exit code and the output of a query that the Python of the node runs, in the environment of its raylet."""
+    inherited = await off_loop(partial(environment, node.raylet))
+    process = await asyncio.create_subprocess_exec(
+        *(node.python, "-c", _START, str(node.raylet)),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**inherited, **environ},
+        start_new_session=True,
+    )
+    try:
+        output, _ = await process.communicate()
+    finally:
+        await kill(process)
+    return process.returncode, output.decode("utf-8", "replace")
+
+
+def _answer(dashboard: Dashboard, what: str, ended: str, output: str, mark: str) -> Any:
     for line in output.splitlines():
         if line.startswith(mark):
             with contextlib.suppress(ValueError, RecursionError):
                 return json.loads(line[len(mark) :])
-    raise job_failed(dashboard.address, what, f"{state.status}: {state.message}\n{output}")
+    raise job_failed(dashboard.address, what, f"{ended}\n{output}")
 
 
 async def _ended(dashboard: Dashboard, job: str, seconds: float) -> JobState | None:
@@ -190,8 +229,12 @@ async def _remove_left(dashboard: Dashboard) -> None:
 async def _remove_sent(
     dashboard: Dashboard, job: str, sending: asyncio.Task[str], unread: Sequence[str]
 ) -> None:
-    with contextlib.suppress(EaglerayError):
+    try:
         await sending
+    except EaglerayError as error:
+        if error.code == "no-job-agent":
+            await _forget(dashboard, unread)
+            return
     await _remove(dashboard, job, ended=False, unread=unread)
 
 
@@ -233,7 +276,11 @@ async def _remove(dashboard: Dashboard, job: str, ended: bool, unread: Sequence[
                 break
     except EaglerayError as error:
         log.info("job %s stays in the list: %s %s", job, error, error.logged)
+    await _forget(dashboard, unread)
+
+
+async def _forget(dashboard: Dashboard, packages: Sequence[str]) -> None:
     with contextlib.suppress(EaglerayError):
-        for name in unread:
+        for name in packages:
             # Ray deletes a package ten minutes after the last request for it, and one that nobody has asked for never.
             await dashboard.job_api.has_package(name)

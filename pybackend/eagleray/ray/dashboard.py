@@ -8,20 +8,44 @@ Each method sends one request and raises errors of the catalogue: `cluster-conne
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
-from typing import Any, TypeVar
-
-import aiohttp
+import asyncio
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from eagleray.common import worker_errors
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.ray import errors, logs
+from eagleray.common.off_loop import off_loop
+from eagleray.ray import errors, local_logs, logs
 from eagleray.ray import rows as ray_rows
 from eagleray.ray.endpoint import FindEndpoint, TokenSource, direct_endpoint
-from eagleray.ray.http import MAX_ANSWER, Query, RayHttp, Reply
 from eagleray.ray.jobs import RayJobs
-from eagleray.ray.rows import ActorRow, JobRow, NodeRow, RayVersion, TaskRow, WorkerRow
+from eagleray.ray.rows import (
+    ActorRow,
+    AgentRow,
+    JobRow,
+    NodeRow,
+    PlacementGroupRow,
+    RayVersion,
+    TaskRow,
+    WorkerRow,
+)
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from eagleray.ray.http import Query, Reply
+    from eagleray.ray.local_nodes import LocalNode
 
 QUICK_SECONDS = 5.0
 LIST_SECONDS = 30.0
@@ -50,11 +74,14 @@ class Dashboard:
         quick_s: float = QUICK_SECONDS,
         list_s: float = LIST_SECONDS,
     ) -> None:
+        # Importing an HTTP client takes a quarter of a second, and most commands send no request.
+        from eagleray.ray.http import RayHttp
+
         self.address = address
         self._quick_s = quick_s
         self._list_s = list_s
         self._http = RayHttp(address, token_source, find_endpoint or direct_endpoint(address))
-        self.job_api = RayJobs(address, self._http)
+        self.job_api = RayJobs(address, self._http, self._dead_agent)
         self._marks_logs: bool | None = None
 
     async def close(self) -> None:
@@ -118,6 +145,11 @@ class Dashboard:
         filters = [("state", "!=", "FINISHED"), ("state", "!=", "FAILED")]
         return _each(ray_rows.task, await self._list("tasks", filters))
 
+    async def pending_placement_groups(self) -> list[PlacementGroupRow]:
+        """Returns the placement groups that wait for resources."""
+        filters = [("state", "=", "PENDING")]
+        return _each(ray_rows.placement_group, await self._list("placement_groups", filters))
+
     async def actors(self) -> list[ActorRow]:
         """Returns actors that are not dead; an actor and its worker share `(node_id, pid)`."""
         return _each(ray_rows.actor, await self._list("actors", [("state", "!=", "DEAD")]))
@@ -129,6 +161,15 @@ class Dashboard:
     async def nodes(self) -> list[NodeRow]:
         """Returns all nodes that Ray lists, including dead ones."""
         return _each(ray_rows.node, await self._list("nodes", []))
+
+    async def agents(self) -> list[AgentRow]:
+        """Returns the agents of the living nodes."""
+        query = [("view", "summary")]
+        value = self._json(self._good(await self._http.get("/nodes", query, seconds=self._quick_s)))
+        data = ray_rows.mapping(value, "data") if isinstance(value, dict) else {}
+        summary = data.get("summary")
+        rows = summary if isinstance(summary, list) else []
+        return _each(ray_rows.agent, (row for row in rows if isinstance(row, dict)))
 
     async def jobs(self) -> list[JobRow]:
         """Returns all jobs, including ended ones, each with its runtime_env."""
@@ -154,11 +195,24 @@ class Dashboard:
             await self._http.get("/worker/traceback", query, seconds=self._list_s)
         ).text
 
+    async def local_nodes(self, nodes: Sequence[NodeRow]) -> dict[str, LocalNode]:
+        """Returns those of the nodes that are this machine, by their ids; asks only an older Ray, for their sockets."""
+        from eagleray.ray.local_nodes import local_nodes, own_raylets
+
+        raylets = await off_loop(own_raylets)
+        sockets = {}
+        if nodes and not all(raylet.node_id for raylet in raylets):
+            sockets = {agent.node_id: agent.raylet_socket for agent in await self.agents()}
+        return local_nodes(nodes, raylets, sockets)
+
     async def log_files(self, node_id: str, pattern: str) -> list[str]:
         """Returns the names of log files of a node that match a glob, such as `worker-<worker id>-*.out`."""
         query = [("node_id", node_id), ("glob", pattern)]
-        reply = self._good(await self._http.get("/api/v0/logs", query, seconds=self._list_s))
-        groups = self._result(reply)
+        try:
+            reply = self._good(await self._http.get("/api/v0/logs", query, seconds=self._list_s))
+            groups = self._result(reply)
+        except EaglerayError as error:
+            return await local_logs.names(await self._local_logs(node_id, error), pattern)
         if not isinstance(groups, dict):
             raise errors.not_ray(self.address, "/api/v0/logs answers something else")
         lists = (names for names in groups.values() if isinstance(names, list))
@@ -166,24 +220,27 @@ class Dashboard:
 
     async def log_file(self, node_id: str, filename: str, lines: int) -> str:
         """Returns the last `lines` lines of a log file, all for -1; raises `answer-too-large`."""
-        pieces: list[str] = []
+        from eagleray.ray.http import MAX_ANSWER
+
+        texts: list[str] = []
         size = 0
-        query = [("lines", str(lines))]
-        async with self._log("file", node_id, filename, query, self._list_s) as texts:
-            async for text in texts:
-                pieces.append(text)
+        pieces = self._log("file", node_id, filename, lines, [], self._list_s)
+        async with aclosing(pieces):
+            async for text in logs.texts(pieces):
+                texts.append(text)
                 size += len(text)
                 if size > MAX_ANSWER:
                     raise errors.answer_too_large(self.address, MAX_ANSWER)
-        return "".join(pieces)
+        return "".join(texts)
 
     async def log_stream(
         self, node_id: str, filename: str, lines: int = 0, interval_s: float = 0.25
     ) -> AsyncIterator[str]:
         """Yields the last `lines` lines and then appended text, until the caller closes the iterator or the node is gone."""
-        query = [("lines", str(lines)), ("interval", str(interval_s))]
-        async with self._log("stream", node_id, filename, query, None) as texts:
-            async for text in texts:
+        query = [("interval", str(interval_s))]
+        pieces = self._log("stream", node_id, filename, lines, query, None)
+        async with aclosing(pieces):
+            async for text in logs.texts(pieces):
                 yield text
 
     async def log_bytes(self, node_id: str, filename: str, lines: int = -1) -> AsyncIterator[bytes]:
@@ -192,22 +249,67 @@ class Dashboard:
         Nothing indicates a truncated transfer: compare the size or a hash.
         """
         # Without these the node stops after half a minute, and after a thousand lines.
-        query = [("lines", str(lines)), ("timeout", str(24 * 3600))]
-        async with self._answer("file", node_id, filename, query, None) as answer:
-            async for piece in logs.pieces(answer, bool(self._marks_logs)):
+        query = [("timeout", str(24 * 3600))]
+        pieces = self._log("file", node_id, filename, lines, query, None)
+        async with aclosing(pieces):
+            async for piece in pieces:
                 yield piece
 
-    @asynccontextmanager
     async def _log(
-        self, how: str, node_id: str, filename: str, query: Query, seconds: float | None
-    ) -> AsyncIterator[AsyncIterator[str]]:
-        async with self._answer(how, node_id, filename, query, seconds) as answer:
-            yield logs.texts(answer, bool(self._marks_logs))
+        self,
+        how: Literal["file", "stream"],
+        node_id: str,
+        filename: str,
+        lines: int,
+        more: Query,
+        seconds: float | None,
+    ) -> AsyncGenerator[bytes, None]:
+        """Yields the bytes that the dashboard sends; those of a file here where it can't, since the node is this machine."""
+        has_started = False
+        query = [("lines", str(lines)), *more]
+        try:
+            async with self._answer(how, node_id, filename, query, seconds) as answer:
+                async for piece in logs.pieces(answer, bool(self._marks_logs)):
+                    has_started = True
+                    yield piece
+            return
+        except EaglerayError as error:
+            if has_started:
+                raise
+            folder = await self._local_logs(node_id, error)
+        read = local_logs.pieces if how == "file" else local_logs.followed
+        async for piece in read(folder, filename, lines):
+            yield piece
+
+    async def _dead_agent(self, is_missing: bool) -> EaglerayError | None:
+        """The error of the agent for lack of which no job starts; None if there is none or that isn't known.
+
+        `is_missing`: the dashboard has answered that there is none.
+        """
+        from eagleray.ray.job_agents import dead_agent
+
+        try:
+            agents, nodes = await asyncio.gather(self.agents(), self.nodes())
+            local = await self.local_nodes(nodes)
+        except EaglerayError:
+            return None
+        dead = await off_loop(partial(dead_agent, agents, local, is_missing=is_missing))
+        return errors.job_agent_dead(dead) if dead else None
+
+    async def _local_logs(self, node_id: str, error: EaglerayError) -> Path:
+        """The logs of a node that is this machine, after the failure of its agent; raises `error` where they aren't."""
+        if error.code == "dashboard-failed":
+            local = await self.local_nodes(await self.nodes())
+            if node_id in local:
+                return local[node_id].logs
+        raise error
 
     @asynccontextmanager
     async def _answer(
         self, how: str, node_id: str, filename: str, query: Query, seconds: float | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
+        from eagleray.ray.http import Reply
+
         if self._marks_logs is None:
             await self.version()
         query = [("node_id", node_id), ("filename", filename), ("format", "text"), *query]
@@ -277,6 +379,10 @@ class Dashboard:
         if reply.status in (404, 500) and "not found" in reply.text:
             return worker_errors.no_log(filename)
         return self._failed(reply)
+
+
+# The nodes of a cluster that are this machine.
+FindLocalNodes = Callable[[Dashboard, Sequence[NodeRow]], Awaitable[Mapping[str, "LocalNode"]]]
 
 
 def _each(parse: Callable[[dict[str, Any]], T | None], rows: Iterable[dict[str, Any]]) -> list[T]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-
-import aiohttp
-from yarl import URL
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 from eagleray.ray.endpoint import Endpoint
 from eagleray.ray.tokens import is_over
+
+if TYPE_CHECKING:
+    from eagleray.ray.job_agents import DeadAgent
 
 
 def bad_address(address: str) -> EaglerayError:
@@ -263,6 +265,8 @@ _UNKNOWN_AUTHORITY = (18, 19, 20, 21)
 
 def is_broken_connection(error: BaseException) -> bool:
     """Whether the connection failed or ended early, instead of being slow or rejected by TLS."""
+    import aiohttp
+
     if isinstance(error, asyncio.TimeoutError | aiohttp.ClientSSLError):
         return False
     return isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | OSError)
@@ -270,6 +274,8 @@ def is_broken_connection(error: BaseException) -> bool:
 
 def map_foreign(error: BaseException, address: str, seconds: float) -> EaglerayError:
     """Returns the error of the catalogue for a foreign one."""
+    import aiohttp
+
     detail = f"{type(error).__name__}: {printable(str(error))}"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return _of_certificate(address, error.certificate_error)
@@ -332,7 +338,7 @@ def explain_foreign_server(address: str, endpoint: Endpoint, status: int) -> Eag
 
 def is_behind_proxy(endpoint: Endpoint) -> bool:
     """Whether the user configured a proxy: Ray's dashboard has no prefix, no TLS and needs no other headers."""
-    url = URL(endpoint.url)
+    url = urlsplit(endpoint.url)
     return url.scheme == "https" or url.path not in ("", "/") or bool(endpoint.headers(False))
 
 
@@ -349,12 +355,24 @@ def job_refused(address: str, output: str) -> EaglerayError:
 
 
 def no_job_agent(address: str, output: str) -> EaglerayError:
-    """The dashboard has no agent of a node that would start jobs, though it was asked for a minute."""
+    """The dashboard has no agent of a node that would start jobs, though it was asked for a while."""
     return EaglerayError(
         "no-job-agent",
         t("{address} starts no jobs now: no job agent answers.", address=printable(address)),
         t("Try again in a minute. `dashboard_agent.log` on the head says what its agent does."),
         output=output,
+    )
+
+
+def job_agent_dead(agent: DeadAgent) -> EaglerayError:
+    return EaglerayError(
+        "no-job-agent",
+        t("The job agent of node {node} isn't running.", node=printable(agent.node))
+        + " "
+        + agent.why,
+        t("End the process that has the port, then restart Ray.")
+        + " "
+        + t("Or start Ray with another `--dashboard-agent-listen-port`."),
     )
 
 

@@ -5,26 +5,32 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from attrs import frozen
 
-from eagleray.common.errors import printable
+from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 from eagleray.ray import rows
 from eagleray.ray.errors import job_refused, no_job, no_job_agent
-from eagleray.ray.http import RayHttp, Reply
+
+if TYPE_CHECKING:
+    from eagleray.ray.http import RayHttp, Reply
 
 # The first job of a cluster takes the dashboard half a second; a machine may be busy.
 SECONDS = 30.0
 PACKAGE_SECONDS = 120.0
-# A cluster that has just started has no agent for jobs yet, and its response says so.
+# A cluster that has just started has no agent for jobs yet, and its response says so, after ten seconds.
 AGAIN_S = (1.0, 2.0, 4.0, 8.0)
+# A submission that takes longer may wait for an agent that will never come.
+QUICK_S = 1.0
 ENDED = frozenset({"SUCCEEDED", "FAILED", "STOPPED"})
 
 _NOT_YET = "No available agent"
+# The dashboard still lists the agent that it asks to start the job, but that has ended (2.60).
+_UNREACHED = re.compile(r"\bClient(Connector|OS)Error\b|\bServerDisconnectedError\b")
 _PACKAGE = re.compile(r"_ray_pkg_[0-9a-zA-Z_]{1,80}\.zip")
 
 
@@ -44,11 +50,21 @@ class JobState:
 
 
 class RayJobs:
-    """The job API of one dashboard; each method sends one request and raises errors of the catalogue."""
+    """The job API of one dashboard; each method sends one request and raises errors of the catalogue.
 
-    def __init__(self, address: str, http: RayHttp) -> None:
+    `dead_agent` returns why no agent would start a job, as far as that is known; its argument says whether the dashboard has
+    answered that there is none.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        http: RayHttp,
+        dead_agent: Callable[[bool], Awaitable[EaglerayError | None]],
+    ) -> None:
         self._address = address
         self._http = http
+        self._dead_agent = dead_agent
 
     async def submit(
         self,
@@ -68,17 +84,38 @@ class RayJobs:
             request["submission_id"] = submission_id
         body = json.dumps(request).encode()
         for pause in (*AGAIN_S, None):
-            reply = await self._http.send("POST", "/api/jobs/", body, seconds=SECONDS)
-            if _NOT_YET not in reply.text:
+            reply = await self._posted(body)
+            if not _is_not_yet(reply):
                 break
             if pause is None:
                 raise no_job_agent(self._address, reply.text)
             await asyncio.sleep(pause)
+        if reply.status != 200 and _UNREACHED.search(reply.text):
+            raise await self._dead_agent(True) or no_job_agent(self._address, reply.text)
         value = self._value(reply)
         taken = rows.text(value, "submission_id") or rows.text(value, "job_id")
         if not taken:
             raise job_refused(self._address, t("it answered without an id"))
         return taken
+
+    async def _posted(self, body: bytes) -> Reply:
+        """The response to a submission; raises `no-job-agent` as soon as it is certain that none comes."""
+        sending = asyncio.ensure_future(
+            self._http.send("POST", "/api/jobs/", body, seconds=SECONDS)
+        )
+        try:
+            done, _ = await asyncio.wait([sending], timeout=QUICK_S)
+            is_missing = bool(done) and not sending.exception() and _is_not_yet(sending.result())
+            if not done or is_missing:
+                error = await self._dead_agent(is_missing)
+                if error is not None:
+                    raise error
+            reply = await sending
+            if not done and _is_not_yet(reply) and (error := await self._dead_agent(True)):
+                raise error
+            return reply
+        finally:
+            sending.cancel()
 
     async def state(self, job: str) -> JobState:
         """Returns the state of a job; raises `no-job`."""
@@ -133,6 +170,10 @@ class RayJobs:
         if not isinstance(value, dict):
             raise job_refused(self._address, t("its answer isn't Ray's"))
         return value
+
+
+def _is_not_yet(reply: Reply) -> bool:
+    return _NOT_YET in reply.text
 
 
 def _path(job: str) -> str:

@@ -10,15 +10,14 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING
 
-import aiohttp
-
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import no_log
 from eagleray.ray.endpoint import FindEndpoint
-from eagleray.ray.http import RayHttp
 from eagleray.ray.jobs import JobState
 
 if TYPE_CHECKING:
+    import aiohttp
+
     from eagleray.ray.dashboard import Dashboard
 
 # From this version on a chunk has the log's bytes only; before, each chunk begins with one byte more: "1", or
@@ -37,19 +36,19 @@ def is_marked(ray_version: str) -> bool:
     return numbers is not None and (int(numbers[1]), int(numbers[2])) < FIRST_UNMARKED
 
 
-async def texts(answer: aiohttp.ClientResponse, marked: bool) -> AsyncIterator[str]:
-    """Yields the text of `answer` as it arrives; joins characters that two chunks share.
-
-    Raises `LogFailed` with the message of the dashboard.
-    """
+async def texts(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """Yields the text of `pieces` as they arrive; joins characters that two of them share."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-    async for piece in pieces(answer, marked):
+    async for piece in pieces:
         if text := decoder.decode(piece):
             yield text
 
 
 async def pieces(answer: aiohttp.ClientResponse, marked: bool) -> AsyncIterator[bytes]:
-    """Yields the bytes of `answer` as they arrive; raises as `texts` does."""
+    """Yields the bytes of `answer` as they arrive.
+
+    Raises `LogFailed` with the message of the dashboard.
+    """
     at_start = True
     async for data, ends in answer.content.iter_chunks():
         has_mark = marked and at_start and bool(data)
@@ -71,6 +70,8 @@ class RayAgent:
     """
 
     def __init__(self, address: str, find_endpoint: FindEndpoint) -> None:
+        from eagleray.ray.http import RayHttp
+
         self._http = RayHttp(address, lambda check: None, find_endpoint)
 
     async def close(self) -> None:

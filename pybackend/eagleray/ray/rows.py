@@ -14,6 +14,9 @@ from attrs import field, frozen
 
 Row = Mapping[str, Any]
 
+# No count, time or amount of a cluster is larger.
+_MOST = 2**53
+
 # Keys of a runtime_env that give a worker another Python than the node's.
 PYTHON_KEYS = ("pip", "uv", "conda", "py_executable", "container", "image_uri")
 
@@ -98,6 +101,43 @@ def node(row: Row) -> NodeRow | None:
     )
 
 
+def placement_group(row: Row) -> PlacementGroupRow | None:
+    group_id = text(row, "placement_group_id")
+    bundles = row.get("bundles")
+    if not group_id or not isinstance(bundles, list):
+        return None
+    return PlacementGroupRow(
+        group_id,
+        text(row, "name"),
+        text(row, "creator_job_id"),
+        tuple(
+            amounts(mapping(bundle, "unit_resources"))
+            for bundle in bundles
+            if isinstance(bundle, dict)
+        ),
+        text(mapping(row, "stats"), "scheduling_state") == "INFEASIBLE",
+    )
+
+
+def agent(row: Row) -> AgentRow | None:
+    """The agent of a node, by the summary of the node; None for a node that isn't alive."""
+    raylet = mapping(row, "raylet")
+    node_id = text(raylet, "nodeId")
+    if not node_id or text(raylet, "state") != "ALIVE":
+        return None
+    port = raylet.get("dashboardAgentListenPort")
+    return AgentRow(
+        node_id=node_id,
+        ip=text(raylet, "nodeManagerAddress"),
+        head=raylet.get("isHeadNode") is True,
+        raylet_socket=text(raylet, "rayletSocketName"),
+        # Its default in a message of an older raylet is 0.
+        listen_port=port if isinstance(port, int) and port != 0 else None,
+        # Numbers of 64 bits are texts in the JSON of a message.
+        started_ms=int(started) if (started := text(raylet, "startTimeMs")).isdecimal() else 0,
+    )
+
+
 def job(row: Row) -> JobRow | None:
     job_id, submission_id = text(row, "job_id"), text(row, "submission_id")
     if not (job_id or submission_id):
@@ -143,11 +183,12 @@ def runtime_env(value: Row) -> RuntimeEnv:
 
 
 def amounts(row: Row) -> dict[str, float]:
-    """Resources by their names, such as `CPU`."""
+    """Resources by their names, such as `CPU`; those whose amount is none are left out."""
     return {
         name: float(value)
         for name, value in row.items()
-        if isinstance(value, (int, float)) and not isinstance(value, bool)
+        # Not a number is not between any numbers.
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < _MOST
     }
 
 
@@ -161,7 +202,7 @@ def number(row: Row, key: str) -> int:
     value = row.get(key)
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
         return 0
     return value
 
@@ -246,6 +287,17 @@ class TaskRow:
 
 
 @frozen
+class PlacementGroupRow:
+    """A placement group with the resources of its bundles; `is_infeasible`: no nodes of the cluster ever have room for it."""
+
+    group_id: str
+    name: str
+    job_id: str
+    bundles: tuple[dict[str, float], ...]
+    is_infeasible: bool
+
+
+@frozen
 class ActorRow:
     """An actor.  `name` is the one given with `options(name=…)`, often "".  `death`: why it is dead, in Ray's words."""
 
@@ -273,6 +325,18 @@ class NodeRow:
     alive: bool
     head: bool
     resources: dict[str, float] = field(factory=dict)
+
+
+@frozen
+class AgentRow:
+    """Ray's agent on a living node: `listen_port` is -1 if it couldn't open the port for jobs, None if Ray doesn't say."""
+
+    node_id: str
+    ip: str
+    head: bool
+    raylet_socket: str
+    listen_port: int | None
+    started_ms: int
 
 
 @frozen

@@ -26,7 +26,7 @@ _SCHEDULERS = {"local": "LocalScheduler", "slurm": "SlurmScheduler"}
 def main() -> int:
     ours, theirs = _arguments()
     _import_from(ours.folder)
-    items = json.loads(Path(ours.items).read_text(encoding="utf-8"))
+    items = json.loads(Path(ours.items).read_text(encoding="utf-8"))  # own file
     config = _configuration(theirs)
     controller = _controller(config)
     try:

@@ -3,7 +3,8 @@
 Sent as text to a Python there, as the first line of its input.  Its arguments are a mark, an operation and the id of a run:
 
     start        the second line of its input is a JSON object with `argv`, `cwd`, `env`, `without` (prefixes of variables
-                 that the program doesn't get), and `config` and `option`: a private file, appended as `OPTION FILE`
+                 that the program doesn't get), `config` and `option`: a private file, appended as `OPTION FILE`, and
+                 `missing`: the note in the output where bytes are lost, with places for their number and the reason
     status       how the program is
     stop NUMBER  sends this signal to the program's group
 
@@ -20,6 +21,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -60,7 +62,7 @@ def _folder(run: str) -> Path:
 
 def _line() -> str:
     """The next line of the input, of which nothing else may be read."""
-    with open(0, "rb", 0, closefd=False) as stdin:
+    with open(0, "rb", 0, closefd=False) as stdin:  # own file
         return stdin.readline().decode()
 
 
@@ -90,12 +92,15 @@ def _watch(folder: Path, request: "Mapping[str, Any]", started: int) -> None:
     for fd in (0, 1, 2):
         os.dup2(null, fd)
     state = {"host": socket.gethostname()}  # type: dict[str, Any]
+    source, printed = os.pipe()
     try:
-        program = _spawn(folder, request, output)
+        program = _spawn(folder, request, printed)
     except OSError as error:
         _write(folder / STATE, json.dumps({**state, "error": str(error)}))
         return
-    os.close(output)
+    os.close(printed)
+    copying = threading.Thread(target=_copy, args=(source, output, request["missing"]), daemon=True)
+    copying.start()
     state.update(pid=program.pid, born=_born(program.pid))
     state.update(watcher=os.getpid(), watcher_born=_born(os.getpid()))
     _write(folder / STATE, json.dumps(state))
@@ -107,8 +112,26 @@ def _watch(folder: Path, request: "Mapping[str, Any]", started: int) -> None:
         pass
     code = program.wait()
     _end_rest(folder.name, program.pid)
+    copying.join(END_S)
     # As in a shell.
     _write(folder / STATE, json.dumps({**state, "code": 128 - code if code < 0 else code}))
+
+
+def _copy(source: int, output: int, missing: str) -> None:
+    """Copies the output of the program; what a full disk doesn't take is counted and noted, and never fails the program."""
+    lost, reason, is_open = 0, "", True
+    while is_open:
+        piece = os.read(source, 2**16)
+        is_open = bool(piece)
+        try:
+            if lost:
+                os.write(output, (missing % (lost, reason)).encode())
+                lost = 0
+            while piece:
+                piece = piece[os.write(output, piece) :]
+        except OSError as error:
+            lost += len(piece)
+            reason = error.strerror or str(error)
 
 
 def _spawn(folder: Path, request: "Mapping[str, Any]", output: int) -> "subprocess.Popen[bytes]":
@@ -140,7 +163,7 @@ def _status(folder: Path) -> "dict[str, Any]":
         if not folder.exists() or time.time() > deadline:
             return {"error": "it was not started here", "pid": 0}
         time.sleep(_POLL_S)
-    state = json.loads((folder / STATE).read_text())
+    state = json.loads((folder / STATE).read_text())  # own file
     if "error" in state:
         return {"error": state["error"], "pid": 0}
     # Another login node with the same home doesn't see its processes.
@@ -150,7 +173,7 @@ def _status(folder: Path) -> "dict[str, Any]":
     runs = [_born(state.get(pid, 0)) == state.get(born) != 0 for pid, born in processes]
     if not any(runs):
         # It may have been noted meanwhile.
-        state = json.loads((folder / STATE).read_text())
+        state = json.loads((folder / STATE).read_text())  # own file
     lives = "code" not in state and (not is_here or any(runs))
     return {
         "pid": state["pid"],

@@ -83,7 +83,7 @@ def dashboard_processes() -> "list[tuple[str, list[bytes]]]":
     for folder in Path("/proc").iterdir():
         try:
             if folder.name.isdigit() and folder.stat().st_uid == os.getuid():
-                argv = (folder / "cmdline").read_bytes().split(b"\0")
+                argv = (folder / "cmdline").read_bytes().split(b"\0")  # kernel's file
                 if any(word.endswith(b"/ray/dashboard/dashboard.py") for word in argv[:4]):
                     processes.append((folder.name, argv))
         except OSError:

@@ -2,6 +2,8 @@
 
 Run by the interpreter of the program, whose versions it reports.  Needs no root, imports nothing of the program, starts
 only nvidia-smi where an ended Ray has left workers, and reads only what belongs to the user or to all.  A fact that can't be read is None or missing.
+
+`EAGLERAY_FACTS_OF` is the PID of the process whose limits, control group and processors are read, instead of our own.
 """
 
 from __future__ import annotations
@@ -74,6 +76,7 @@ _TMP = "/tmp"  # noqa: S108
 def facts() -> dict[str, Any]:
     """All facts; sizes in bytes, times in seconds since 1970."""
     root, tmp = _ray_root()
+    pid = int(os.environ.get("EAGLERAY_FACTS_OF", "0"))
     return {
         "host": socket.gethostname(),
         "time": time.time(),
@@ -86,9 +89,9 @@ def facts() -> dict[str, Any]:
         "memory": _memory(),
         "shm": _disk(_SHM, root),
         "ray_tmp": _disk(tmp or os.environ.get("RAY_TMPDIR", _TMP), root),
-        "nofile": list(resource.getrlimit(resource.RLIMIT_NOFILE)),
-        "nproc": list(resource.getrlimit(resource.RLIMIT_NPROC)),
-        "cgroup": _cgroup(),
+        "nofile": _limits(pid, resource.RLIMIT_NOFILE),
+        "nproc": _limits(pid, resource.RLIMIT_NPROC),
+        "cgroup": _cgroup(f"/proc/{pid or 'self'}/cgroup"),
         "ephemeral_ports": _numbers("/proc/sys/net/ipv4/ip_local_port_range"),
         "ptrace_scope": (_numbers("/proc/sys/kernel/yama/ptrace_scope") or [0])[0],
         "may_trace": _may_trace(),
@@ -101,11 +104,15 @@ def facts() -> dict[str, Any]:
         "gpu_models": _gpu_models(),
         "driver": _driver(),
         "graphics": [path for path in _GRAPHICS if Path(root + path).exists()],
-        "cpus": len(os.sched_getaffinity(0))
+        "cpus": len(os.sched_getaffinity(pid))
         if hasattr(os, "sched_getaffinity")
         else os.cpu_count(),
         "all_cpus": os.cpu_count(),
     }
+
+
+def _limits(pid: int, kind: int) -> list[int]:
+    return list(resource.prlimit(pid, kind) if pid else resource.getrlimit(kind))
 
 
 def _version(name: str) -> str:
@@ -117,7 +124,7 @@ def _version(name: str) -> str:
 
 def _text(path: str) -> str:
     try:
-        with Path(path).open(encoding="utf-8", errors="replace") as file:
+        with Path(path).open(encoding="utf-8", errors="replace") as file:  # kernel's file
             return file.read(65_536)
     except OSError:
         return ""

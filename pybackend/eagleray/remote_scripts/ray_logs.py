@@ -179,7 +179,7 @@ def named_folder(process: Path) -> str:
     try:
         if process.stat().st_uid != os.getuid():
             return ""
-        with (process / "cmdline").open("rb") as file:
+        with (process / "cmdline").open("rb") as file:  # kernel's file
             arguments = os.fsdecode(file.read(2**16)).split("\0")
     except OSError:
         return ""
@@ -189,7 +189,7 @@ def named_folder(process: Path) -> str:
 
 def job_of(process: Path) -> str:
     try:
-        with (process / "environ").open("rb") as file:
+        with (process / "environ").open("rb") as file:  # kernel's file
             variables = file.read(2**20).split(b"\0")
     except OSError:
         return ""

@@ -1,24 +1,27 @@
 """Prints what is in a saved batch as JSON, in the Python of the user, which has torch.
 
 `torch.load` executes what a pickle names.  With `weights_only=True` it executes nothing, since torch 2.6.0: before, a
-file could get around it (CVE-2025-32434).  Anything else is executed only with `--unpickle`; without it, the names of
-what would be executed are read from the opcodes of the pickle, which executes nothing either.
+file could get around it (CVE-2025-32434).  Anything else is executed only if its names were agreed to (`--agreed`), and
+then the pickle can import nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import math
 import pickle
-import pickletools
 import sys
-import zipfile
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from eagleray.remote_scripts import unpickling
+else:
+    unpickling = import_module("unpickling")
 
 # This folder has modules of Eagleray, whose names the user's libraries may need for others.
 del sys.path[0]
@@ -27,26 +30,27 @@ Json = dict[str, Any]
 
 MOST_TENSORS = 300
 MOST_VALUES = 300
-MOST_NAMES = 50
 LONGEST_TEXT = 200
 # Values that are examined at a time: a piece needs ten times as many bytes.
 PIECE = 4000000
 DEEPEST = 6
 SAFE_TORCH = (2, 6)
+# These call what they are given, which `weights_only=True` limits by itself.
+NOT_HARMLESS = ("torch._tensor._rebuild_from_type_v2",)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("file")
-    parser.add_argument("--unpickle", action="store_true")
+    parser.add_argument("--agreed", type=json.loads, default=[])
     arguments = parser.parse_args()
     answer = sys.stdout
     # What modules print while they are imported isn't part of the answer.
     sys.stdout = sys.stderr
-    json.dump(read(arguments.file, arguments.unpickle), answer)
+    json.dump(read(arguments.file, arguments.agreed), answer)
 
 
-def read(path: str, unpickle: bool) -> Json:
+def read(path: str, agreed: list[str]) -> Json:
     try:
         torch = import_module("torch")
     except Exception as error:
@@ -54,20 +58,28 @@ def read(path: str, unpickle: bool) -> Json:
         is_missing = isinstance(error, ModuleNotFoundError) and error.name == "torch"
         problem = "no-torch" if is_missing else "torch-fails"
         return {"problem": problem, "detail": f"{type(error).__name__}: {error}"}
-    if unpickle:
+    if agreed:
         # What the file names may be a module of the user's project; last, so that it hides no library.
         sys.path.append(str(Path.cwd()))
     answer: Json = {"torch": torch.__version__}
-    names = executed_names(path)
     try:
-        value, answer["loaded"] = load(torch, path, unpickle)
+        value, names = load(torch, path, agreed)
     except NeedsUnpickle as error:
-        return dict(answer, problem="needs-unpickle", detail=str(error), names=names)
+        return dict(
+            answer,
+            problem="needs-unpickle",
+            detail=str(error),
+            names=[unpickling.shown(*name) for name in error.names],
+            dangerous=[unpickling.shown(*n) for n in error.names if unpickling.is_dangerous(*n)],
+        )
+    except unpickling.UnlistableError as error:
+        return dict(answer, problem="unlisted-pickle", detail=str(error)[:500])
     except MemoryError:
         return dict(answer, problem="too-large", detail="")
     except Exception as error:
         detail = f"{type(error).__name__}: {error}"
-        return dict(answer, problem="not-loaded", detail=detail[:2000], names=names)
+        return dict(answer, problem="not-loaded", detail=detail[:2000])
+    answer["loaded"] = "unpickled" if names else "weights_only"
     parts = Parts(torch)
     parts.add("", value, 0)
     return dict(
@@ -84,24 +96,45 @@ def read(path: str, unpickle: bool) -> Json:
 class NeedsUnpickle(Exception):
     """The file can't be read without executing what it names."""
 
+    def __init__(self, why: str, names: list[unpickling.Import]) -> None:
+        super().__init__(why)
+        self.names = names
 
-def load(torch: Any, path: str, unpickle: bool) -> tuple[Any, str]:
-    """The value, and how it was loaded."""
+
+def load(torch: Any, path: str, agreed: list[str]) -> tuple[Any, list[str]]:
+    """The value, and the names that were executed for it."""
     version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
-    if version < SAFE_TORCH and not unpickle:
-        raise NeedsUnpickle(f"torch {torch.__version__}")
+    why = f"torch {torch.__version__}"
     if version >= SAFE_TORCH:
         try:
-            return load_weights(torch, path), "weights_only"
+            return load_weights(torch, path), []
         except pickle.UnpicklingError as error:
-            if not unpickle:
-                raise NeedsUnpickle(str(error).split("\n")[0][:500]) from error
+            why = str(error).split("\n")[0][:500]
+    imports = unpickling.imports(path)
+    harmless = harmless_imports()
+    # A tensor needs some that torch itself takes for harmless.
+    named = [name for name in imports if ".".join(name) not in harmless]
+    names = [unpickling.shown(*name) for name in named]
+    if not set(names) <= set(agreed):
+        raise NeedsUnpickle(why, named)
+    unpickling.enforce([*imports, *(part.rpartition(".")[::2] for part in harmless)])
     try:
-        return torch.load(path, map_location="cpu", weights_only=False), "unpickled"
-    except (pickle.UnpicklingError, RuntimeError, EOFError):
+        return torch.load(path, map_location="cpu", weights_only=False), names
+    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+        if isinstance(error, unpickling.NotListedError):
+            raise
         # verl's DataProto.save_to_disk is a plain pickle.
-        with Path(path).open("rb") as file:
-            return pickle.load(file), "unpickled"  # noqa: S301  # As `--unpickle` requests.
+        with Path(path).open("rb") as file:  # own file
+            return pickle.load(file), names  # noqa: S301 (imports only what the user has allowed)
+
+
+def harmless_imports() -> set[str]:
+    """What `weights_only=True` imports."""
+    try:
+        unpickler = import_module("torch._weights_only_unpickler")
+        return {name for name in unpickler._get_allowed_globals() if name not in NOT_HARMLESS}
+    except (ImportError, AttributeError):
+        return set()
 
 
 def load_weights(torch: Any, path: str) -> Any:
@@ -110,43 +143,6 @@ def load_weights(torch: Any, path: str) -> Any:
         return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     except (RuntimeError, ValueError):
         return torch.load(path, map_location="cpu", weights_only=True)
-
-
-def executed_names(path: str) -> list[str]:
-    """What the pickle imports, other than what tensors need."""
-    try:
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                name = next(n for n in archive.namelist() if n.endswith("data.pkl"))
-                data = archive.read(name)
-        else:
-            with Path(path).open("rb") as file:
-                data = file.read(64 << 20)
-        return imported(data)
-    except Exception:
-        # A damaged file; loading it says more.
-        return []
-
-
-def imported(data: bytes) -> list[str]:
-    names: set[str] = set()
-    texts: list[str] = []
-    # The rest of a file of several pickles is data of tensors.
-    with contextlib.suppress(Exception):
-        for opcode, argument, _ in pickletools.genops(data):
-            if opcode.name == "GLOBAL":
-                names.add(str(argument).replace(" ", "."))
-            elif opcode.name == "STACK_GLOBAL" and len(texts) > 1:
-                names.add(f"{texts[-2]}.{texts[-1]}")
-            elif isinstance(argument, str):
-                texts.append(argument)
-    return sorted(name[:LONGEST_TEXT] for name in names if not needed(name))[:MOST_NAMES]
-
-
-def needed(name: str) -> bool:
-    return name.startswith(("torch._utils.", "collections.OrderedDict", "torch.storage.")) or (
-        name.startswith("torch.") and name.endswith("Storage")
-    )
 
 
 class Parts:

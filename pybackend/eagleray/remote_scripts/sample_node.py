@@ -40,7 +40,7 @@ def main(arguments: "list[str]") -> None:
             Path(folder, ORDER).write_text(json.dumps(order))
             if sys.version_info < NEEDED:
                 hand_over(folder, order["text"])
-        order = json.loads(Path(folder, ORDER).read_text())
+        order = json.loads(Path(folder, ORDER).read_text())  # own file
         sys.path.insert(0, folder)
         sys.dont_write_bytecode = True
         module = importlib.import_module(order["package"] + ".sampling.on_node")
@@ -94,7 +94,7 @@ def extract(archive: bytes, folder: str) -> "list[Path]":
 def opened(program: Path) -> str:
     """A path that starts `program` also once its file is removed; "" if there is none."""
     with contextlib.suppress(OSError):
-        return f"/proc/{os.getpid()}/fd/{os.open(str(program), os.O_RDONLY)}"
+        return f"/proc/{os.getpid()}/fd/{os.open(str(program), os.O_RDONLY)}"  # own file
     return ""
 
 

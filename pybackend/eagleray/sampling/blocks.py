@@ -9,6 +9,8 @@ import ast
 from functools import lru_cache
 from pathlib import Path
 
+from ..injected.outside_files import whole
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +78,7 @@ def _parsed(file: str, size: int, _changed: int) -> ast.Module | None:
     if size > _LARGEST_FILE:
         return None
     try:
-        return ast.parse(Path(file).read_bytes())
+        return ast.parse(whole(file, _LARGEST_FILE))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -1,7 +1,8 @@
 """The Python stacks of a process, taken from outside by py-spy; the process runs on as before.
 
 py-spy stops a process for some milliseconds and can't read one that is stopped already; without stopping it reads
-that too, but fails on about a third of the dumps of busy processes (py-spy 0.4.3).  So it stops first.  A py-spy that
+that too, but fails on about a third of the dumps of busy processes (py-spy 0.4.3).  So it stops first, except where a filter of
+system calls may kill the process for that (`seccomp.py`).  A py-spy that
 is killed may leave its process stopped (py-spy issues 390, 416), so the state is compared after each attempt that failed.
 It reads files of the process's Python, and fails with the same error as for one that has ended where these were deleted.
 
@@ -20,7 +21,7 @@ import signal
 import subprocess
 from typing import NamedTuple
 
-from . import proc
+from . import proc, seccomp
 from .frames import PythonFrame, answers_from_inside, is_users
 from .signalled import main_stack
 
@@ -46,9 +47,13 @@ LONGEST_OUTPUT = 16 * 2**20
 BY_SIGNAL = "signal"
 # `ProcessDump.reason` of a process whose Python was replaced or removed while it runs.
 FILES_DELETED = "files-deleted"
+# The reason for a process whose filter of system calls may kill it for what a sample would cause in it.
+SANDBOXED = "seccomp"
 
 _STOPPED = "Tt"
 _BLOCKING, _NONBLOCKING = ("blocking",), ("nonblocking",)
+# Each fails on about a third of busy processes, and doesn't stop them.
+_NEVER_STOPPING = _NONBLOCKING * 4
 # ptrace waits for a process that waits for a disk.
 _NOT_TRACED = "TtD"
 _UNREADABLE = ("permission", "no-tool", "not-python", FILES_DELETED)
@@ -66,7 +71,7 @@ class Thread(NamedTuple):
 
     `peers` are the integers `src`, `port` and so on in PyTorch's functions, and `exceptions` the names of the types of the
     exceptions in local variables.  `variables` is a hash of those of the user's functions that only the thread itself can
-    change, 0 without any.  Nothing else of the variables is kept: they may hold secrets.
+    change, 0 without any.  Nothing else of the variables is kept: they may hold secrets.  `tid` is its number in the kernel.
     """
 
     name: str
@@ -77,13 +82,14 @@ class Thread(NamedTuple):
     peers: tuple[tuple[str, int], ...] = ()
     exceptions: tuple[str, ...] = ()
     variables: int = 0
+    tid: int = 0
 
 
 class ProcessDump(NamedTuple):
     """The threads of a process in one sample.
 
     `state` is its state before (see `proc`), `how` the way that worked, and `reason` why there are no threads: `ended`,
-    `not-python`, `permission`, `timeout`, `no-tool` or `files-deleted`, "" if there are some.  `resumed`: the tool had left it stopped.
+    `not-python`, `permission`, `timeout`, `no-tool`, `files-deleted` or `seccomp`, "" if there are some.  `resumed`: the tool had left it stopped.
     """
 
     pid: int
@@ -162,6 +168,8 @@ def native_threads(pid: int, tools: Tools) -> ListedThreads:
         return ListedThreads([], reason="ended")
     if before.state in _NOT_TRACED:
         return ListedThreads([], reason="stopped")
+    if seccomp.may_kill(pid):
+        return ListedThreads([], reason=SANDBOXED)
     attempts = _Attempts(before, tools)
     listed, _how, reason = attempts.first_readable(["--native"], _BLOCKING)
     return ListedThreads(_of_process(pid, listed), attempts.resumed, reason)
@@ -187,7 +195,12 @@ class _Attempts:
         if not self._tools.py_spy:
             return None, "", "no-tool"
         reason = ""
-        for method in _NONBLOCKING if self._process.state in _STOPPED else methods:
+        is_sandboxed = seccomp.may_kill(self._process.pid)
+        if self._process.state in _STOPPED:
+            methods = _NONBLOCKING
+        elif is_sandboxed:
+            methods = _NEVER_STOPPING
+        for method in methods:
             all_options = [*(["--nonblocking"] if method == "nonblocking" else []), *options]
             try:
                 listed, reason = _py_spy(self._tools.py_spy, self._process.pid, all_options)
@@ -202,9 +215,10 @@ class _Attempts:
                 return listed, f"py-spy {method}", ""
             if reason == "ended" and self._is_alive():
                 reason = FILES_DELETED
-            if reason in ("permission", "ended"):
+            if reason in ("permission", "ended") or (is_sandboxed and reason == "timeout"):
                 break
-        return None, "", reason
+        # Whether it is Python, only a stop would tell.
+        return None, "", SANDBOXED if is_sandboxed and reason == "not-python" else reason
 
     def _is_alive(self) -> bool:
         now = proc.stat(self._process.pid)
@@ -266,6 +280,7 @@ def _thread(pid: int, thread: dict[str, Any]) -> Thread:
         tuple(_frame(frame) for frame in reversed(thread["frames"])),
         *_peers_and_exceptions(thread["frames"]),
         _hash_of_variables(thread["frames"]),
+        thread["os_thread_id"] or (pid if is_main else 0),
     )
 
 

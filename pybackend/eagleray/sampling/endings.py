@@ -250,7 +250,7 @@ def _in_error_file(content: str) -> PrintedException | None:
 
 def _count(file: Path) -> int:
     try:
-        fields = (line.split() for line in file.read_text().splitlines())
+        fields = (line.split() for line in file.read_text().splitlines())  # kernel's file
         return next((int(row[1]) for row in fields if len(row) == 2 and row[0] == "oom_kill"), 0)
     except (OSError, ValueError):
         return 0

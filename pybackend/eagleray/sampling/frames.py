@@ -20,8 +20,14 @@ class PythonFrame(NamedTuple):
 
 
 # Ranks that wait in one collective stand at different lines of it: with TORCH_DISTRIBUTED_DEBUG=DETAIL they wait
-# in a check before the collective, otherwise in its `wait` (torch 2.13).
-_INTERNAL = re.compile(r"(^|/)(torch|ray|asyncio|concurrent|threading\.py|multiprocessing)(/|$)")
+# in a check before the collective, otherwise in its `wait` (torch 2.13).  By the folder of the package: a user's project may
+# lie in one of such a name, as all do that Ray unpacks below /tmp/ray.
+_STANDARD = r"python3[.\d]*t?|python3\d*\.zip"
+_INTERNAL = re.compile(
+    rf"(^|/((site|dist)-packages|python|{_STANDARD}|pytorch[^/]*)/)"
+    r"(torch|ray|asyncio|concurrent|threading\.py|multiprocessing)(/|$)"
+    r"|/ray/_private/|/torch/(nn|autograd|distributed|_dynamo)/"
+)
 _NOISE = re.compile(
     r"(^|\.)(_exception_logger|_time_logger|client_mode_hook|wrap_auto_init|auto_init_wrapper"
     r"|_inject_tracing_into_class|_resume_span|_start_span|actor_method_executor|main_loop)(\.|$)"
@@ -39,7 +45,7 @@ OUR_FILE = "<eagleray>"
 _MOST_FRAMES = 2**16
 
 _LIBRARY = re.compile(
-    r"(^|/)(site-packages|dist-packages|lib(64)?/python3[.\d]*|_?eagleray\w*/injected)/|^<frozen "
+    rf"(^|/)(site-packages|dist-packages|lib(64)?/({_STANDARD})|_?eagleray\w*/injected)/|^<frozen "
 )
 _DEBUGGER = re.compile(
     r"(^|/)(_pydevd_bundle|pydevd[^/]*|debugpy|pdb\.py|bdb\.py|rpdb\.py)(/|$)|^<eagleray stop>$"
@@ -47,6 +53,12 @@ _DEBUGGER = re.compile(
 _WAITS = re.compile(
     r"(^|\.)_?(do_wait_suspend|wait_for_client|wait_for_attach|interaction|cmdloop|listen"
     r"|wait_until_resumed)$"
+)
+# Megatron-LM's stages wait for each other in a file of their own, by `synchronize` or by the `wait` of a request.
+_COLLECTIVES = (
+    "torch/distributed/distributed_c10d.py",
+    "/device_communicators/pynccl.py",
+    "/pipeline_parallel/p2p_communication.py",
 )
 # Files of code that isn't the user's, for programs to which no more than a pattern travels.
 NOT_USERS = "|".join(each.pattern for each in (_LIBRARY, _INTERNAL, _NOISE_FILES))
@@ -74,8 +86,13 @@ def waits_for_debugger(frame: PythonFrame) -> bool:
 
 @lru_cache(_MOST_FRAMES)
 def is_collective(frame: PythonFrame) -> bool:
-    """Whether `frame` is in PyTorch's functions of process groups, which block until their partners come."""
-    return frame.file.endswith("torch/distributed/distributed_c10d.py")
+    """Whether `frame` is in functions of process groups, of PyTorch or of vLLM and SGLang, which block until their partners come."""
+    return frame.file.endswith(_COLLECTIVES)
+
+
+def is_backward(frame: PythonFrame) -> bool:
+    """Whether `frame` waits for the engine of PyTorch's autograd, whose threads run hooks in Python (torch 2.13)."""
+    return frame.function.endswith("_engine_run_backward")
 
 
 def is_internal(file: str) -> bool:

@@ -19,6 +19,7 @@ from .processes import (
     rendezvous,
     world,
 )
+from .ray_services import is_service
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,12 +28,7 @@ if TYPE_CHECKING:
 # What our own job steps are called, and so the variable SLURM_JOB_NAME of all that they start.
 STEP_NAME = "eagleray"
 _OF_JOB = re.compile(r"/job_(\d+)(?:/|$)", re.MULTILINE)
-# Ray's own processes, its idle workers, and what starts the ranks of a node: none of them trains.
-_SERVICES = re.compile(
-    r"ray::(?:IDLE|DashboardAgent|RuntimeEnvAgent|EaglerayNodeSampler|EaglerayInspector|_?JobSupervisor)"
-    r"|/ray/(?:dashboard|_private|autoscaler|util/client/server)/(?!workers/default_worker\.py)"
-    r"|/bin/ray$|(?:^|/)eagleray_start\.py$"
-)
+_OWN_PROGRAM = "eagleray_start.py"
 
 
 def of_slurm_job(job: str, processes: Mapping[int, proc.ProcessStat], host: str) -> list[Described]:
@@ -73,10 +69,6 @@ def job_of(pid: int) -> str:
     """The SLURM job in which a process runs; "" if that is unknown."""
     match = _OF_JOB.search(proc.cgroup(pid))
     return match[1] if match else proc.environment(pid).get("SLURM_JOB_ID", "")
-
-
-def is_service(pid: int) -> bool:
-    return any(map(_SERVICES.search, proc.command_line(pid)[:5]))
 
 
 def with_tasks_as_ranks(processes: Iterable[Described], host: str) -> list[Described]:
@@ -135,9 +127,10 @@ def _is_number(text: str) -> bool:
 
 
 def _is_ours(pid: int) -> bool:
-    """Whether a process is of one of our own job steps, no Python, or a service."""
+    """Whether a process is of one of our own job steps, another program of ours, no Python, or a service of Ray."""
     return (
         proc.environment(pid).get("SLURM_JOB_NAME") == STEP_NAME
+        or any(Path(word).name == _OWN_PROGRAM for word in proc.command_line(pid)[:5])
         or not proc.is_python(pid)
         or is_service(pid)
     )

@@ -13,6 +13,8 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
+from ..injected.outside_files import opened
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -97,7 +99,7 @@ def _symbol(path: str) -> _Environ | None:
     status = Path(path).stat()
     key = status.st_dev, status.st_ino
     if key not in _cached:
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             _cached[key] = _find(file.fileno())
     return _cached[key]
 

@@ -13,12 +13,15 @@ from . import gpus as gpu_uses
 from . import proc
 from .dumps import ProcessDump, Thread, Tools, dump, dump_with_variables
 from .endings import Ending, endings
-from .frames import is_collective, is_users, merging_key, waits_for_debugger
+from .frames import is_backward, is_collective, is_users, merging_key, waits_for_debugger
 from .gpus import GpuUse
+from .kernel_waits import KernelWait, ThreadPlace, kernel_waits
 from .merging import Member, MergedStack, ThreadStack, merged
 from .native import raw_natives
 from .printed import PrintedException, log_of, printed_by
-from .processes import ACTOR, DRIVER, RANK, Described, described, partners
+from .processes import ACTOR, DRIVER, RANK, Described, described, gone_process, partners
+from .ras_node import RasQuestions
+from .ray_services import without_services, workers_of_drivers
 from .served import ServedRecords, record_text
 from .unwinding import handler_of, is_at_exit, is_exit_function, is_tearing_down
 
@@ -41,6 +44,8 @@ MOST_AT_ONCE = 8
 # What waits and what works differ by far more than this: wakes in a second, and cores.
 WAKES_PER_S = 10
 WORKING_CPU = 0.05
+# The state of a thread that runs, or waits for a CPU.
+RUNNABLE = "R"
 IDLE = proc.ThreadUse(0, 0)
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -54,7 +59,7 @@ class ProcessSample(NamedTuple):
     `gpus` are those that it uses, in the first and last round only, as is `record`: the JSON of the flight recorder that a
     rank or actor of a run serves, in the first round its counters alone.  `printed` is the exception at the end of its log, in
     the last round of a rank, actor or driver that handles one, or ends.  `variables_changed`: its leading thread is where it was
-    in the round before, but has left that place since.
+    in the round before, but has left that place since.  `waits` are those of its threads in the kernel, in the last round.
     """
 
     state: str
@@ -74,17 +79,20 @@ class ProcessSample(NamedTuple):
     printed: PrintedException | None = None
     record: str = ""
     variables_changed: bool = False
+    waits: tuple[KernelWait, ...] = ()
 
 
 class Round(NamedTuple):
     """What was seen at one time: a sample of each process, and the merged stacks.
 
     `leading` holds the thread of each process that stands for it, and `others` its further threads that do something.
+    `ras` is the note on what NCCL's RAS has answered, as JSON; "" in other rounds than the last, and without RAS.
     """
 
     processes: tuple[ProcessSample, ...]
     leading: tuple[MergedStack, ...]
     others: tuple[MergedStack, ...]
+    ras: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,18 +122,23 @@ def sample(
 ) -> NodeSamples:
     """Samples `pids`, the ranks of their worlds and all processes below them `rounds` times, `pause_s` apart.
 
+    Of a driver of Ray, its workers on this machine are among them, and Ray's own processes are not.
     `on_round` and `wait`, which pauses, may raise to cancel.  This process is sampled only if it is one of `pids`: it may be
     below one of them, such as a shell, and only waits for its samples.
     """
     processes = proc.all_processes()
-    roots = [*pids, *partners(pids, processes)]
-    wanted = proc.descendants(roots, processes)
+    roots = [*pids, *partners(pids, processes), *workers_of_drivers(pids, processes)]
+    of_programs = set(without_services(proc.descendants(roots, processes), processes))
+    wanted = [
+        pid for pid in proc.descendants(roots, processes) if pid in of_programs or pid in pids
+    ]
     own = os.getpid()
     processes_here = described(
         [pid for pid in wanted if pid != own or own in pids], processes, host
     )
+    gone = [gone_process(pid) for pid in dict.fromkeys(pids) if pid not in processes]
     return sample_processes(
-        processes_here,
+        [*processes_here, *gone],
         tools,
         rounds=rounds,
         pause_s=pause_s,
@@ -194,6 +207,7 @@ class Sampler:
         self._tools = tools
         self._gpus = gpu_uses.Gpus(gpu_uses.find_program())
         self._is_first = True
+        self._ras: RasQuestions | None = None
         # Of the round before, by pid.
         self._places: dict[int, _LeadingPlace] = {}
 
@@ -203,6 +217,7 @@ class Sampler:
         processes, tools = self._processes, self._tools
         table = self._gpus.ask() if is_end else None
         records = ServedRecords(processes, tools, is_whole=is_last) if is_end else None
+        ras = self._ras = RasQuestions(processes, self._ras) if is_end else self._ras
         before = [proc.main_thread(process.pid) for process in processes]
         take = partial(self._dump, is_last=is_last)
         with ThreadPoolExecutor(dumps_at_once()) as pool:
@@ -210,11 +225,15 @@ class Sampler:
         time.sleep(SETTLE_S)
         uses = gpu_uses.uses(table.result(), processes) if table else {}
         taken = _round(processes, dumps, before, uses)
-        if records:
+        if records and ras:
             served = records.result(_holding_gil(dumps))
             taken = _with_records(taken, processes, served, is_last=is_last)
+            launches, note = ras.result(is_last=is_last)
+            taken = _with_launches(taken, processes, launches)._replace(ras=note)
         taken = taken._replace(processes=tuple(map(self._compared, taken.processes, dumps)))
-        return _with_logs(taken, processes, dumps) if is_last else taken
+        if not is_last:
+            return taken
+        return _with_waits(_with_logs(taken, processes, dumps), processes, dumps)
 
     def _dump(self, pid: int, main: proc.ThreadUse, *, is_last: bool) -> ProcessDump:
         """With variables of a process that is where it was: it needn't be stopped for them, and what moves doesn't hang.
@@ -222,7 +241,7 @@ class Sampler:
         In the rounds before the last, only where they may tell one that comes back to its place from one that waits.
         """
         place = self._places.get(pid)
-        if place is not None and (is_last or _has_done_something(place, main)):
+        if place is not None and (is_last or _has_done_something(pid, place, main)):
             taken = dump_with_variables(pid, self._tools)
             leading = leading_thread(taken.threads)
             if leading is not None and leading.frames == place.frames:
@@ -246,11 +265,16 @@ class Sampler:
         return sample._replace(variables_changed=has_changed)
 
 
-def _has_done_something(place: _LeadingPlace, main: proc.ThreadUse) -> bool:
-    """Whether the main thread has done so much since `place` that it may have left it; true if another one leads."""
+def _has_done_something(pid: int, place: _LeadingPlace, main: proc.ThreadUse) -> bool:
+    """Whether the main thread has done so much since `place` that it may have left it; true if another one leads.
+
+    One that is ready to run may have done little only since the machine has too few CPUs.
+    """
     seconds = time.monotonic() - place.time
+    stat = proc.stat(pid)
     return (
-        main.switches - place.main.switches > WAKES_PER_S * seconds
+        (stat is not None and stat.state == RUNNABLE)
+        or main.switches - place.main.switches > WAKES_PER_S * seconds
         or main.ran_us - place.main.ran_us > 1_000_000 * WORKING_CPU * seconds
     )
 
@@ -280,8 +304,20 @@ def answers_of(
 
 
 def leading_thread(threads: Sequence[Thread]) -> Thread | None:
-    """The thread whose stack stands for its process: one in a debugger or a collective, else one with user code, else the main one."""
-    return max(threads, key=_weight, default=None)
+    """The thread whose stack stands for its process: one in a debugger or a collective, else one with user code, else the main one.
+
+    A thread in the backward pass waits for the threads of the engine, of which those with code in Python stand for it.
+    """
+    leading = max(threads, key=_weight, default=None)
+    if leading is None or not any(map(is_backward, leading.frames)):
+        return leading
+    of_engine = [each for each in threads if each.frames and not is_pythons(each)]
+    return max(of_engine, key=_weight, default=leading)
+
+
+def is_pythons(thread: Thread) -> bool:
+    """Whether Python has started `thread`, and not native code that calls functions in Python."""
+    return thread.is_main or any("_bootstrap" in frame.function for frame in thread.frames[:2])
 
 
 def _weight(thread: Thread) -> tuple[bool, bool, bool, bool, bool, int]:
@@ -309,7 +345,7 @@ def _round(
         for thread in taken.threads:
             if thread is first:
                 leading.append((member, stack_of(thread)))
-            elif _does_something(thread):
+            elif does_something(thread):
                 others.append((member, stack_of(thread)))
     samples = tuple(
         _sample(taken, leading_thread(taken.threads), use, gpus.get(taken.pid, ()))
@@ -335,6 +371,36 @@ def _with_logs(taken: Round, processes: Sequence[Described], dumps: Sequence[Pro
     return taken._replace(processes=tuple(samples))
 
 
+def _with_waits(
+    taken: Round, processes: Sequence[Described], dumps: Sequence[ProcessDump]
+) -> Round:
+    """The round with what threads wait for in the kernel."""
+    children: dict[int, list[int]] = {}
+    for process in processes:
+        children.setdefault(process.parent, []).append(process.pid)
+    waits = kernel_waits([place for each in dumps for place in _places(each)], children)
+    if not waits:
+        return taken
+    samples = (
+        sample._replace(waits=waits.get(process.pid, ()))
+        for sample, process in zip(taken.processes, processes)
+    )
+    return taken._replace(processes=tuple(samples))
+
+
+def _places(taken: ProcessDump) -> list[ThreadPlace]:
+    """The threads with code in Python, the leading one first; the main one of a process without Python."""
+    leading = leading_thread(taken.threads)
+    if leading is None:
+        return [ThreadPlace(taken.pid, taken.pid, "")]
+    return [
+        ThreadPlace(
+            taken.pid, each.tid, each.name, each is not leading and not does_something(each)
+        )
+        for each in sorted(taken.threads, key=lambda thread: thread is not leading)
+    ]
+
+
 def _with_records(
     taken: Round, processes: Sequence[Described], records: Mapping[int, Any], *, is_last: bool
 ) -> Round:
@@ -345,6 +411,17 @@ def _with_records(
         sample._replace(record=record_text(records[process.pid], is_whole=is_last))
         if process.pid in records
         else sample
+        for sample, process in zip(taken.processes, processes)
+    )
+    return taken._replace(processes=tuple(samples))
+
+
+def _with_launches(
+    taken: Round, processes: Sequence[Described], records: Mapping[int, str]
+) -> Round:
+    """The round with the counters of RAS of those processes that have no flight recorder, which says more."""
+    samples = (
+        sample if sample.record else sample._replace(record=records.get(process.pid, ""))
         for sample, process in zip(taken.processes, processes)
     )
     return taken._replace(processes=tuple(samples))
@@ -369,7 +446,7 @@ def _unwinds(process: Described, threads: Sequence[Thread]) -> bool:
     )
 
 
-def _does_something(thread: Thread) -> bool:
+def does_something(thread: Thread) -> bool:
     """Whether `thread` is more than an idle one of a pool."""
     return (
         thread.is_main

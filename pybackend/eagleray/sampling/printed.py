@@ -11,6 +11,7 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
+from ..injected.outside_files import descriptor_of
 from . import proc
 from .frames import PythonFrame, is_users
 
@@ -188,8 +189,7 @@ def _is_own_file(status: os.stat_result) -> bool:
 
 def _read(path: str, is_wanted: Callable[[os.stat_result], bool]) -> str:
     try:
-        # A pipe of this name must not keep us waiting.
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        fd = descriptor_of(path)
     except OSError:
         return ""
     with os.fdopen(fd, "rb") as file:

@@ -145,6 +145,21 @@ def signals(pid: int, *fields: str) -> int:
     return result
 
 
+def status(pid: int) -> dict[str, str]:
+    """The fields of the status of `pid`; {} if it can't be read."""
+    return thread_status(str(pid))
+
+
+def thread_status(place: str) -> dict[str, str]:
+    """The fields of the status of a thread or process at `place` below /proc; {} if it can't be read."""
+    try:
+        text = Path("/proc", place, "status").read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return {}
+    rows = (line.partition(":") for line in text.splitlines())
+    return {name: value.strip() for name, _, value in rows}
+
+
 def _fields(text: str, *names: str) -> int:
     result = 0
     for line in text.splitlines():

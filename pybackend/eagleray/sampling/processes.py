@@ -82,6 +82,11 @@ def described(
     return distinguished(describing.result(listed))
 
 
+def gone_process(pid: int) -> Described:
+    """One of which only the number is known, since it isn't there."""
+    return Described(pid, 0, OTHER, OTHER, pid, "")
+
+
 def distinguished(described: Iterable[Described]) -> list[Described]:
     """The processes, in which the group of a rank names its rendezvous where that of another world is called alike."""
     listed = list(described)
@@ -209,7 +214,7 @@ class _Describing:
 
     def _child(self, pid: int, title: str, owner: int | None) -> Described:
         """A process that is no rank itself; `owner` is the rank that has started it, None for others."""
-        role = _role(title, owner is not None)
+        role = role_of(title, is_child_of_rank=owner is not None)
         of_rank = "" if owner is None else f" of rank {owner}"
         place = f" on {self._host}" if self._host else ""
         group = f"{role}{of_rank}{place}"
@@ -289,7 +294,8 @@ def world(environment: Mapping[str, str], title: str, named: Named | None = None
     return Path(title.split(" ")[0]).name
 
 
-def _role(title: str, is_child_of_rank: bool) -> str:
+def role_of(title: str, *, is_child_of_rank: bool = False) -> str:
+    """What a process is that is neither a rank nor known to Ray."""
     if _ENGINE.search(title):
         return ENGINE
     if is_child_of_rank:

@@ -12,6 +12,7 @@ from . import proc
 from .dumps import Tools
 from .node import Sampler, answers_of
 from .processes import RAYLET, WRAPPERS, Named, described
+from .ray_services import without_services
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,23 +25,15 @@ if TYPE_CHECKING:
 
 PROGRAM = "py-spy"
 
-# Workers of Ray that do nothing, its agents, and our own actors.
-_LEFT_OUT = re.compile(
-    r"ray::(IDLE|DashboardAgent|RuntimeEnvAgent|EaglerayNodeSampler|EaglerayInspector)"
-)
 _WORKER = re.compile(r"ray::|(^|/)default_worker\.py$")
-# They start drivers, and do nothing else.
-_SUPERVISOR = re.compile(r"ray::(_?JobSupervisor)")
 
 
 # Ray shows this name in the list of processes, where another picture leaves it out.
 class EaglerayNodeSampler:
-    """Samples one node, one round a call.
+    """Samples the processes of one node (see `processes_of`), one round a call.
 
-    `named` is what Ray knows of processes of the node by their pid, `drivers` those that the raylet has not started, and
-    `excluded` the processes of our own job.  With `jobs` it samples only processes of these jobs: `named`, `drivers`,
-    `busy`, and those that were started for one of them.  `is_part`: only `named`, `drivers` and `busy`.  `read` asks
-    processes, by their pids, for more than stacks, and `read_records` is that of `Tools`.
+    `excluded` are those of our own job.  `read` asks processes, by their pids, for more than stacks, and `read_records` is
+    that of `Tools`.
     """
 
     def __init__(
@@ -57,14 +50,9 @@ class EaglerayNodeSampler:
     ) -> None:
         self._tools = Tools(py_spy(), read_records)
         self._read = read
-        processes = proc.all_processes()
-        wanted = {*named, *drivers, *busy}
-
-        def is_wanted(pid: int) -> bool:
-            return pid in wanted or (not is_part and (not jobs or _job(pid) in jobs))
-
-        pids = workers(os.getppid(), drivers, {*excluded, os.getpid()}, processes, is_wanted)
-        self._processes = tuple(described(pids, processes, host, named))
+        self._processes = processes_of(
+            os.getppid(), host, named, drivers, (*excluded, os.getpid()), busy, jobs, is_part
+        )
         self._sampler = Sampler(self._processes, self._tools)
 
     def processes(self) -> tuple[Described, ...]:
@@ -77,6 +65,32 @@ class EaglerayNodeSampler:
         return answers_of(self._processes, wanted, self._tools, self._read)
 
 
+def processes_of(
+    parent: int,
+    host: str,
+    named: Mapping[int, Named],
+    drivers: Sequence[int],
+    excluded: Collection[int],
+    busy: Sequence[int] = (),
+    jobs: Sequence[str] = (),
+    is_part: bool = False,
+) -> tuple[Described, ...]:
+    """The processes of the node whose raylet is at or above `parent` that a picture shows.
+
+    `named` is what Ray knows of them by their pid, and `drivers` are those that the raylet has not started.  With `jobs` they
+    are those of these jobs: `named`, `drivers`, `busy`, and those that were started for one of them.  `is_part`: only `named`,
+    `drivers` and `busy`.
+    """
+    processes = proc.all_processes()
+    wanted = {*named, *drivers, *busy}
+
+    def is_wanted(pid: int) -> bool:
+        return pid in wanted or (not is_part and (not jobs or _job(pid) in jobs))
+
+    pids = workers(parent, drivers, excluded, processes, is_wanted)
+    return tuple(described(pids, processes, host, named))
+
+
 def workers(
     parent: int,
     drivers: Sequence[int],
@@ -84,7 +98,7 @@ def workers(
     processes: Mapping[int, proc.ProcessStat],
     is_wanted: Callable[[int], bool] = lambda pid: True,
 ) -> list[int]:
-    """The wanted workers of the raylet above `parent`, the `drivers`, and what these have started, parents first.
+    """The wanted workers of the raylet above `parent`, the `drivers`, and what these have started, parents first, without Ray.
 
     A machine may have several clusters: only the children of this raylet are of this one.
     """
@@ -93,13 +107,11 @@ def workers(
     roots = [
         pid for pid in sorted({*of_raylet, *drivers}) if pid not in excluded and is_wanted(pid)
     ]
-    titles = {pid: proc.command_line(pid) for pid in roots}
-    roots = [pid for pid in roots if _is_worker(titles[pid]) or _is_driver(pid, drivers, titles)]
-    left_out = {*excluded, *(pid for pid in roots if _SUPERVISOR.match(_first(titles[pid])))}
+    roots = [pid for pid in roots if pid in drivers or _is_worker(proc.command_line(pid))]
     return [
         pid
-        for pid in proc.descendants(roots, processes)
-        if pid not in left_out and processes[pid].name not in WRAPPERS
+        for pid in without_services(proc.descendants(roots, processes), processes)
+        if pid not in excluded and processes[pid].name not in WRAPPERS
     ]
 
 
@@ -144,24 +156,15 @@ def _is_for_this_machine(program: Path) -> bool:
 
 def _processor(program: Path) -> bytes:
     """What the header of an ELF file says of its processor, or the beginning of another file."""
-    with program.open("rb") as file:
+    with program.open("rb") as file:  # own file
         header = file.read(20)
     return header[4:6] + header[18:20] if header.startswith(b"\x7fELF") else header
 
 
-def _is_driver(pid: int, drivers: Sequence[int], titles: Mapping[int, list[str]]) -> bool:
-    """Whether `pid` is one of `drivers`; Ray counts its agent as one once it has started a job."""
-    return pid in drivers and not _LEFT_OUT.match(_first(titles[pid]))
-
-
 def _is_worker(arguments: list[str]) -> bool:
-    return not _LEFT_OUT.match(_first(arguments)) and any(map(_WORKER.search, arguments[:3]))
+    return any(map(_WORKER.search, arguments[:3]))
 
 
 def _job(pid: int) -> str:
     """The job for which Ray started a worker; a worker that was started in advance has none."""
     return proc.environment(pid).get("RAY_JOB_ID", "")
-
-
-def _first(arguments: list[str]) -> str:
-    return arguments[0] if arguments else ""

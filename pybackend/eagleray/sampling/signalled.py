@@ -15,7 +15,7 @@ import struct
 import time
 from pathlib import Path
 
-from . import proc
+from . import proc, seccomp
 from .frames import PythonFrame
 
 TYPE_CHECKING = False
@@ -42,8 +42,8 @@ _READY = "RS"
 def main_stack(pid: int) -> tuple[PythonFrame, ...]:
     """The frames of the main thread of `pid`, outermost first; () if it hasn't prepared, or doesn't answer in a second.
 
-    1. It is a process of this user that runs or sleeps, with an open file of ours.
-    2. No other sampler uses that file, and the kernel says that `pid` holds the lock on it.
+    1. It is a process of this user that runs or sleeps, without a filter that may kill it for its handler's calls.
+    2. It has an open file of ours; no other sampler uses that file, and the kernel says that `pid` holds the lock on it.
     3. Its main thread catches the signal and doesn't block it.
     4. It gets the signal, through a descriptor of the process that can't mean another one.
     5. The stack is whole once the signal is neither pending nor blocked, as it is during its handler.
@@ -51,6 +51,8 @@ def main_stack(pid: int) -> tuple[PythonFrame, ...]:
     try:
         with contextlib.ExitStack() as stack:
             process = stack.enter_context(_process(pid))
+            if not _is_ready(pid):
+                return ()
             number, file = stack.enter_context(_file_of(pid))
             stack.enter_context(_only_sampler(file))
             if not (_is_ready(pid) and _holds_lock(pid, file) and _catches(pid, number)):
@@ -159,6 +161,7 @@ def _is_ready(pid: int) -> bool:
         process is not None
         and process.state in _READY
         and Path(f"/proc/{pid}").stat().st_uid == os.geteuid()
+        and not seccomp.may_kill(pid)
     )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from .endings import Ending
 from .frames import PythonFrame
 from .gpus import UNKNOWN, GpuUse
+from .kernel_waits import KINDS as WAIT_KINDS
+from .kernel_waits import KernelWait
 from .merging import MergedStack, ThreadStack
 from .node import NodeSamples, ProcessSample, Round
 from .printed import PrintedException
@@ -91,6 +93,7 @@ class _Writer:
             [self._sample(sample) for sample in taken.processes],
             [self._merged(entry) for entry in taken.leading],
             [self._merged(entry) for entry in taken.others],
+            *([taken.ras] if taken.ras else []),
         ]
 
     def _sample(self, sample: ProcessSample) -> list[Any]:
@@ -108,14 +111,33 @@ class _Writer:
             [[self._text(name), number] for name, number in sample.peers],
             [self._text(name) for name in sample.exceptions],
             list(sample.before),
-            # Most nodes have none.
-            *(
-                [[list(use) for use in sample.gpus], self._printed(sample.printed)]
-                if sample.gpus or sample.printed or sample.record or sample.variables_changed
-                else []
-            ),
-            *([sample.record] if sample.record or sample.variables_changed else []),
-            *([True] if sample.variables_changed else []),
+            *self._further(sample),
+        ]
+
+    def _further(self, sample: ProcessSample) -> list[Any]:
+        """What most samples don't have, up to the last value that this one has."""
+        has_values = (
+            sample.gpus or sample.printed,
+            sample.record,
+            sample.variables_changed,
+            sample.waits,
+        )
+        row: list[list[Any]] = [
+            [[list(use) for use in sample.gpus], self._printed(sample.printed)],
+            [sample.record],
+            [sample.variables_changed],
+            [[self._wait(wait) for wait in sample.waits]],
+        ]
+        end = max((at + 1 for at, value in enumerate(has_values) if value), default=0)
+        return [value for part in row[:end] for value in part]
+
+    def _wait(self, wait: KernelWait) -> list[Any]:
+        return [
+            self._text(wait.thread),
+            self._text(wait.kind),
+            list(wait.pids),
+            self._text(wait.address),
+            wait.is_whole,
         ]
 
     def _ending(self, ending: Ending) -> list[Any]:
@@ -194,7 +216,8 @@ class _Reader:
         )
 
     def _round(self, row: Any, count: int, members: dict[str, set[int]]) -> Round:
-        sample_rows, leading, others = _row(row, 3)
+        has_ras = isinstance(row, list) and len(row) == 4
+        sample_rows, leading, others = _row(row, 4 if has_ras else 3)[:3]
         samples = tuple(_each(sample_rows, self._sample))
         if len(samples) != count:
             raise ValueError("a round without a sample of each process")
@@ -202,10 +225,11 @@ class _Reader:
             samples,
             tuple(_each(leading, lambda entry: self._merged(entry, members))),
             tuple(_each(others, lambda entry: self._merged(entry, members))),
+            _text(row[3], LONGEST_RECORD) if has_ras else "",
         )
 
     def _sample(self, row: Any) -> ProcessSample:
-        length = len(row) if isinstance(row, list) and len(row) in (15, 16, 17) else 13
+        length = len(row) if isinstance(row, list) and len(row) in range(15, 19) else 13
         has_more = length > 13
         (state, waits_in, cpu_s, reason, how, resumed) = _row(row, length)[:6]
         (io_bytes, after, holder, is_active, peers, exceptions, before) = row[6:13]
@@ -226,7 +250,21 @@ class _Reader:
             tuple(_each(row[13], _gpu)) if has_more else (),
             self._printed(row[14]) if has_more else None,
             _text(row[15], LONGEST_RECORD) if length > 15 else "",
-            length == 17 and _flag(row[16]),
+            length > 16 and _flag(row[16]),
+            tuple(_each(row[17], self._wait)) if length > 17 else (),
+        )
+
+    def _wait(self, row: Any) -> KernelWait:
+        thread, kind, pids, address, is_whole = _row(row, 5)
+        name = self._shared_text(kind)
+        if name not in WAIT_KINDS:
+            raise ValueError("a wait of another kind")
+        return KernelWait(
+            self._shared_text(thread),
+            name,
+            tuple(_each(pids, _number)),
+            self._shared_text(address),
+            _flag(is_whole),
         )
 
     def _ending(self, row: Any) -> Ending:

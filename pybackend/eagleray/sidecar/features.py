@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eagleray.app import App, Settings, build_app
+from eagleray.app import App, Settings
 from eagleray.features.clusters import handlers as clusters
 from eagleray.features.debugging import handlers as debugging
 from eagleray.features.doctor import handlers as doctor
@@ -22,7 +22,7 @@ from eagleray.wire.requests import RequestServer
 
 def build_server(settings: Settings) -> RequestServer:
     """Returns a server that answers the requests of every feature."""
-    app = build_app(settings)
+    app = App(settings)
     server = RequestServer()
     register(server, app)
     server.on_stop(app.close)

@@ -3,74 +3,83 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import contextlib
 import os
 import signal
-import sys
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from eagleray.app import App, Settings, build_app
+from eagleray.app import App, Settings
 from eagleray.common import l10n
-from eagleray.common.bounded_log import logging_to
+from eagleray.common.bounded_log import logging_to, open_log
 from eagleray.common.paths import host_name, runs
 from eagleray.common.retry import WATCHED_JOB
-from eagleray.features.hangs.collecting.srun_jobs import srun_below
-from eagleray.features.hangs.model import Picture, PictureTarget
-from eagleray.features.hangs.pictures import Pictures
-from eagleray.features.inference.engines import LOOPBACK
-from eagleray.features.inference.probing import ServerProbe
-from eagleray.features.inference.servers import server_host
-from eagleray.features.inference.sockets import ServerAddress
-from eagleray.features.profiling.class_matches import MatchingCollector
-from eagleray.features.profiling.store import output_folder
 from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import RunRecord, RunRecords
 from eagleray.features.runs.remote_files import login_of, place_of, remote_reports_folder
 from eagleray.features.runs.run_discovery import HomeCluster, joined_in, own_dashboards
+from eagleray.features.runs.streams import Streams
 from eagleray.features.runs.supervisor_process import ALREADY_SUPERVISED
+from eagleray.features.runs.waiting_supervisor import received
+from eagleray.injected import step_signals
 from eagleray.protocol.route_spec import RouteSpec
-from eagleray.ray.dashboard import Dashboard
 from eagleray.supervisor.launchers.factory import LauncherFactory
 from eagleray.supervisor.run_watch import RunWatch
-from eagleray.supervisor.server_places import (
-    JobPlace,
-    LocalPlace,
-    LocalPort,
-    ServerPlace,
-    SlurmPort,
-)
-from eagleray.supervisor.server_watch import ServerWatch, status_at_adoption
-from eagleray.supervisor.stuck_watch import StuckWatch
 from eagleray.supervisor.supervisor import RunSupervisor
-from eagleray.tools.processes import born
+from eagleray.tools.processes import born, own_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from eagleray.features.hangs.model import Picture
+    from eagleray.features.hangs.pictures import Pictures
+    from eagleray.features.inference.sockets import ServerAddress
+    from eagleray.ray.dashboard import Dashboard
+    from eagleray.supervisor.report_collection import GuardedCollector
+    from eagleray.supervisor.server_places import ServerPlace
+    from eagleray.supervisor.server_watch import ServerWatch
+    from eagleray.supervisor.stuck_watch import StuckWatch
 
 
-def main(arguments: list[str]) -> int:
-    """Supervises the run until it is over; returns `ALREADY_SUPERVISED` if another process does so, or if it is over."""
+def main(_: list[str]) -> int:
+    """Supervises the run that it is asked to until that is over; the arguments are for lists of processes.
+
+    Returns `ALREADY_SUPERVISED` if another process does so, or if it is over.
+    """
     # The parent process may ignore these, which the program would inherit.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    l10n.use(l10n.language_of())
-    access: dict[str, Any] = json.loads(sys.stdin.read() or "{}")
-    record = RunRecords(runs()).find(arguments[0])
+    step_signals.ignore()
+    request, descriptors = received()
+    if not request:
+        return 0
+    l10n.use(request["language"])
+    record = RunRecords(runs()).find(request["run"])
+    # One that was started before its run was known has no log yet.
+    with contextlib.suppress(OSError), os.fdopen(open_log(record.supervisor_log), "ab") as log:
+        for output in (1, 2):
+            os.dup2(log.fileno(), output)
+    streams = None
+    if descriptors:
+        stdin, stdout, stderr, control = descriptors
+        streams = Streams(stdin, stdout, stderr, control, tuple(request["ignored"]))
     with logging_to(record.supervisor_log):
-        return _supervise_alone(record, access)
+        return _supervise_alone(record, request["access"], streams)
 
 
-def _supervise_alone(record: RunRecord, access: dict[str, Any]) -> int:
+def _supervise_alone(record: RunRecord, access: Mapping[str, Any], streams: Streams | None) -> int:
     # Held until this process ends, so that a run never has two supervisors.
     if record.lock() is None or record.state().is_over:
         return ALREADY_SUPERVISED
-    asyncio.run(_supervise(record, access))
+    asyncio.run(_supervise(record, access, streams))
     return 0
 
 
-async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
-    parts = build_app(Settings.read({"discovery": "off"}, dict(os.environ)))
+async def _supervise(record: RunRecord, access: Mapping[str, Any], streams: Streams | None) -> None:
+    parts = App(Settings.read({"discovery": "off"}, dict(os.environ)))
     parts.tokens.set_access(record.plan().cluster, **access)
     output = Output(record.output)
     try:
@@ -89,10 +98,10 @@ async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
         supervisor = RunSupervisor(
             record,
             output,
-            lambda: factory.create(record, output, dict(os.environ)),
+            lambda: factory.create(record, output, own_environment(), streams, supervisor),
             watch,
             reports=_reports(parts, record, plan, home),
-            stuck=_stuck_watch(record, plan, output, parts.pictures),
+            stuck=_stuck_watch(record, plan, output, lambda: parts.pictures),
             server=_server_watch(parts, record, plan),
         )
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, supervisor.stop)
@@ -106,7 +115,11 @@ async def _supervise(record: RunRecord, access: dict[str, Any]) -> None:
 
 def _adopted(state: RunState) -> RunState:
     """The state of an orphaned run that has a supervisor again; a caller that stops it waits for this change."""
-    server = status_at_adoption(state.server) if state.server else None
+    server = state.server
+    if server is not None:
+        from eagleray.supervisor.server_watch import status_at_adoption
+
+        server = status_at_adoption(server)
     is_orphan = state.phase == "unwatched"
     adopted = evolve(state, phase="running", note="") if is_orphan else state
     return evolve(adopted, server=server)
@@ -127,10 +140,13 @@ def _home(parts: App, record: RunRecord) -> HomeCluster:
 
 
 def _stuck_watch(
-    record: RunRecord, plan: RunPlan, output: Output, pictures: Pictures
+    record: RunRecord, plan: RunPlan, output: Output, pictures: Callable[[], Pictures]
 ) -> StuckWatch | None:
     if not plan.watch_minutes:
         return None
+    from eagleray.features.hangs.collecting.srun_jobs import srun_below
+    from eagleray.features.hangs.model import PictureTarget
+    from eagleray.supervisor.stuck_watch import StuckWatch
 
     takes_steps = plan.kind == "sbatch"
 
@@ -140,7 +156,7 @@ def _stuck_watch(
             # A program of this machine may run its ranks by srun.
             takes_steps = await asyncio.to_thread(srun_below, state.program.pid) != 0
         # Exceptions and counters are lost with the time-out of the collective, too.
-        return await pictures.take(PictureTarget(run_id=record.id, inside=True))
+        return await pictures().take(PictureTarget(run_id=record.id, inside=True))
 
     quiet_s, earlier = plan.watch_minutes * 60, record.state().picture
     return StuckWatch(
@@ -156,11 +172,16 @@ def _stuck_watch(
 def _server_watch(parts: App, record: RunRecord, plan: RunPlan) -> ServerWatch | None:
     if plan.server is None:
         return None
+    from eagleray.features.inference.probing import ServerProbe
+    from eagleray.supervisor.server_watch import ServerWatch
+
     place = _server_place(parts, record, plan, plan.server.port)
     return ServerWatch(record, plan.server, place, ServerProbe(record.server_key()))
 
 
 def _server_place(parts: App, record: RunRecord, plan: RunPlan, port: int) -> ServerPlace:
+    from eagleray.supervisor.server_places import JobPlace, LocalPlace, LocalPort, SlurmPort
+
     if plan.kind == "job":
         return JobPlace(port, record.output, partial(_port_of_head, parts, plan.cluster))
     if plan.kind not in ("sbatch", "remote"):
@@ -183,6 +204,10 @@ def _server_place(parts: App, record: RunRecord, plan: RunPlan, port: int) -> Se
 
 async def _port_of_head(parts: App, cluster: str, job: str, port: int) -> ServerAddress:
     """Drivers of jobs run on the head node, whose address is that of the dashboard."""
+    from eagleray.features.inference.engines import LOOPBACK
+    from eagleray.features.inference.servers import server_host
+    from eagleray.features.inference.sockets import ServerAddress
+
     host = server_host(cluster)
     if host != LOOPBACK or parts.connections.is_local(cluster):
         return ServerAddress(host, port)
@@ -192,9 +217,13 @@ async def _port_of_head(parts: App, cluster: str, job: str, port: int) -> Server
 
 def _reports(
     parts: App, record: RunRecord, plan: RunPlan, home: HomeCluster
-) -> MatchingCollector | None:
+) -> GuardedCollector | None:
     if plan.profile is None:
         return None
+    from eagleray.features.profiling.class_matches import MatchingCollector
+    from eagleray.features.profiling.store import output_folder
+    from eagleray.supervisor.report_collection import GuardedCollector
+
     here = output_folder(record.id, plan.profile.output, plan.cwd)
 
     def home_dashboard() -> tuple[str, Dashboard] | None:
@@ -203,4 +232,4 @@ def _reports(
     reports = parts.collectors.create(
         record.id, record.reports, here, home_dashboard, remote_reports_folder(record.id, plan)
     )
-    return MatchingCollector(reports, plan.profile.workers, home_dashboard)
+    return GuardedCollector(MatchingCollector(reports, plan.profile.workers, home_dashboard))

@@ -37,7 +37,7 @@ class NsightRefusal:
 def nsight_refusal(output: Path) -> NsightRefusal | None:
     """The last refusal in the output, None if there is none."""
     try:
-        with output.open("rb") as file:
+        with output.open("rb") as file:  # own file
             file.seek(max(0, os.fstat(file.fileno()).st_size - _LAST))
             text = file.read(_LAST).decode("utf-8", "replace")
     except OSError:

@@ -16,9 +16,11 @@ from eagleray.common.tasks import wait_for_event
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway, AdapterRunStatus
 from eagleray.features.runs.errors import (
     ended_before_stopping,
+    lost_cluster,
     missing_cluster,
-    nothing_imported,
+    nothing_loaded,
     nsight_refused,
+    several_clusters,
 )
 from eagleray.features.runs.model import RunPlan, RunState
 from eagleray.features.runs.records import RunRecord
@@ -31,6 +33,7 @@ from eagleray.features.runs.run_discovery import (
 )
 from eagleray.features.runs.run_status import with_workers
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
+from eagleray.ray.rows import WorkerRow
 from eagleray.supervisor.launchers.launcher import ProgramEnd
 from eagleray.supervisor.nsight_refusal import MISSING, nsight_refusal
 
@@ -74,7 +77,7 @@ class RunWatch:
         self._passing: dict[ProxyAddress, asyncio.Task[None]] = {}
         self._registered: Home | str | None = "not yet"
         self._status = AdapterRunStatus()
-        self._problem = ""
+        self._problem = self._note = ""
         self._wake = asyncio.Event()
         self._ends: list[Callable[[], None]] = []
         self._stopped_once = False
@@ -123,30 +126,52 @@ class RunWatch:
         """Returns the state of the run with the status of its processes and breakpoints."""
         self._state = state
         home = self._cluster.resolved
+        # A note that the supervisor writes stays: it tells of one event, ours are repeated as long as they hold.
+        others = "" if state.note == self._note else state.note
+        self._note = self._problem or self._cluster_problem()
+        is_lost = self._cluster.problem == "lost"
         state = evolve(
             state,
-            cluster=home.cluster if home else state.cluster,
-            session=home.session if home else state.session,
-            note=self._problem or state.note,
+            cluster=home.cluster if home else "" if is_lost else state.cluster,
+            session=home.session if home else "" if is_lost else state.session,
+            note=others or self._note,
         )
         return with_workers(state, self._status)
+
+    def _cluster_problem(self) -> str:
+        """Why workers of the program's current cluster don't pause."""
+        if not (self._plan.breakpoints or self._plan.post_mortem):
+            return ""
+        home = self._cluster.resolved
+        if self._cluster.problem == "several" and home is not None:
+            return several_clusters(home.cluster)
+        return lost_cluster() if self._cluster.problem == "lost" else ""
 
     def end_note(self, end: ProgramEnd) -> str:
         """Why Ray's own nsys made the run fail, or why no breakpoint stopped it."""
         if end.code and (refused := nsight_refusal(self._record.output)):
             log.info("Ray could not start nsys: %s", refused.why)
             return nsight_refused(refused.node, is_missing=refused.why == MISSING)
+        if self._cluster.problem:
+            return self._cluster_problem()
         if self._stopped_once or not self._plan.breakpoints:
             return ""
         if self._cluster.resolved is None and not self._status.workers:
-            return missing_cluster() if end.code == 0 else ""
+            # The error of a program that has failed says more.
+            if end.code != 0:
+                return ""
+            if self._cluster.is_expected:
+                return missing_cluster()
         pending = {line.path for line in self._status.lines if line.state == "pending"}
         unseen = [
             breakpoint_.path
             for breakpoint_ in self._plan.breakpoints
             if breakpoint_.path in pending
         ]
-        return nothing_imported(unseen) if unseen else ended_before_stopping()
+        if not unseen:
+            return ended_before_stopping()
+        is_selected = bool(self._plan.workers) or self._plan.ranks is not None
+        return nothing_loaded(unseen, is_selected=is_selected)
 
     async def close(self) -> None:
         for end in self._ends:
@@ -174,13 +199,22 @@ class RunWatch:
             self._registered = home
         proxies = list(in_folder(self._record.folder))
         if home is not None:
-            rows = await home.dashboard.all_workers()
+            rows = await self._workers_of(home)
             if len(rows) != self._alive:
                 self._alive, self._changed_at = len(rows), _now()
             announced = [proxy.port for proxy in proxies]
             proxies += in_table(rows, int(self._state.started * 1000), announced)
         for proxy in proxies:
             self._pass_on(proxy, home)
+
+    async def _workers_of(self, home: Home) -> list[WorkerRow]:
+        """Its worker table; empty where it doesn't answer, since processes of this machine don't need it."""
+        try:
+            return await home.dashboard.all_workers()
+        except EaglerayError as error:
+            log.info("%s", error)
+            self._cluster.doubt()
+            return []
 
     def _pass_on(self, proxy: ProxyAddress, home: Home | None) -> None:
         if proxy in self._passing or proxy in self._done or self._due.get(proxy, 0) > self._polls:

@@ -6,24 +6,26 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import later
-from eagleray.features.profiling.class_matches import MatchingCollector
-from eagleray.features.runs.errors import outcome_unknown, stop_failed
+from eagleray.features.runs.errors import log_not_written, outcome_unknown, stop_failed
 from eagleray.features.runs.model import Phase, RunState
 from eagleray.features.runs.output import Output
 from eagleray.features.runs.records import RunRecord
 from eagleray.features.runs.supervisor_process import HEARTBEAT_INTERVAL_S
 from eagleray.supervisor.launchers.launcher import Launcher, ProgramEnd
-from eagleray.supervisor.report_collection import GuardedCollector
-from eagleray.supervisor.run_watch import RunWatch
-from eagleray.supervisor.server_watch import ServerWatch
-from eagleray.supervisor.stuck_watch import StuckWatch
+
+if TYPE_CHECKING:
+    # Few runs have the last four.
+    from eagleray.supervisor.report_collection import GuardedCollector
+    from eagleray.supervisor.run_watch import RunWatch
+    from eagleray.supervisor.server_watch import ServerWatch
+    from eagleray.supervisor.stuck_watch import StuckWatch
 
 STATUS_INTERVAL_S = 0.5
 # How often the run's folder is checked: for a request to stop from another machine, and for the size of the output.
@@ -51,7 +53,7 @@ class RunSupervisor:
         create_launcher: Callable[[], Awaitable[Launcher]],
         watch: RunWatch,
         now: Callable[[], float] = time.time,
-        reports: MatchingCollector | None = None,
+        reports: GuardedCollector | None = None,
         stuck: StuckWatch | None = None,
         server: ServerWatch | None = None,
     ) -> None:
@@ -60,7 +62,7 @@ class RunSupervisor:
         self._create_launcher = create_launcher
         self._watch = watch
         self._now = now
-        self._reports = None if reports is None else GuardedCollector(reports)
+        self._reports = reports
         self._stuck = stuck
         self._server = server
         if server is not None:
@@ -68,6 +70,7 @@ class RunSupervisor:
         self._is_over = False
         self._was_left_running = False
         self._logged_failure = ""
+        self._is_written = True
         self._skip = asyncio.Event()
         self._state = record.state()
         self._stop_requested = asyncio.Event()
@@ -78,6 +81,9 @@ class RunSupervisor:
     def begin(self, state: RunState) -> None:
         """Writes the state with this process as supervisor, for which the process that started this one waits."""
         self._write(state)
+
+    def log_has_gap(self, reason: str) -> None:
+        self._write(evolve(self._state, note=log_not_written(reason)))
 
     def stop(self) -> None:
         """Ends the program; may be called from a signal handler."""
@@ -255,10 +261,7 @@ class RunSupervisor:
             state = self._stuck.last_state(state)
         if self._server is not None:
             state = self._server.last_state(state, end.code)
-        if state.phase == "stopping":
-            phase: Phase = "cancelled"
-        else:
-            phase = "exited" if end.code == 0 else "failed"
+        phase = _last_phase(end, was_stopped=state.phase == "stopping")
         note = " ".join(note for note in notes if note)
         self._write(
             evolve(
@@ -275,11 +278,23 @@ class RunSupervisor:
         return state if self._reports is None else evolve(state, profile=self._reports.state)
 
     def _write(self, state: RunState) -> None:
-        if state == self._state:
+        if state == self._state and self._is_written:
             return
         self._state = state
         try:
             self._record.write_state(state)
+            self._is_written = True
         except OSError as error:
-            # A full disk must not end the supervision.
-            log.warning("the state can't be written: %s", error)
+            # A full disk must not end the supervision; the next update tries again.
+            if self._is_written:
+                log.warning("the state can't be written: %s", error)
+            self._is_written = False
+
+
+def _last_phase(end: ProgramEnd, *, was_stopped: bool) -> Phase:
+    """A program whose exit code isn't known has neither succeeded nor failed, unless it was stopped."""
+    if was_stopped or end.was_interrupted:
+        return "cancelled"
+    if end.code is None:
+        return "unknown"
+    return "exited" if end.code == 0 else "failed"

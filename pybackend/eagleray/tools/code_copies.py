@@ -37,6 +37,7 @@ NODE_FILES = (
     "sampling/*.py",
     "injected/__init__.py",
     "injected/jsonlines.py",
+    "injected/outside_files.py",
 )
 PY_SPY = "sampling/py-spy"
 # Every Python whose path has this folder imports the `sitecustomize` in it.

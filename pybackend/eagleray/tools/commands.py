@@ -60,6 +60,12 @@ class Commands:
             self._by_login_shell.add(where)
         return ran
 
+    async def run_in(
+        self, environ: Mapping[str, str], argv: Sequence[str], limit_s: float
+    ) -> CommandOutput:
+        """Returns how a command of this machine ended that has the environment of another program."""
+        return await _run_locally(argv, "", limit_s, environ)
+
     async def start(self, ssh: str, argv: Sequence[str]) -> asyncio.subprocess.Process:
         """Starts a command that keeps running, with pipes, until the caller ends it; over ssh it is one session.
 
@@ -100,7 +106,7 @@ async def _run_locally(
         raise command_slow(argv[0], limit_s) from error
     finally:
         await kill(process)
-    return CommandOutput(process.returncode or 0, out, err)
+    return CommandOutput(await process.wait(), out, err)
 
 
 async def _start(argv: Sequence[str], environ: Mapping[str, str]) -> asyncio.subprocess.Process:

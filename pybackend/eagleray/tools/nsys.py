@@ -42,7 +42,7 @@ def export_failed(path: str, version: str, output: str) -> EaglerayError:
             path=printable(path),
         ),
         t(
-            "It may be incomplete or newer. Export it with its own nsys (`nsys export --type sqlite`)."
+            "It may be damaged. Copy it again, or export it with its own nsys (`nsys export --type sqlite`)."
         ),
         output=output,
     )
@@ -143,7 +143,7 @@ async def _run(
     finally:
         # Its child processes too, which would keep writing.
         await kill(process)
-    return process.returncode or 0, output
+    return await process.wait(), output
 
 
 async def _read_output(process: asyncio.subprocess.Process, on_percent: OnPercent) -> str:

@@ -5,25 +5,26 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import os
+import re
 import select
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 import psutil
 from attrs import frozen
 
-from eagleray.common import l10n
-
 LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", ""})
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LISTEN = " 0A "
 LINUX = sys.platform == "linux"
+# What a terminal or job gives us to sign in to clusters (features/clusters/credentials.py).
+ACCESS_VARIABLE = "EAGLERAY_ACCESS"
 _EXIT_POLL_S = 0.1
 
 
@@ -90,6 +91,12 @@ def listener_uid(host: str, port: int) -> int | None:
     If several users listen on the port, at different addresses, the socket that `host` leads to counts; if that is
     uncertain, a listener of another user counts.
     """
+    listener = listener_at(host, port)
+    return listener.uid if listener else None
+
+
+def listener_at(host: str, port: int) -> Listener | None:
+    """Returns the listener to which `host` and `port` of this machine lead, as `listener_uid` chooses it."""
     address = _local_address(host)
     if address is None:
         return None
@@ -99,8 +106,29 @@ def listener_uid(host: str, port: int) -> int | None:
         if listener.port == port and _leads_to(address, listener.host)
     ]
     foreign = [listener for listener in fitting if listener.uid != os.getuid()]
-    chosen = foreign or fitting
-    return chosen[0].uid if chosen else None
+    return next(iter(foreign or fitting), None)
+
+
+def listener_pid(listener: Listener) -> int | None:
+    """Returns the process of this user that has the socket of a listener; None for another user's, or if it has ended."""
+    owned = listeners_of(own_commands())
+    return next((pid for pid, listening in owned.items() if listener in listening), None)
+
+
+def command(pid: int) -> tuple[str, ...]:
+    """Returns the arguments of a process of this user; () for one that can't be read."""
+    try:
+        return tuple(psutil.Process(pid).cmdline())
+    except psutil.Error:
+        return ()
+
+
+def children(pid: int) -> frozenset[int]:
+    """Returns the processes that a process has started and that live."""
+    try:
+        return frozenset(child.pid for child in psutil.Process(pid).children())
+    except psutil.Error:
+        return frozenset()
 
 
 def listeners() -> list[Listener]:
@@ -146,9 +174,9 @@ def own_listener_inodes() -> frozenset[int]:
 
 
 def process_tree(program: int, birth: float) -> dict[int, float]:
-    """Returns the processes of a program that began in a session of its own, with their start times.
+    """Returns the processes of a program that began in a session or group of its own, with their start times.
 
-    Its descendants, and those that its end has left in its session.
+    Its descendants, and those that its end has left in its session or group.
     """
     tree: dict[int, float] = {}
     if lives(program, birth):
@@ -161,7 +189,7 @@ def process_tree(program: int, birth: float) -> dict[int, float]:
         return tree
     for pid in psutil.pids():
         with contextlib.suppress(OSError):
-            if pid not in tree and os.getsid(pid) == program:
+            if pid not in tree and program in (os.getsid(pid), os.getpgid(pid)):
                 tree[pid] = born(pid)
     return {pid: birth for pid, birth in tree.items() if birth}
 
@@ -214,15 +242,21 @@ def of_table(table: str) -> Iterator[tuple[int, Listener]]:
         if LISTEN not in line:
             continue
         fields = line.split()
-        if len(fields) > 9 and fields[3] == LISTEN.strip():
-            try:
+        # The table of a remote host may be mangled; its other lines are still useful.
+        if len(fields) > 9 and fields[3] == LISTEN.strip() and _has_numbers(fields):
+            with contextlib.suppress(ValueError, OverflowError):
                 host, _, port = fields[1].partition(":")
                 listener = Listener(_address_of_table(host), int(port, 16), int(fields[7]))
-                inode = int(fields[9])
-            except (ValueError, OverflowError):
-                # The table of a remote host may be mangled; its other lines are still useful.
-                continue
-            yield inode, listener
+                yield int(fields[9]), listener
+
+
+def _has_numbers(fields: list[str]) -> bool:
+    """Whether its port, user and inode are numbers as the kernel writes them, not all that `int` takes."""
+    return bool(
+        re.fullmatch(r"[0-9A-F]+:[0-9A-F]{4}", fields[1])
+        and re.fullmatch(r"[0-9]{1,10}", fields[7])
+        and re.fullmatch(r"[0-9]{1,20}", fields[9])
+    )
 
 
 def _text(table: Path) -> str:
@@ -295,17 +329,34 @@ def group_lives(group: int) -> bool:
     return True
 
 
+def own_environment() -> dict[str, str]:
+    """Returns the environment of this process for those that it starts: without the access that only we use.
+
+    LC_CTYPE isn't in it where Python itself has set it in place of the C locale.
+    """
+    variables = {name: value for name, value in os.environ.items() if name != ACCESS_VARIABLE}
+    if variables.get("LC_CTYPE") in ("C.UTF-8", "C.utf8", "UTF-8"):
+        with contextlib.suppress(OSError):
+            given = Path("/proc/self/environ").read_bytes().split(b"\0")
+            if not any(entry.startswith(b"LC_CTYPE=") for entry in given):
+                del variables["LC_CTYPE"]
+    return variables
+
+
 def start_detached(
-    command: list[str], output: BinaryIO, stdin: int = subprocess.DEVNULL
+    command: list[str],
+    output: BinaryIO | int,
+    stdin: int = subprocess.DEVNULL,
+    env: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Starts a process that outlives us, in a session of its own; raises OSError."""
+    """Starts a process that outlives us, in a session of its own, by default with our environment; raises OSError."""
     process = subprocess.Popen(
         command,
         stdin=stdin,
         stdout=output,
         stderr=output,
         cwd="/",
-        env=l10n.environment(),
+        env=own_environment() if env is None else env,
         start_new_session=True,
     )
     # Without a wait it would stay a zombie after its end.

@@ -42,6 +42,10 @@ def work(number):
     return text
 
 
+def fail():
+    raise RuntimeError("in a thread")
+
+
 def spin():
     print("spinning", flush=True)
     while spinning:
@@ -105,6 +109,10 @@ for row in sys.stdin:
         for thread in together:
             thread.join()
         print("all threads done", flush=True)
+    elif words[0] == "fail":
+        failing = threading.Thread(target=fail)
+        failing.start()
+        failing.join()
     elif words[0] == "spin":
         spin()
     elif words[0] == "import":

@@ -12,6 +12,8 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.clusters.stored_lists import StoredClusters, StoredHosts
 from eagleray.features.debugging.ignored_breakpoints import _read as ignored_breakpoints
 from eagleray.features.presets import user_presets
+from eagleray.features.presets.checkout.declared import declared
+from eagleray.features.presets.checkout.files import Files
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
 from eagleray.features.presets.job_submission import with_variables
 from eagleray.features.presets.programs import read_program
@@ -129,6 +131,20 @@ SETTINGS = {
     "ranks": [0],
     "post_mortem": True,
 }
+TRAINER = """from dataclasses import dataclass
+from omegaconf import OmegaConf
+
+@dataclass
+class Fields:
+    max_steps: int = 1
+
+ALL = [Fields]
+
+def main():
+    parser.add_argument('--max-steps', action='store_true')
+    OwnParser(ALL)
+    return {'trainer': {'max_steps': 1}}, OmegaConf.from_dotlist([])
+"""
 SCRIPT = """#!/bin/bash
 #SBATCH --nodes=2
 set -x
@@ -210,6 +226,15 @@ def kept_presets(text: str) -> None:
     presets.of("w")
 
 
+def declared_keys(text: str) -> None:
+    """A key that is found lies on a line of the program."""
+    file = Path(written("declared/program.py", text))
+    found = declared(file, ["--config", "a.yaml"], Files([file.parent]))
+    for key in ("max_steps", "--max-steps", "trainer.max_steps"):
+        if found and (place := found.find(key)):
+            assert 1 <= place.line <= len(text.splitlines())
+
+
 def script(text: str) -> None:
     """Words lie where they say; what a script starts is found without running it."""
     plain = text.replace("\r\n", "\n")
@@ -277,6 +302,14 @@ TARGETS = [
     ),
     of_json("presets", preset, [PRESET], (EaglerayError,)),
     of_json("kept-presets", kept_presets, [{"version": 1, "workspace": "w", "presets": [PRESET]}]),
+    Target(
+        "declared-keys",
+        "text",
+        declared_keys,
+        [TRAINER],
+        (),
+        ("class A(B):\n", "OmegaConf.from_cli(", "A = [A]\n"),
+    ),
     Target(
         "scripts",
         "text",

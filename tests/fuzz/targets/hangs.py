@@ -7,24 +7,32 @@ import hashlib
 import json
 import tempfile
 import zlib
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.hangs import saved
 from eagleray.features.hangs.collecting.nodes import NodeAnswers, SamplingOrder
-from eagleray.features.hangs.collecting.readings import answers_in
+from eagleray.features.hangs.collecting.readings import answers_in, completed
 from eagleray.features.hangs.diagnosis import diagnosis
 from eagleray.features.hangs.evidence import evidence
 from eagleray.features.hangs.inside import Question, place_of, with_readings
+from eagleray.features.hangs.pasted.given_files import GivenFiles
+from eagleray.features.hangs.pasted.pasted import picture_of
 from eagleray.features.hangs.picture import picture
+from eagleray.features.hangs.ras_evidence import evidence_of_answers
+from eagleray.features.hangs.ras_notes import note_of
 from eagleray.features.hangs.texts import lines, markdown
 from eagleray.inspecting.readings import reading_of
-from eagleray.sampling import dumps, signalled, wire
+from eagleray.sampling import dumps, ras, signalled, wire
 from eagleray.sampling.rank_sets import RankSet
 
+from tests.fakes.fake_ras import communicator, missing, rank, status
 from tests.fuzz.target import Target
+from tests.sampling.test_ras import TEXT_2_26, TEXT_INCOMPLETE
 
+GIVEN = Path(__file__).parents[2] / "hangs" / "given"
 RECORDED = Path(__file__).parents[2] / "hangs" / "recorded"
 SAMPLES = [json.loads((RECORDED / f"{name}.json").read_text()) for name in ("mismatch", "killed")]
 ORDER = SamplingOrder(rounds=3, pause_s=0.0, mark="0123456789abcdef")
@@ -49,6 +57,25 @@ DUMP = [
     }
 ]
 
+RAS_NOTE = {
+    "version": "2.30.7",
+    "reasons": ["timeout"],
+    "communicators": 2,
+    "ranks": 8,
+    "state": "behind",
+    "notable": [
+        {
+            "name": "5ca1ab1e",
+            "size": 8,
+            "call": "AllGather",
+            "joined": "0-3",
+            "behind": "5",
+            "absent": "6-7",
+            "dead": "7",
+            "places": ["5: 812@10.0.0.7"],
+        }
+    ],
+}
 # As faulthandler has written it (Python 3.11).
 WRITTEN = """Stack (most recent call first):
   File "/x/torch/distributed/distributed_c10d.py", line 7 in recv
@@ -88,11 +115,9 @@ def samples(value: Any) -> None:
     json.dumps(saved.as_json(taken))
     text = "".join(map(printable, lines(taken))) + markdown(taken)
     assert not set(text) & set("\x1b\x07\x9b")
-    # The only block is that of the tree.
-    assert [line for line in markdown(taken).splitlines() if line.startswith("```")] == [
-        "```text",
-        "```",
-    ]
+    # The only block is that of the tree, which is empty without stacks.
+    block = [line for line in markdown(taken).splitlines() if line.startswith("```")]
+    assert block in ([], ["```text", "```"])
 
 
 def step_lines(content: bytes) -> None:
@@ -129,6 +154,27 @@ def saved_picture(content: bytes) -> None:
     json.dumps(saved.as_json(taken))
 
 
+def given_stacks(content: bytes) -> None:
+    """Whatever is found makes a picture, whose texts can be printed."""
+    taken = picture_of(GivenFiles(["-"], BytesIO(content)))
+    json.dumps(saved.as_json(taken))
+    text = "".join(map(printable, lines(taken))) + markdown(taken)
+    assert not set(text) & set("\x1b\x07\x9b")
+
+
+def ras_status(content: bytes) -> None:
+    """Whatever answers as NCCL's RAS makes a picture, whose texts can be printed."""
+    answer = ras.parse(content)
+    taken = completed(evidence_of_answers([[answer], [answer]], "node-1", pause_s=1.0))
+    json.dumps(saved.as_json(taken))
+    text = "".join(map(printable, lines(taken))) + markdown(taken)
+    assert not set(text) & set("\x1b\x07\x9b")
+
+
+def ras_note(value: Any) -> None:
+    note_of("node-1", json.dumps(value))
+
+
 def ranks(text: str) -> None:
     assert str(RankSet.parse(str(RankSet.parse(text)))) == str(RankSet.parse(text))
 
@@ -156,5 +202,33 @@ TARGETS = (
     ),
     Target("inside-answers", "value", inside_answer, ANSWERS, ()),
     Target("saved-pictures", "bytes", saved_picture, [picture_file()], (EaglerayError,)),
+    Target(
+        "given-stacks",
+        "bytes",
+        given_stacks,
+        [path.read_bytes() for path in sorted(GIVEN.iterdir())],
+        (EaglerayError,),
+        (
+            "Process 1: ",
+            "Thread 1 (idle): ",
+            '"MainThread"',
+            "[rank1]: ",
+            "    f (a.py:1)\n",
+            "0: ",
+        ),
+    ),
+    Target(
+        "ras-status",
+        "bytes",
+        ras_status,
+        [
+            TEXT_2_26.encode(),
+            TEXT_INCOMPLETE.format(line="The missing rank: 5").encode(),
+            status(communicator([rank(0, AllReduce=3), rank(1)], [missing(2)])).encode(),
+        ],
+        (ValueError, RecursionError),
+        ("ranks have launched up to operation ", "Rank 1 ", "#0-0 (1) MISMATCH", '"size": 3'),
+    ),
+    Target("ras-note", "value", ras_note, [RAS_NOTE], ()),
     Target("ranks", "text", ranks, ["0-1,3", "", "7"], (ValueError,), ("-", ",", "0", "999999999")),
 )

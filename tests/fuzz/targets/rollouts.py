@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
-from eagleray.common.errors import UNREADABLE_JSON
+from eagleray.common.errors import UNREADABLE_JSON, EaglerayError
 from eagleray.features.rollouts.agents.response_tokens import token_columns
 from eagleray.features.rollouts.agents.server_queue import queue_of
 from eagleray.features.rollouts.comparing.wave_prompts import promptless
@@ -20,14 +21,17 @@ from eagleray.wire.requests import Wire
 from tests.fuzz.target import Target, of_json
 from tests.fuzz.targets.scratch import written
 from tests.rollouts.trajectories.dumps import areal, nemo, own, verl
+from tests.rollouts.trajectories.published import PUBLISHED
 
 LINES = [areal(1, 0), verl(1, 0), nemo(1), own("g", 0)]
+DOCUMENTS = [json.loads(each.content) for each in PUBLISHED if each.file.endswith(".json")]
 
 
 def line(text: str) -> None:
-    """What is shown of it can be sent to the editor."""
+    """What is shown of it can be sent to the editor, or is an error of the catalogue."""
     read_line(text.encode("utf-8", "surrogatepass"))
-    dumped((text + "\n").encode("utf-8", "surrogatepass"))
+    with contextlib.suppress(EaglerayError):
+        dumped((text + "\n").encode("utf-8", "surrogatepass"))
 
 
 def dumped(raw: bytes) -> None:
@@ -84,7 +88,7 @@ CHAT = {"url": "http://x/v1/chat/completions", "request": {"messages": []}, "res
 TARGETS = (
     of_json("wave-answers", wave, [ANSWER, CHAT]),
     Target("server-metrics", "text", queue, METRICS, (), ("{", "}", '"', " ", "NaN", "1e999")),
-    of_json("trajectory-lines", line, LINES),
+    of_json("trajectory-lines", line, [*LINES, *DOCUMENTS]),
     Target(
         "trajectory-dumps",
         "bytes",
@@ -92,8 +96,9 @@ TARGETS = (
         [
             "".join(json.dumps(record) + "\n" for record in LINES).encode(),
             b'\xef\xbb\xbf{"a": 1}\n\n{',
+            *(each.content for each in PUBLISHED),
         ],
-        (),
+        (EaglerayError,),
         ("\n", "{", "}", '"', "\r\n"),
     ),
 )

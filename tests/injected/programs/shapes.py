@@ -1,6 +1,8 @@
 """Workers of all kinds, with no breakpoint() anywhere: `shapes.py NAME…` runs those named and prints what they return."""
 
 import asyncio
+import dataclasses
+import functools
 import importlib
 import os
 import sys
@@ -29,6 +31,21 @@ class Async:
     async def run(self):
         await asyncio.sleep(0)
         return 9  # stop: async
+
+
+@ray.remote(num_cpus=0, concurrency_groups={"io": 2, "cpu": 1})
+class Groups:
+    @ray.method(concurrency_group="io")
+    async def read(self, number):
+        await asyncio.sleep(0)
+        return number  # stop: groups
+
+    @ray.method(concurrency_group="cpu")
+    def compute(self, number):
+        return number + threading.get_ident() * 0
+
+    async def run(self, number):
+        return number * (asyncio.get_running_loop() is not None)
 
 
 @ray.remote(num_cpus=0)
@@ -97,6 +114,37 @@ def free(number):
     return number * 2  # stop: free
 
 
+class Carried:
+    """Code that reaches a worker in objects."""
+
+    def method(self):
+        return 14  # stop: bound
+
+    def __call__(self):
+        return 15  # stop: called
+
+    @staticmethod
+    def closure():
+        number = 16
+
+        def inner(more):
+            return number + more  # stop: closure
+
+        return inner
+
+
+def fresh():
+    return [18]  # stop: factory
+
+
+@dataclasses.dataclass
+class Config:
+    values: list = dataclasses.field(default_factory=fresh)
+
+    def __call__(self):
+        return type(self)().values[0]
+
+
 @ray.remote(num_cpus=0)
 class Parent:
     """Creates another one, which lives on its own."""
@@ -112,6 +160,16 @@ def run(name):
     if name == "Threaded":
         actor = Threaded.remote()
         return [ray.get(actor.run.remote()) for _ in range(3)]
+    if name == "Groups":
+        actor = Groups.remote()
+        return ray.get([method.remote(13) for method in (actor.read, actor.compute, actor.run)])
+    if name == "Caller":
+        from callers import Caller, call
+
+        things = [Carried().method, Carried(), functools.partial(Carried.closure(), 1), Config([])]
+        actor = Caller.remote()
+        carried = ray.get(actor.run.remote([*things, ray.put(lambda: 19)]))  # stop: lambda
+        return [*carried, ray.get(call.remote(lambda: 20))]  # stop: argument
     if name == "Other":
         actor = Other.remote(Method.remote())
         return ray.get(actor.run.remote())

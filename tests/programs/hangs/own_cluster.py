@@ -1,9 +1,15 @@
-"""Starts a cluster of Ray of its own, with a dashboard on the port in its argument, and waits for a task that is too large."""
+"""Starts a cluster of Ray of its own, and waits for a task that is too large.
 
+Its arguments are the port of the dashboard, and that on which the agent tries to take jobs, as on a machine where another
+Ray may have that.
+"""
+
+import functools
 import sys
 import tempfile
 
 import ray
+from ray._private import parameter
 
 
 @ray.remote(num_cpus=1000)
@@ -12,6 +18,10 @@ def train() -> None:
 
 
 if __name__ == "__main__":
+    # `ray start` has an option for it, `ray.init` has none.
+    parameter.RayParams = functools.partial(  # type: ignore[misc,assignment]
+        parameter.RayParams, dashboard_agent_listen_port=int(sys.argv[2])
+    )
     with tempfile.TemporaryDirectory(prefix="own-", dir="/tmp") as folder:
         ray.init(
             address="local",

@@ -1,10 +1,13 @@
 """Tasks of Ray that wait for each other, or for resources that nobody gives, in the way named by the first argument."""
 
 import asyncio
+import socket
+import subprocess
 import sys
 import time
 
 import ray
+from ray.util import placement_group
 
 
 @ray.remote(num_cpus=0)
@@ -61,6 +64,52 @@ def full() -> list[object]:
     holders = [Holder.remote() for _ in range(int(ray.cluster_resources()["CPU"]))]
     ray.get([holder.hold.remote() for holder in holders])
     return [train.remote()]
+
+
+def chain() -> list[object]:
+    """The driver waits for a trainer, which waits for an engine, which waits for a server that doesn't answer."""
+    global listener
+    listener = socket.create_server(("127.0.0.1", 0))
+    engine = Engine.remote(listener.getsockname())
+    return [Syncer.remote(engine).sync.remote()]
+
+
+@ray.remote(num_cpus=0)
+class Syncer:
+    def __init__(self, engine: object) -> None:
+        self.engine = engine
+
+    def sync(self) -> object:
+        return ray.get(self.engine.generate.remote())
+
+
+@ray.remote(num_cpus=0)
+class Engine:
+    def __init__(self, server: tuple[str, int]) -> None:
+        self.server = server
+
+    def generate(self) -> bytes:
+        with socket.create_connection(self.server) as connection:
+            return connection.recv(1)
+
+
+def constructor() -> list[object]:
+    """An actor waits in its constructor for the first line of a child that prints none."""
+    return [Starting.remote().step.remote()]
+
+
+@ray.remote(num_cpus=0)
+class Starting:
+    def __init__(self) -> None:
+        with subprocess.Popen(["sleep", "600"], stdout=subprocess.PIPE) as child:
+            self.first = child.stdout.readline()
+
+    def step(self) -> None:
+        pass
+
+
+def group() -> list[object]:
+    return [placement_group([{"CPU": 1000}]).ready()]
 
 
 def working() -> list[object]:

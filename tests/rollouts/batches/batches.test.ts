@@ -131,6 +131,17 @@ test("code of a file is executed only after a question that names it", async () 
   assert.match(editor.documents[0]?.text ?? "", /unpickled: verl\.protocol\.DataProto/);
 });
 
+test("a file with dangerous code is not offered to be loaded", async () => {
+  fake.sidecar.on(BATCH, () => {
+    throw new EaglerayError("dangerous-pickle", "Dangerous: os.system.", "Don't load it.");
+  });
+  await run(COMMANDS.replayBatch, Uri.file(BATCH_FILE), {
+    ...REPLAYED,
+    warning: "Execute and Load",
+  });
+  assert.deepEqual([read(), fake.sidecar.sentTo(REPLAY)], [[false], []]);
+});
+
 test("a script that exists is replaced only after a question", async () => {
   fake.sidecar.on(REPLAY, ({ script = "", replace }) => {
     if (replace !== true) {

@@ -10,13 +10,15 @@ from pathlib import Path
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 from eagleray.cli.json_shapes.table import json_schema
+from eagleray.features.rollouts.batches import batches
+from eagleray.features.rollouts.batches.errors import NeedsUnpickleError
 
 from tests.cli.test_commands import eagleray
 from tests.hangs.ranks import TORCH_PYTHON
 from tests.rollouts.batches import stub_areal
 from tests.rollouts.trajectories.dumps import areal, nemo, own, write
 
-pytestmark = [pytest.mark.torch_ranks, pytest.mark.timeout(200)]
+pytestmark = pytest.mark.torch_ranks
 PYTHON = ("--python", str(TORCH_PYTHON))
 # What each file of `files` is of.
 PROGRAM = """
@@ -100,16 +102,58 @@ async def test_code_of_a_batch_is_executed_only_on_request(files: Path, own_home
     done = await eagleray("rollouts", "batch", path, *PYTHON)
     assert (done.code, executed.exists()) == (1, False)
     assert done.err.splitlines() == [
-        f"eagleray: Reading {path} would execute code: io.open.",
-        "Add --unpickle only if you trust who wrote it.",
+        f"eagleray: Reading {path} would execute code: io.open. Dangerous: io.open.",
+        "Don't load it.",
     ]
     done = await eagleray("rollouts", "batch", path, *PYTHON, "--unpickle", "--json")
-    assert done.err.splitlines()[0] == f"Executing what {path} names."
+    assert done.err.splitlines()[0] == f"Executing what {path} names: io.open"
     assert (done.json["loaded"], done.json["names"], executed.exists()) == (
         "unpickled",
         ["io.open"],
         True,
     )
+
+
+async def test_forged_batch_is_named_and_cannot_import_more(files: Path, own_home: Path) -> None:
+    """Its last texts are those of numpy.ndarray, the import takes `os` and `system` from the memo."""
+    path, mark = files / "forged.pkl", files / "forged"
+    hidden = b"\x8c\x02os\x94\x8c\x06system\x94\x8c\x05numpy0\x8c\x07ndarray0h\x00h\x01\x93"
+    path.write_bytes(b"\x80\x04" + hidden + b"Vtouch %s\n\x85R." % bytes(mark))
+    done = await eagleray("rollouts", "batch", str(path), *PYTHON)
+    assert "would execute code: os.system. Dangerous: os.system." in done.err
+    with pytest.raises(NeedsUnpickleError) as raised:
+        await batches.summary(str(path), str(TORCH_PYTHON), ["numpy.ndarray"])
+    assert raised.value.names == ("os.system",)
+    assert not mark.exists()
+
+
+async def test_agreement_holds_for_pickles_that_the_file_loads(files: Path, own_home: Path) -> None:
+    """A tensor in a plain pickle is one of torch.save, which torch.storage._load_from_bytes loads."""
+    names = ["torch.storage._load_from_bytes", "verl_like.DataProto"]
+    done = await eagleray("rollouts", "batch", str(files / "proto.pkl"), *PYTHON)
+    assert f"code: {', '.join(names)}." in done.err
+    assert done.err.splitlines()[-1] == "Add --unpickle only if you trust who wrote it."
+    nested, mark = files / "nested.pkl", files / "nested-executed"
+    within = b"\x80\x04cposix\nsystem\nVtouch %s\n\x85R." % bytes(mark)
+    given = b"B" + len(within).to_bytes(4, "little") + within
+    nested.write_bytes(b"\x80\x04ctorch.storage\n_load_from_bytes\n" + given + b"\x85R.")
+    done = await eagleray("rollouts", "batch", str(nested), *PYTHON)
+    assert (
+        "code: posix.system, torch.storage._load_from_bytes. Dangerous: posix.system." in done.err
+    )
+    assert "--unpickle" not in done.err
+    assert not mark.exists()
+
+
+async def test_unlistable_batch_is_never_loaded(files: Path, own_home: Path) -> None:
+    path, mark = files / "computed.pkl", files / "computed"
+    name = b"cbuiltins\nstr\n\x8c\x05posix\x85R\x8c\x06system\x93"
+    path.write_bytes(b"\x80\x04" + name + b"Vtouch %s\n\x85R." % bytes(mark))
+    for option in ((), ("--unpickle",)):
+        done = await eagleray("rollouts", "batch", str(path), *PYTHON, *option)
+        assert (done.code, mark.exists()) == (1, False)
+        assert f"What reading {path} would execute can't be listed." in done.err
+        assert "--unpickle" not in done.err
 
 
 async def test_nested_tensors_are_summed_up(files: Path, own_home: Path) -> None:

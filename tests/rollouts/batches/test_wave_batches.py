@@ -18,7 +18,7 @@ from tests.rollouts.batches import stub_areal
 from tests.rollouts.observed import observe
 from tests.rollouts.test_model_waves import plan_for
 
-pytestmark = [pytest.mark.torch_ranks, pytest.mark.timeout(200)]
+pytestmark = pytest.mark.torch_ranks
 PYTHON = ("--python", str(TORCH_PYTHON))
 LOAD = """\
 import json, sys, torch

@@ -45,7 +45,7 @@ export function comparison(changes: Partial<ShownComparison> = {}): ShownCompari
     next_step: "Run both engines with the same dtype, or raise it.",
     readings: [
       { title: "Precision mismatch", confidence: 0.95, sentence },
-      { title: "Stale weights", confidence: 0.05, sentence: "The weights may be of another step." },
+      { title: "Other model", confidence: 0.05, sentence: "The models differ." },
     ],
     a: { name: "vllm", kind: "vLLM", model: "Qwen/Qwen3-0.6B", dtype: "float32" },
     b: { name: "torch:policy (bfloat16)", kind: "torch", model: "", dtype: "bfloat16" },
@@ -77,6 +77,17 @@ export function comparison(changes: Partial<ShownComparison> = {}): ShownCompari
       mult_error: 1.0156,
       pearson: 0.99942,
     },
+    ratios: {
+      outside: 0.03,
+      largest: 4.1,
+      clipped: 0.004,
+      quarters: [0.01, 0.02, 0.03, 0.06],
+      half: 0.1,
+    },
+    steps: [
+      { step: 1, tokens: 700, k3_kl: 1e-4, outside: 0.01, largest: 1.6 },
+      { step: 2, tokens: 735, k3_kl: 2e-4, outside: 0.05, largest: 4.1 },
+    ],
     sequences: 60,
     rows: waves(60, 64),
     worst: [

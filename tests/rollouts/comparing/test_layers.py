@@ -12,7 +12,6 @@ from eagleray.features.rollouts.comparing.precision import logit_dtype
 from eagleray.features.rollouts.comparing.prompt_layer import prompt_layer
 from eagleray.features.rollouts.comparing.sampling import (
     fitted_temperature,
-    has_common_sign,
     overridden_positions,
 )
 from hypothesis import given
@@ -110,16 +109,6 @@ def test_precision_of_logits_shows_in_logprobs() -> None:
     assert logit_dtype(tops_of(float16)) == "float16"
     assert logit_dtype(tops_of(float32)) == ""
     assert logit_dtype(tops_of(bfloat16, positions=8)) == ""
-
-
-def test_cut_distribution_moves_all_logprobs_in_one_direction() -> None:
-    raw = [-0.5 - 0.01 * at for at in range(64)]
-    processed = [each * 0.6 for each in raw]
-    assert has_common_sign(zip(processed, raw, strict=True), agreement=1.0)
-    # Other weights prefer other tokens, too.
-    assert not has_common_sign(zip(processed, raw, strict=True), agreement=0.7)
-    noise = [each + (0.01 if at % 2 else -0.01) for at, each in enumerate(raw)]
-    assert not has_common_sign(zip(noise, raw, strict=True), agreement=1.0)
 
 
 def test_temperature_fits_only_its_own_logprobs() -> None:

@@ -99,7 +99,7 @@ async def test_other_weights_template_tokenizer_and_defaults_are_named(
     corpus.write_text(Path(textwrap.__file__).read_text())
     template = "{% for each in messages %}{{ each['content'] }}{% endfor %}"
     for arguments, prompts, expected in (
-        (("--noise", "0.01"), PROMPTS, ComparisonKind.STALE_WEIGHTS),
+        (("--noise", "0.01"), PROMPTS, ComparisonKind.OTHER_MODEL),
         (("--chat-template", template), CHATS, ComparisonKind.TEMPLATE_MISMATCH),
         (("--corpus", str(corpus)), PROMPTS, ComparisonKind.TOKENIZER_DRIFT),
         (("--temperature", "0.2"), PROMPTS, ComparisonKind.SAMPLING_MISMATCH),
@@ -189,8 +189,8 @@ def test_command_exits_with_a_code_of_its_own_for_each_verdict(
     with serving("--flash-attention", "off", "--noise", "0.01") as other:
         engines = without_flash_attention.url, other.url
         answer = ask(env, "rollouts", "compare", *engines, "--data", str(data))
-    assert answer.returncode == EXIT_CODES[ComparisonKind.STALE_WEIGHTS]
-    assert answer.stdout.startswith("Stale weights")
+    assert answer.returncode == EXIT_CODES[ComparisonKind.OTHER_MODEL]
+    assert answer.stdout.startswith("Other model")
 
 
 def test_saved_wave_agrees_with_its_server_and_not_with_other_kernels(
@@ -257,7 +257,7 @@ def test_ids_that_an_engine_lacks_are_named_as_drift_of_the_tokenizer(
         True,
     )
     # B has all ids of A: what is compared are other weights, and the sizes are said.
-    assert valid.returncode == EXIT_CODES[ComparisonKind.STALE_WEIGHTS]
+    assert valid.returncode == EXIT_CODES[ComparisonKind.OTHER_MODEL]
     assert "A has 400 token ids, B has 768." in valid.stdout.splitlines()
     assert merged.returncode == drift
     assert "The tokenizers differ: the same text has other token ids" in merged.stdout

@@ -70,7 +70,7 @@ async def test_stored_comparison_is_what_the_command_prints(own_home: Path, tmp_
     stored.save(name, file)
     assert json.loads(file.read_text()) == json.loads(json.dumps(as_json(whole)))
     text = stored.stored_markdown(name)
-    assert text.startswith("**Stale weights ") and text.endswith("```\n")
+    assert text.startswith("**Other model ") and text.endswith("```\n")
     assert (own_home / "comparisons" / f"{name}.json").stat().st_mode & 0o777 == 0o600
     names = [stored.store(whole) for _ in range(stored.MOST_FILES)]
     with pytest.raises(EaglerayError, match="no longer stored"):
@@ -95,7 +95,7 @@ async def test_thousands_of_sequences_are_the_first_hundreds() -> None:
 
 async def test_page_has_what_the_terminal_says() -> None:
     page = shown(await compared(), "")
-    assert (page.verdict, page.title) == ("stale-weights", "Stale weights")
+    assert (page.verdict, page.title) == ("other-model", "Other model")
     assert page.readings[0].sentence == page.sentence
     assert page.metrics is not None
     cell = page.rows[0].at.index(page.worst[0].position)

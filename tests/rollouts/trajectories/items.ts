@@ -47,6 +47,7 @@ export function page(changes: Partial<TrajectoryPage> = {}): TrajectoryPage {
     size: 1e9,
     files: 2,
     unfinished: [],
+    notes: [],
     ...changes,
   };
 }

@@ -19,6 +19,8 @@ from tests.rollouts.trajectories.dumps import areal, write
 PIECES = st.sampled_from(
     [b"\n", b"\r\n", b" ", b'{"a": 1}', b"{", b"}", b'"a\\n"', b"1", b"\xff", b"\t\n"]
 )
+# A first line that is an object; another one may begin a document over lines.
+FIRST = b'{"a": 1}\n'
 # The folder is the same for every example.
 LAWS = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -53,6 +55,7 @@ def packed(data: bytes) -> bytes:
 @LAWS
 @given(st.lists(PIECES, max_size=30).map(b"".join), st.booleans(), st.integers(1, 20))
 def test_lines_are_those_of_the_file(tmp_path: Path, data: bytes, marked: bool, chunk: int) -> None:
+    data = FIRST + data
     path = tmp_path / "a.jsonl"
     path.write_bytes((BOM if marked else b"") + data)
     dump = dump_of(path, chunk)
@@ -66,9 +69,10 @@ def test_growing_file_has_the_lines_of_the_whole(
     tmp_path: Path, data: bytes, cuts: list[int]
 ) -> None:
     """Only what is whole JSON before it grows may be a line of its own."""
+    data = FIRST + data
     path = tmp_path / "a.jsonl"
-    ends = sorted(min(cut, len(data)) for cut in cuts)
-    path.write_bytes(b"")
+    ends = sorted(max(len(FIRST), min(cut, len(data))) for cut in cuts)
+    path.write_bytes(FIRST)
     dump = TrajectoryDump(path, 7)
     early = False
     for end in [*ends, len(data)]:
@@ -169,8 +173,8 @@ def test_line_of_ten_megabytes_is_one_item(tmp_path: Path) -> None:
     ("name", "data", "code"),
     [
         ("a.jsonl", '{"a": 1}'.encode("utf-16"), "not-json-lines"),
-        ("a.jsonl", b"\x1f\x8b\x08\x00", "not-json-lines"),
-        ("a.parquet", b"PAR1", "not-json-lines"),
+        ("a.jsonl", b"\x1f\x8b\x08\x00", "dump-unreadable"),
+        ("a.npy", b"\x93NUMPY\x01\x00", "not-trajectories"),
         ("missing/a.jsonl", b"", "dump-unreadable"),
         ("folder", None, "no-dump"),
     ],

@@ -10,7 +10,7 @@ import { within } from "./until.mjs";
 import { Window } from "./window.mjs";
 
 /** Each wait of a test has its own limit; this ends a test that hangs elsewhere. */
-const TEST_MS = 5 * 60_000;
+const TEST_MS = 10 * 60_000;
 
 /**
  * Runs `story({ stage, server, browser, window, driver, test })` and ends the process.  The tests of a

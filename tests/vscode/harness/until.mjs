@@ -1,7 +1,10 @@
 /** Waits for conditions; the error of one that times out contains its name. */
 
+/** What takes a second on a quiet machine may take a minute beside other suites on a slow one. */
+export const LIMIT_MS = 200_000;
+
 /** Waits until `condition()` is truthy and returns its value; an exception counts as "not yet". */
-export async function until(condition, what, limitMs = 90_000, everyMs = 100) {
+export async function until(condition, what, limitMs = LIMIT_MS, everyMs = 100) {
   const end = Date.now() + limitMs;
   let last;
   for (;;) {

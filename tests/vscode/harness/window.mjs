@@ -4,9 +4,8 @@ import { randomUUID } from "node:crypto";
 import * as path from "node:path";
 import { Gestures } from "./gestures.mjs";
 import { writeSettings } from "./server.mjs";
-import { until } from "./until.mjs";
+import { LIMIT_MS as TIMEOUT_MS, until } from "./until.mjs";
 
-const TIMEOUT_MS = 100_000;
 /** How long a click waits for its element, which may be drawn again meanwhile. */
 const DRAWN_MS = 30_000;
 /** An event changes rows several times, within less than this. */
@@ -43,9 +42,12 @@ export class Window {
     await until(async () => (await this.page.title()).includes(title), "the settings are read");
   }
 
-  /** Waits until the workbench is drawn. */
+  /** Waits until the workbench is drawn, with the views that were open before. */
   async ready() {
     await this.waitFor(this.page.locator(".monaco-workbench .activitybar"), "the workbench");
+    const isRestored = () =>
+      this.page.evaluate(() => performance.getEntriesByName("code/didStartWorkbench").length > 0);
+    await until(isRestored, "the workbench has restored its views", TIMEOUT_MS);
   }
 
   /** Leaves the page before it is closed, else the extension host of the window may keep running. */
@@ -144,8 +146,9 @@ export class Window {
         await this.clickForMenu(row);
         // A submenu opens while the mouse is over its entry.
         for (const entry of entries) await entry.first().hover();
-        // In its first 100 ms, VS Code's menu takes a click for the end of the click that opened it.
-        await this.page.waitForTimeout(150);
+        // In its first 100 ms, VS Code's menu takes a click for the end of the click that opened it.  A timer of the page
+        // runs after that of the menu, however slow the page is.
+        await this.page.evaluate(() => new Promise((done) => setTimeout(done, 150)));
         await entries.at(-1).first().click();
       },
       async () => Boolean(await effect()),
@@ -182,12 +185,36 @@ export class Window {
       async () => {
         await this.settled(row);
         // A row that moves away hides its button; the mouse follows the row until the click is made.
-        await this.clickOnce(button, () => row.first().hover());
+        const hover = () => row.first().hover();
+        const isHit = await this.#watchClick(name);
+        await until(
+          async () => (await this.clickOnce(button, hover), isHit()),
+          `a click on “${name}” isn’t lost`,
+          DRAWN_MS,
+        );
         await this.moveMouseAway();
       },
       effect,
       what,
     );
+  }
+
+  /**
+   * Whether a click from now on has reached an element with this name.  The browser makes no click of a press and a
+   * release if the view was drawn again between them.
+   */
+  async #watchClick(name) {
+    const clicked = await this.page.evaluateHandle((name) => {
+      const clicked = { isHit: false };
+      const watch = (event) => {
+        const labels = event.composedPath().map((node) => node.ariaLabel ?? "");
+        clicked.isHit ||= labels.some((label) => label.startsWith(name));
+        if (clicked.isHit) window.removeEventListener("click", watch, true);
+      };
+      window.addEventListener("click", watch, true);
+      return clicked;
+    }, name);
+    return () => clicked.evaluate(({ isHit }) => isHit);
   }
 
   /** Clicks a worker's row. */

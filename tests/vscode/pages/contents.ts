@@ -225,11 +225,14 @@ export function pictureStates(): PictureState[] {
       workers: "Policy.train",
       main_only: [],
       resumed: [],
+      samples: 3,
     },
   });
+  const loading = stack({ ranks: "0-3", doing: "", thread: "prefetch-0, prefetch-1" });
+  const mismatch = picture({ threads: [loading] });
   const empty = picture({ classes: [], ranks: [], verdict: { ...unknown.verdict, readings: [] } });
   return [
-    { name: "mismatch", messages: shownPicture({ canInspect: true }) },
+    { name: "mismatch", messages: shownPicture({ picture: mismatch, canInspect: true }) },
     { name: "unknown", messages: shownPicture({ picture: unknown }) },
     {
       name: "changes",

@@ -38,6 +38,7 @@ export class DiagnosisView {
         "header",
         {},
         element("h1", {}, ...withCode(diagnosis.sentence)),
+        ...(diagnosis.raised === "" ? [] : [element("p", {}, ...withCode(diagnosis.raised))]),
         element("p", { class: "from" }, `${from} · ${checkedText(texts, checked)}`),
         element("div", { class: "buttons" }, this.again, this.watch),
       ),

@@ -17,6 +17,8 @@ export class PictureView {
   readonly root: HTMLElement;
   readonly verdict: VerdictView;
   private readonly tree: TreeView;
+  /** The stacks of threads besides the leading ones. */
+  private readonly threads: TreeView;
   private readonly ranks: RanksView;
   private readonly classes: readonly ShownClass[];
   private readonly classOf: (row: RankRow) => ShownClass | undefined;
@@ -31,6 +33,7 @@ export class PictureView {
     this.classOf = classFinder(this.classes);
     this.verdict = new VerdictView(texts, shown, hasGroups);
     this.tree = new TreeView(texts, hasGroups, canInspect);
+    this.threads = new TreeView(texts, hasGroups, false, texts.otherThreads, "threads");
     const classIndex = (row: RankRow): number => this.classOf(row)?.index ?? -1;
     const hidden: RankColumn[] = hasGroups ? [] : ["group"];
     const optional = ["collectives", "gpus"] as const;
@@ -49,7 +52,12 @@ export class PictureView {
       this.verdict.root,
       ...(isEmpty
         ? [element("p", { class: "nothing" }, texts.nothing)]
-        : [bar.root, this.tree.root, this.ranks.root]),
+        : [
+            bar.root,
+            this.tree.root,
+            ...(picture.threads.length > 0 ? [this.threads.root] : []),
+            this.ranks.root,
+          ]),
     );
     this.apply(filter);
   }
@@ -59,6 +67,8 @@ export class PictureView {
     const rows = shownRanks(picture.ranks, filter, (row) => this.classOf(row)?.entry.thread);
     const isAll = rows.length === picture.ranks.length;
     this.tree.show(isAll ? this.classes : classesWith(this.classes, rows));
+    const threads = shownClasses(picture.threads);
+    this.threads.show(isAll ? threads : classesWith(threads, rows));
     this.ranks.show(rows);
   }
 }

@@ -73,6 +73,7 @@ const INSIDE: Readonly<Record<string, "readExceptions" | "readTasks" | "readCoun
   "cleanup-deadlock": "readExceptions",
   "exception-in-flight": "readExceptions",
   asyncio: "readTasks",
+  "wait-chain": "readTasks",
   straggler: "readCounters",
   transport: "readCounters",
   "collective-mismatch": "readCounters",
@@ -174,8 +175,10 @@ export function culpritsText({ verdict, ranks }: Picture, hasGroups: boolean): s
 }
 
 export function processesText(texts: PictureTexts, { coverage }: Picture): string {
-  const { processes } = coverage;
-  return processes === 1 ? texts.aProcess : filled(texts.processes, processes);
+  const { processes, samples } = coverage;
+  const [several, single] =
+    samples === 0 ? [texts.givenProcesses, texts.aGivenProcess] : [texts.processes, texts.aProcess];
+  return filled(processes === 1 ? single : several, processes, samples);
 }
 
 /** "A" … "Z", "AA" …: names a class beside its colour. */

@@ -2,6 +2,7 @@
 
 import { filled } from "../../../common/filled";
 import { button, element } from "../../reports/page/elements";
+import { singleLine } from "../../reports/page/texts";
 
 import type { PictureTexts } from "../picture_texts";
 import { pageState, post, savePageState } from "./editor";
@@ -20,6 +21,8 @@ import { classLetter, doingText, functionText, membersText, placeText, shortRank
 /** More rows are drawn on request only. */
 const FIRST_ROWS = 200;
 const MORE_ROWS = 500;
+/** The tree of which the page keeps what is folded. */
+const STACKS = "stacks";
 /** As many colours as the style has. */
 const COLORS = 5;
 
@@ -29,22 +32,27 @@ export class TreeView {
   private tree: readonly StackNode[] = [];
   private rows: readonly TreeRow[] = [];
   private limit = FIRST_ROWS;
-  private closed = new Set(pageState().closed);
-  private showsAll = pageState().showsAll;
+  private readonly closed: Set<string>;
+  private showsAll: boolean;
   private at = "";
 
   constructor(
     private readonly texts: PictureTexts,
     private readonly hasGroups: boolean,
     private readonly canInspect: boolean,
+    title = texts.stacks,
+    private readonly id = STACKS,
   ) {
+    const { closed, showsAll } = pageState();
+    this.closed = new Set(id === STACKS ? closed : []);
+    this.showsAll = showsAll;
     this.root = element(
       "section",
-      { "aria-labelledby": "stacks-title" },
+      { "aria-labelledby": `${id}-title` },
       element(
         "div",
         { class: "head" },
-        element("h2", { id: "stacks-title" }, texts.stacks),
+        element("h2", { id: `${id}-title` }, title),
         this.allFrames(),
       ),
       this.body,
@@ -71,11 +79,13 @@ export class TreeView {
   }
 
   private allFrames(): HTMLElement {
-    const field = element("input", { type: "checkbox", id: "all-frames" });
+    const field = element("input", { type: "checkbox", id: `all-frames-${this.id}` });
     field.checked = this.showsAll;
     field.addEventListener("change", () => {
       this.showsAll = field.checked;
-      savePageState({ showsAll: this.showsAll });
+      if (this.id === STACKS) {
+        savePageState({ showsAll: this.showsAll });
+      }
       this.draw();
     });
     return element("label", { class: "check" }, field, this.texts.allFrames);
@@ -94,7 +104,11 @@ export class TreeView {
       this.draw();
     });
     const empty = element("p", { class: "nothing" }, this.texts.noMatch);
-    const tree = element("div", { role: "tree", "aria-labelledby": "stacks-title", class: "tree" });
+    const tree = element("div", {
+      role: "tree",
+      "aria-labelledby": `${this.id}-title`,
+      class: "tree",
+    });
     tree.append(...shown.map((row) => this.row(row)));
     this.body.replaceChildren(
       ...(shown.length === 0 ? [empty] : [tree]),
@@ -117,7 +131,7 @@ export class TreeView {
     });
     made.style.setProperty("--level", String(row.level));
     const only = row.row === "class" ? row.shown : row.only;
-    if (only !== undefined) {
+    if (only !== undefined && isLeading(only)) {
       made.classList.add("colored", colorOf(only));
     }
     made.append(...(row.row === "class" ? this.classParts(row) : this.frameParts(row)));
@@ -134,7 +148,7 @@ export class TreeView {
       classes === undefined
         ? []
         : [
-            ...(only === undefined ? [] : [letter(only)]),
+            ...(only === undefined ? [] : letters(only)),
             element("span", { class: "members" }, membersText(membersOf(classes), this.hasGroups)),
           ];
     return [
@@ -148,11 +162,11 @@ export class TreeView {
   private classParts({ shown }: ClassTreeRow): HTMLElement[] {
     const { entry, ranks } = shown;
     const [first] = ranks[0] ?? [];
-    const doing = doingText(this.texts, entry.doing);
+    const doing = isLeading(shown) ? doingText(this.texts, entry.doing) : singleLine(entry.thread);
     const inside = this.canInspect && first !== undefined ? [this.inspect(entry.group, first)] : [];
     return [
       element("span", { class: "twistie", "aria-hidden": "true" }),
-      letter(shown),
+      ...letters(shown),
       element("span", { class: "members" }, shortRanks(ranks)),
       element("span", { class: "doing" }, doing),
       ...inside,
@@ -250,7 +264,9 @@ export class TreeView {
     } else {
       this.closed.delete(row.id);
     }
-    savePageState({ closed: [...this.closed] });
+    if (this.id === STACKS) {
+      savePageState({ closed: [...this.closed] });
+    }
     this.draw();
   }
 
@@ -280,6 +296,15 @@ export class TreeView {
 /** A class has its letter beside its colour, which alone not everyone can tell. */
 export function letter({ index }: Pick<ShownClass, "index">): HTMLElement {
   return element("span", { class: `letter ${colorOf({ index })}` }, classLetter(index));
+}
+
+/** None for a thread besides the leading one, whose processes are in other classes. */
+function letters(shown: ShownClass): HTMLElement[] {
+  return isLeading(shown) ? [letter(shown)] : [];
+}
+
+function isLeading({ entry }: ShownClass): boolean {
+  return entry.doing !== "";
 }
 
 function colorOf({ index }: Pick<ShownClass, "index">): string {

@@ -1,6 +1,7 @@
 /** The verdict: the sentence, how sure it is, the culprits, the next step, and what was not sampled. */
 
 import { filled } from "../../../common/filled";
+import type { Verbatim } from "../../../common/texts";
 import { button, element, withCode } from "../../reports/page/elements";
 import { singleLine } from "../../reports/page/texts";
 import type { Picture, ReadingRow } from "../messages";
@@ -52,6 +53,9 @@ export class VerdictView {
         button(texts.copyMarkdown, act("copyMarkdown")),
       ),
       ...(verdict.kind === "unknown" ? readings(texts, verdict.readings) : []),
+      ...listed("NCCL RAS" satisfies Verbatim, "ras", [
+        ...new Set(picture.ras.flatMap(({ sentences }) => sentences)),
+      ]),
       ...listed(texts.native, "native", nativeTexts(texts, picture)),
       ...listed(texts.inside, "inside", insideTexts(texts, picture)),
       ...listed(texts.unseen, "warnings", unseenTexts(texts, picture)),

@@ -149,6 +149,9 @@ export function gpuFacts(texts: ReportTexts, gpu: GpuUsage): string[] {
 
 /** How much of the busy time goes into collectives, and how much of that no other kernel hides. */
 function ncclFacts(texts: ReportTexts, { nccl_ns, nccl_alone_ns, busy_ns }: GpuUsage): string[] {
+  if (nccl_ns === null || nccl_alone_ns === null) {
+    return [texts.ncclUnknown];
+  }
   return nccl_ns === 0 || busy_ns === 0
     ? []
     : [

@@ -173,6 +173,7 @@ class PageView {
       ...shown.unfinished.map(({ file, line }) =>
         element("p", { class: "note" }, filled(this.texts.unfinished, line, singleLine(file))),
       ),
+      ...shown.notes.map((note) => element("p", { class: "note" }, singleLine(note))),
     );
   }
 

@@ -6,7 +6,7 @@ import { singleLine } from "../../reports/page/texts";
 import type { DumpStatistics, HistogramBin } from "../messages";
 import type { ListFilter } from "../page_messages";
 import type { TrajectoryTexts } from "../trajectory_texts";
-import { spreadText } from "./texts";
+import { numberText, spreadText } from "./texts";
 import { rounded } from "./token_colours";
 
 export function statisticsView(
@@ -43,7 +43,7 @@ export function statisticsView(
       element("dt", {}, lengthName),
       element("dd", {}, spreadText(texts, lengths), histogram(texts, statistics.length_bins)),
       element("dt", {}, texts.groups),
-      element("dd", {}, filled(texts.groupsText, groups, singles)),
+      element("dd", {}, filled(texts.groupsText, numberText(groups), numberText(singles))),
     ),
   );
 }

@@ -80,7 +80,7 @@ function bytesText(texts: TrajectoryTexts, bytes: number): string {
 
 export function spreadText(texts: TrajectoryTexts, spread: Spread): string {
   const { least, mean, median, p90, most } = spread;
-  const values = [least, mean, median, p90, most].map(rounded);
+  const values = [least, mean, median, p90, most].map(numberText);
   return spread.count === 0 ? NONE : filled(texts.spread, ...values);
 }
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from eagleray.common.l10n import t
 from eagleray.protocol.dap import Message
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint, LineState
 
+_NO_FILE = "Breakpoint in file that does not exist."
 # A breakpoint: path and line.
 Place = tuple[str, int]
 
@@ -89,7 +91,7 @@ class BreakpointTable:
         state = _InWorker(
             row.get("verified") is True,
             line if isinstance(line, int) else place[1],
-            str(row.get("message") or "")[:200],
+            _meaning(str(row.get("message") or ""), place[0])[:200],
         )
         self._ended.discard(worker)
         living = self._of_living(self._by_worker.get(place, {}))
@@ -104,7 +106,7 @@ class BreakpointTable:
         1. No worker has the file: pending.
         2. A worker stops at the line: verified.
         3. A worker stops at another line: moved.
-        4. Unreachable, with the first message that says why.
+        4. Unreachable.
         """
         states = self._by_worker.get((path, line), {})
         verified = {worker: state for worker, state in states.items() if state.verified}
@@ -116,9 +118,27 @@ class BreakpointTable:
             combined = "moved"
         elif states:
             combined = "unreachable"
-        message = next((state.message for state in states.values() if state.message), "")
-        shown = message if combined == "unreachable" else ""
-        return LineState(path, line, combined, moved, sorted(verified), shown)
+        return LineState(path, line, combined, moved, sorted(verified), _reason(states))
+
+
+def _reason(states: dict[str, _InWorker]) -> str:
+    """The first reason why a worker doesn't stop at the line; if others do, in how many of them it doesn't."""
+    others = [state for state in states.values() if not state.verified]
+    message = next((state.message for state in others if state.message), "")
+    if not message or len(others) == len(states):
+        return message
+    return t(
+        "Not in {n} of {all} processes: {reason}", n=len(others), all=len(states), reason=message
+    )
+
+
+def _meaning(message: str, path: str) -> str:
+    """What debugpy's message means; it takes a path with .zip or .egg in it for one in an archive (debugpy 1.8)."""
+    if message != _NO_FILE:
+        return message
+    if ".zip" in path or ".egg" in path:
+        return t("debugpy takes a path with .zip or .egg for an archive.")
+    return t("debugpy doesn't find this file in the process.")
 
 
 def _source_breakpoint(line: LineBreakpoint) -> Message:

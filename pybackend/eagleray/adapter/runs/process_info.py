@@ -48,14 +48,20 @@ def read_process_info(hello: dict[str, Any]) -> ProcessInfo:
     number = hello.get("pid")
     pid = number if isinstance(number, int) and 0 < number < 2**32 else 0
     kind = _KINDS.get(str(hello.get("kind")), "worker")
+    # A process keeps its pid when it runs another program by `exec`, and nodes have equal ones.
+    image = _text(hello, "image")[:20]
     names = (_text(hello, key) for key in ("name", "class", "function"))
+    name = next((name for name in names if name), "")
+    if name and kind == "child":
+        # It runs the same file as its parent, and its siblings.
+        name += f" · process {pid}"
     held, profile = hello.get("held"), hello.get("profile")
     return ProcessInfo(
-        worker_id=_text(hello, "worker_id") or f"{kind}-{pid}",
+        worker_id=_text(hello, "worker_id") or "-".join(filter(None, (kind, str(pid), image))),
         session=_text(hello, "session"),
         pid=pid,
         kind=kind,
-        name=next((name for name in names if name), f"{kind} {pid}"),
+        name=name or f"{kind} {pid}",
         rank=_text(hello, "rank")[:20],
         python=_text(hello, "python")[:20],
         state=_text(hello, "state"),

@@ -173,6 +173,8 @@ class RunProcess:
 
     def _on_message(self, message: dict[str, Any]) -> None:
         event = message.get("event")
+        if event == "ended" and 0 in self._attached:
+            self._attached[0].end()
         if event == "who":
             self._reported |= {key: value for key, value in message.items() if key != "event"}
         if isinstance(message.get("files"), dict):

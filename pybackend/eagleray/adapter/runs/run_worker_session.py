@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +18,7 @@ from eagleray.adapter.sessions.attaching import (
     ATTACH,
     INITIALIZE,
     PREPARE_S,
-    UNCAUGHT,
+    UNPREPARED,
     AttachConversation,
 )
 from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows
@@ -38,6 +39,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _ANSWER_S = 60.0
+# The debug proxy reports the end of the process on another connection than the debugger's, which ends at the same time.
+_END_S = 2.0
 
 # Sends a DAP request to the process; its response.
 SendRequest = Callable[[str, Message], asyncio.Future[Message]]
@@ -104,6 +107,11 @@ class AttachedProcess:
         if self.session is None:
             raise worker_gone(self.params.name)
         return self.session
+
+    def end(self) -> None:
+        """The process has ended, or runs another program by `exec`, as its debug proxy reports."""
+        if self.session is not None and self.session.state != "gone":
+            self.session.end()
 
     # --- called by its session -------------------------------------------------------------------
 
@@ -176,6 +184,9 @@ class RunWorkerSession(WorkerSession):
         super().__init__(params, socket_path, ignored, routes, clock, changed, ended)
         self._process = process
         self.stays_attached = True
+        self._has_ended = False
+        self._is_without_debugger = False
+        self._ending: asyncio.TimerHandle | None = None
 
     def _new_conversation(self, calls: WorkerRpc) -> AttachConversation:
         return RunAttachConversation(self.params, calls, self._ignored, self._process)
@@ -188,6 +199,55 @@ class RunWorkerSession(WorkerSession):
         except EaglerayError as error:
             log.info("breakpoints of %s: %s", self.params.name, error.code)
         await self.resume()
+
+    async def resume(self) -> None:
+        """Resumes it; one whose next line ends it, or runs another program by `exec`, can't answer."""
+        try:
+            await super().resume()
+        except EaglerayError:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.released.wait(), _END_S)
+            if not self._has_ended:
+                raise
+
+    def end(self) -> None:
+        """Its process has ended; what its debugger has sent before is handled first."""
+        self._has_ended = True
+        link = self.debugger.link
+        if link is None or self._is_without_debugger:
+            self._finish_ended()
+        else:
+            self._finish_when_silent(link)
+
+    def _finish_when_silent(self, link: Link) -> None:
+        """Ends the session when the link is silent for `_END_S`; one that has ended is the last event itself."""
+        self._stop_ending()
+
+        def finish() -> None:
+            if not link.ended.is_set():
+                self._finish_ended()
+
+        self._ending = asyncio.get_running_loop().call_later(_END_S, finish)
+
+    def _finish_ended(self) -> None:
+        self._finish(worker_gone(self.params.name).message)
+
+    def _stop_ending(self) -> None:
+        if self._ending is not None:
+            self._ending.cancel()
+
+    async def _handle(self, event: Message) -> None:
+        await super()._handle(event)
+        link = self.debugger.link
+        if self._has_ended and link is not None:
+            self._finish_when_silent(link)
+
+    async def _end(self, event: Message) -> None:
+        self._is_without_debugger = True
+        if not self._has_ended:
+            await super()._end(event)
+        elif self.state != "gone":
+            self._finish_ended()
 
     async def set_breakpoints(self, files: list[str] | None) -> None:
         """Sets the run's breakpoints in these files (paths of the run; None: in all), except where an editor has its own."""
@@ -208,6 +268,7 @@ class RunWorkerSession(WorkerSession):
         return (self.state == "stopped" and is_excluded) or super()._is_stopped_at(places)
 
     def _finish(self, why: str) -> None:
+        self._stop_ending()
         super()._finish(why)
         self._process.on_end()
 
@@ -299,7 +360,7 @@ class RunAttachConversation(AttachConversation):
 
     async def _set_up(self, link: Link) -> asyncio.Future[str] | None:
         """Sends everything at once; debugpy handles one request after the other."""
-        exceptions = link.begin("setExceptionBreakpoints", {"filters": [UNCAUGHT]})
+        exceptions = link.begin("setExceptionBreakpoints", UNPREPARED)
         preparing = asyncio.ensure_future(self._prepare_worker(link))
         setting = asyncio.ensure_future(self._process.set_breakpoints(link.begin))
         try:

@@ -37,9 +37,10 @@ SOONER_S = 3.0
 # The worker resumes unprepared after this time, so that the user doesn't wait.
 PREPARE_S = 5.0
 
-# Ray's breakpoint() never stops with justMyCode, and post-mortem needs the filter "uncaught".
+# Ray's breakpoint() never stops with justMyCode.
 ATTACH = {"justMyCode": False, "redirectOutput": False, "subProcess": False}
-UNCAUGHT = "uncaught"
+# Post-mortem of a worker that can't be prepared needs the filter "uncaught"; `prepare` clears it in all others.
+UNPREPARED = {"filters": ["uncaught"]}
 
 # The output of the first event that debugpy sends to every client.
 _GREETINGS = ("ptvsd", "debugpy")
@@ -179,7 +180,7 @@ class AttachConversation:
         self._initialize = link.begin("initialize", INITIALIZE)
         self._attach = link.begin("attach", ATTACH)
         self._attach.add_done_callback(lambda _: self._initialized_or_refused.set())
-        self._exceptions = link.begin("setExceptionBreakpoints", {"filters": [UNCAUGHT]})
+        self._exceptions = link.begin("setExceptionBreakpoints", UNPREPARED)
         self._preparing = tasks.shared(
             self._calls.run(link.begin, "prepare", self._ignored), "preparing a worker"
         )

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterable
 from itertools import zip_longest
 
-from eagleray.adapter.sessions.attaching import UNCAUGHT
 from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows, FileBreakpoints
 from eagleray.adapter.sessions.dap_requests import TABLE, Unfit, checked
 from eagleray.adapter.sessions.stacks import is_noise, is_own_thread
@@ -29,7 +28,7 @@ _LISTS_WITH_SOURCES = {
 # The settings of debugpy after attaching, each with its response.
 _SETTINGS: dict[str, tuple[Arguments, Body]] = {
     "setFunctionBreakpoints": ({"breakpoints": []}, {"breakpoints": []}),
-    "setExceptionBreakpoints": ({"filters": [UNCAUGHT]}, {}),
+    "setExceptionBreakpoints": ({"filters": []}, {}),
 }
 
 
@@ -188,9 +187,6 @@ class EditorRequests:
         return dap.success(request, {"content": file.text, "mimeType": "text/x-python"})
 
     def _for_worker(self, command: str, arguments: Arguments) -> Arguments:
-        if command == "setExceptionBreakpoints":
-            others = [name for name in arguments["filters"] if name != UNCAUGHT]
-            return {**arguments, "filters": [UNCAUGHT, *others]}
         if command == "evaluate":
             # A hover comes with the document's URI, which debugpy cannot read.
             return {k: v for k, v in arguments.items() if k not in ("source", "line", "column")}

@@ -20,8 +20,14 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     # In the worker, the text of that module runs in the same namespace before this one.
-    from eagleray.adapter.sessions.pydevd_patches import patch
+    from eagleray.adapter.sessions.pydevd_patches import clear_filters, patch
+
+    def opened(path: str) -> BinaryIO:
+        """The function of `injected/outside_files.py`, whose text runs in the worker, too."""
+
 
 RAY_FILES = (
     os.path.join("ray", "util", "debugpy.py"),
@@ -29,6 +35,8 @@ RAY_FILES = (
 )
 # Six times as much when every byte has to be escaped, which still fits one line of the control protocol.
 LARGEST_FILE = 2**19
+# No source file is larger; the whole of it is hashed.
+LARGEST_HASHED = 2**24
 LARGEST_TABLE = 2**16
 IGNORED = "_eagleray_ignored"
 RPC_OUTPUT = "eagleray"
@@ -58,6 +66,10 @@ def prepare(ignored: list[Any]) -> str:
         install(pydevd)
         ignore(ignored)
     except Exception:  # noqa: S110 (it then stops on the call, as without Eagleray)
+        pass
+    try:
+        clear_filters(db)
+    except Exception:  # noqa: S110 (it then stops also where an error ends a thread)
         pass
     return json.dumps(
         {
@@ -186,7 +198,7 @@ def roots() -> dict[str, str]:
 def text_of(path: str) -> str:
     """The beginning of a file of the kernel, or ""."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb") as file:  # kernel's file
             return file.read(LARGEST_TABLE).decode("utf-8", "replace")
     except OSError:
         return ""
@@ -203,11 +215,13 @@ def target_of(path: str) -> str:
 def read_file(path: str) -> str:
     """A source file as the worker sees it."""
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
+            if os.fstat(file.fileno()).st_size > LARGEST_HASHED:
+                return json.dumps({"missing": True})
             data = file.read(LARGEST_FILE + 1)
             digest = hashlib.sha256(data)
-            for block in iter(lambda: file.read(2**20), b""):
-                digest.update(block)
+            # No more of one that grows.
+            digest.update(file.read(LARGEST_HASHED))
     except OSError:
         return json.dumps({"missing": True})
     return json.dumps(

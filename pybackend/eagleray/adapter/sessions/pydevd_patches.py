@@ -8,10 +8,17 @@ from __future__ import annotations
 import sys
 from collections import deque
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # In the worker, the texts of these modules run in the same namespace before this one.
+    from eagleray.adapter.sessions.unreachable import report_unreachable
+    from eagleray.adapter.sessions.value_texts import bound_values
 
 # The key of the stack in a `stopped` event.
 STACK = "eagleray"
+# The function of Ray in which a failed worker stops.
+RAY_POST_MORTEM = "_debugpy_excepthook"
 # How many streams of debugpy outlive their use, each about 1 kB.
 _STREAMS = 1000
 
@@ -25,6 +32,8 @@ def patch(db: Any) -> None:
         answer_every_request,
         drop_late_evaluations,
         keep_replaced_streams,
+        bound_values,
+        report_unreachable,
     )
     for change in changes:
         # Without it the worker can still be debugged.
@@ -153,23 +162,44 @@ def keep_replaced_streams(_: Any) -> None:
 
 
 def stop_at_failures(db: Any) -> None:
-    """Makes Ray's post-mortem stop in the function that failed on Python 3.12 and newer too.
+    """Makes Ray's post-mortem stop in the function that failed, whatever exceptions the client stops at.
 
-    There debugpy traces its own calls while it stops at Ray's request, and so stops too early.
+    debugpy asks the filter "uncaught", which would also stop every thread that an error ends.  On Python 3.12 and newer
+    it traces its own calls while it stops at Ray's request, and so would stop too early.
     """
-    if not hasattr(sys, "monitoring"):
-        return
     original = db.stop_on_unhandled_exception
 
     def stop(*args: Any) -> None:
-        db.enable_tracing()  # A thread must be known to debugpy before its tracing can be disabled.
-        db.disable_tracing()
-        try:
+        if sys._getframe(1).f_code.co_name != RAY_POST_MORTEM:
             original(*args)
+            return
+        _, thread, _, error = args
+        frame = None
+        trace = error[2]
+        while trace is not None:
+            if db.get_file_type(trace.tb_frame) != db.PYDEV_FILE:
+                frame = trace.tb_frame
+            trace = trace.tb_next
+        is_monitored = hasattr(sys, "monitoring")
+        if is_monitored:
+            db.enable_tracing()  # A thread must be known to debugpy before its tracing can be disabled.
+            db.disable_tracing()
+        try:
+            db.do_stop_on_unhandled_exception(thread, frame, {id(frame): frame}, error)
         finally:
-            db.enable_tracing()
+            if is_monitored:
+                db.enable_tracing()
 
+    stop.needs_no_filter = True  # type: ignore[attr-defined]
     db.stop_on_unhandled_exception = stop
+
+
+def clear_filters(db: Any) -> None:
+    """Clears the filters for exceptions that Ray's post-mortem needs in a worker without `stop_at_failures`."""
+    if hasattr(db.stop_on_unhandled_exception, "needs_no_filter"):
+        from _pydevd_bundle.pydevd_api import PyDevdAPI
+
+        PyDevdAPI().remove_all_exception_breakpoints(db)
 
 
 def answer_before_stops(db: Any) -> None:

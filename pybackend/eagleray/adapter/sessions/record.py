@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows, FileBreakpoints
 from eagleray.adapter.sessions.dap_requests import TABLE
 from eagleray.adapter.sessions.debugger import Debugger
-from eagleray.protocol.dap import Arguments, Body
+from eagleray.common.l10n import t
+from eagleray.protocol.dap import Arguments, Body, Row
 
 # Capabilities of debugpy that aren't requests and that an attached worker has.  `TABLE` lists the requests.
 _FEATURES = frozenset(
@@ -51,7 +52,8 @@ class SessionRecord:
     def offered_capabilities(self) -> Body:
         """The capabilities that editors get."""
         offered = {name: value for name, value in self.capabilities.items() if name in _OFFERED}
-        return {**offered, **_FORCED}
+        filters = [_chosen_filter(row) for row in offered.get("exceptionBreakpointFilters") or []]
+        return {**offered, "exceptionBreakpointFilters": filters, **_FORCED}
 
     def add_stop(self, body: Body) -> None:
         self.focus = _thread_of(body)
@@ -86,6 +88,17 @@ class SessionRecord:
             remote in file.names and any(row.get("line") == line for row in file.answer)
             for file in self.files.values()
         )
+
+
+def _chosen_filter(row: Row) -> Row:
+    """A filter for exceptions that is off until the user chooses it.
+
+    VS Code shares the state of filters of the same label and description with the Python debugger, where "uncaught" is on.
+    """
+    if row.get("filter") != "uncaught":
+        return row
+    text = t("Pauses where an error ends a thread. Post-mortem works without it.")
+    return {**row, "default": False, "description": text}
 
 
 def _thread_of(body: Body) -> int:

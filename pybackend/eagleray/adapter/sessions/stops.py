@@ -39,15 +39,15 @@ class StopLocator:
         self._late = late
         self._locating: asyncio.Task[None] | None = None
 
-    async def locate(self, body: Body, thread: int) -> WorkerStop:
+    async def locate(self, body: Body, thread: int, number: int) -> WorkerStop:
         """The stop of a `stopped` event, without path and line if they don't arrive in time."""
         self.close()
-        without_location = stop_of(body, [], thread, "")
+        without_location = stop_of(body, [], thread, "", number)
         located: asyncio.Future[WorkerStop] = asyncio.get_running_loop().create_future()
 
         async def ask() -> None:
             try:
-                stop = await self._located(body, thread)
+                stop = await self._located(body, thread, number)
             except Exception as error:
                 if located.cancelled():
                     raise
@@ -69,10 +69,10 @@ class StopLocator:
             self._locating.cancel()
             self._locating = None
 
-    async def _located(self, body: Body, thread: int) -> WorkerStop:
+    async def _located(self, body: Body, thread: int, number: int) -> WorkerStop:
         frames = await self._stacks.frames(thread)
         exception = await self._exception(body, thread) if body.get("reason") == "exception" else ""
-        return stop_of(body, frames, thread, exception)
+        return stop_of(body, frames, thread, exception, number)
 
     async def _exception(self, body: Body, thread: int) -> str:
         """The exception that a thread has stopped for; usually its `stopped` event has it."""
@@ -82,7 +82,9 @@ class StopLocator:
         return _summary(response.get("body") or {})
 
 
-def stop_of(body: Body, frames: list[Frame], thread: int, exception: str) -> WorkerStop:
+def stop_of(
+    body: Body, frames: list[Frame], thread: int, exception: str, number: int = 0
+) -> WorkerStop:
     """The stop for the control protocol: the user's first frame, in the worker's paths."""
     top = frames[0] if frames else {}
     source = top.get("source")
@@ -98,6 +100,7 @@ def stop_of(body: Body, frames: list[Frame], thread: int, exception: str) -> Wor
         entry=next(
             (str(frame.get("name") or "") for frame in reversed(frames) if _is_users(frame)), ""
         ),
+        number=number,
     )
 
 

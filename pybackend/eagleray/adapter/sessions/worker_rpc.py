@@ -116,9 +116,18 @@ def _expression(number: int, function: str, arguments: tuple[Any, ...]) -> str:
     return f"(lambda n: {run})({{'__name__': 'eagleray_in_worker'}})"
 
 
-def _text_of(module: str) -> str:
-    return Path(__file__).with_name(module).read_text(encoding="utf-8")
+def _text_of(path: str) -> str:
+    return (Path(__file__).parent / path).read_text(encoding="utf-8")
 
 
 # Read when this process begins: an update of the extension removes the files, and their folder may hang.
-_TEXTS = (_text_of("pydevd_patches.py"), _text_of("in_worker.py"))
+_TEXTS = tuple(
+    _text_of(f"{name}.py")
+    for name in (
+        "../../injected/outside_files",
+        "value_texts",
+        "unreachable",
+        "pydevd_patches",
+        "in_worker",
+    )
+)

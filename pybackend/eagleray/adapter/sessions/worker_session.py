@@ -83,6 +83,7 @@ class WorkerSession:
         self._changed = changed
         self._ended = ended
         self._stop: WorkerStop | None = None
+        self._stop_count = 0
         self._first_stop = asyncio.Event()
         self._resumed = asyncio.Event()
         self._held_since = clock.now()
@@ -180,7 +181,7 @@ class WorkerSession:
             state=self.state,
             editor=self.editor is not None,
             held_s=held_s,
-            rank=self.info.rank,
+            rank=self.rank or self.info.rank,
             stop=self._stop if self.state == "stopped" else None,
             socket=self.socket_path,
             seen=self.is_opened,
@@ -304,6 +305,10 @@ class WorkerSession:
 
     async def _on_stopped(self, event: Message) -> None:
         event["body"] = body = without_note(event["body"])
+        self._stop_count += 1
+        # The number of a debug proxy is the same for the next adapter.
+        number = body.pop("eagleray_stop", None)
+        number = number if isinstance(number, int) else self._stop_count
         self._stacks.on_stop(body)
         if body.get("reason") == "step":
             if not self.debugger.stepping.is_active:
@@ -314,7 +319,7 @@ class WorkerSession:
             ):
                 return
         self.record.add_stop(body)
-        self._stop = await self._locator.locate(body, self.record.focus)
+        self._stop = await self._locator.locate(body, self.record.focus, number)
         self._resumed = asyncio.Event()
         self.is_taken = self.editor is not None or (self.is_taken and self.state != "running")
         self.state = "stopped"

@@ -43,6 +43,7 @@ DIAGNOSIS: Shape = {
         "object",
         ("files", "bytes", "rules", "unchecked"),
     ),
+    "raised": Field("where the first error was raised that no rule explains, else empty"),
 }
 
 

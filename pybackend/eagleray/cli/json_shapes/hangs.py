@@ -22,6 +22,7 @@ _RANK = (
 _NATIVE = ("group", "rank", "reason", "thread", "frames", "paused_s", "resumed")
 _CHANGE = ("group", "ranks", "before", "after")
 _INSIDE = ("group", "rank", "reason", "exceptions", "awaits")
+_RAS = ("node", "version", "reasons", "communicators", "ranks", "state", "notable", "sentences")
 _EXIT = ("group", "rank", "exit_code", "oom_kills", "exception", "path", "line")
 PICTURE: Shape = {
     "version": Field("version of the picture", INTEGER),
@@ -38,10 +39,11 @@ PICTURE: Shape = {
     ),
     "ranks": Field(f"every process: list of {{{', '.join(_RANK)}}}", "array", _RANK),
     "coverage": Field(
-        "{seen, unseen, nodes, workers, main_only, resumed}: how many processes were read, which ranks and nodes were not, "
-        "with --workers its pattern, the ranks of which only the main thread was read, and those that were sent SIGCONT",
+        "{seen, unseen, nodes, workers, main_only, resumed, samples}: how many processes were read, which ranks and nodes were "
+        "not, with --workers its pattern, the ranks of which only the main thread was read, those that were sent SIGCONT, and "
+        "how often each was looked at, 0 with --from",
         "object",
-        ("seen", "unseen", "nodes", "workers", "main_only", "resumed"),
+        ("seen", "unseen", "nodes", "workers", "main_only", "resumed", "samples"),
     ),
     "inside": Field(
         f"what processes say of themselves, with --inside: list of {{{', '.join(_INSIDE)}}}",
@@ -58,6 +60,16 @@ PICTURE: Shape = {
         f"what logs and the system say of ranks that end or have ended: list of {{{', '.join(_EXIT)}}}",
         "array",
         _EXIT,
+    ),
+    "threads": Field(
+        'the threads besides those of `classes`: list of {group, ranks, doing, thread, frames}, with `doing` ""',
+        "array",
+        ("group", "ranks", "doing", "thread", "frames"),
+    ),
+    "ras": Field(
+        f"what NCCL RAS has answered on each node: list of {{{', '.join(_RAS)}}}, notable of {{name, size, call, joined, behind, absent, dead, places}}",
+        "array",
+        _RAS,
     ),
     "changes": Field(
         f"which ranks are elsewhere, with --compare: list of {{{', '.join(_CHANGE)}}}, the last two lists of frames",
@@ -80,6 +92,8 @@ INSPECTION: Shape = {
         "array",
         ("name", "value"),
     ),
+    "more_frames": Field("whether the stack has frames that were left out, further out", "boolean"),
+    "more_variables": Field("how many local variables were left out", INTEGER),
     "values": Field(
         "list of {expression, value, error}; value is null after an error",
         "array",

@@ -74,6 +74,7 @@ TRAJECTORIES: Shape = {
     "unfinished": Field(
         "last lines without an end: list of {file, line, text}", "array", ("file", "line", "text")
     ),
+    "notes": Field("what the listed rows don't have, as sentences", "array"),
     "trajectory": Field(
         f"with --item: {{{', '.join(_TRAJECTORY)}}}: turns {{role, text, trained}}, a list for each column of tokens",
         "object or null",
@@ -90,6 +91,8 @@ TRAJECTORIES: Shape = {
 }
 _COMPARISON_READING = ("verdict", "confidence", "sentence")
 _DIVERGENCE = ("sequence", "position", "a_id", "b_id", "a_margin", "b_margin", "is_near_tie")
+_RATIOS = ("outside", "largest", "clipped", "quarters", "half")
+_STEP_RATIOS = ("step", "tokens", "k3_kl", "outside", "largest")
 _PROMPTS = ("compared", "different", "plain_differ", "first")
 _GREEDY = ("sequences", "positions", "agreement", "diverged", "near_ties")
 _WORST_TOKEN = ("sequence", "position", "id", "text", "a", "b", "delta")
@@ -106,8 +109,8 @@ _ENGINE = ("name", "kind", "model", "dtype", "logprobs", "defaults", "vocabulary
 COMPARISON: Shape = {
     **VERSIONED,
     "verdict": Field(
-        '"consistent", "kernel-mismatch", "precision-mismatch", "stale-weights", "template-mismatch",'
-        ' "tokenizer-drift", "sampling-mismatch" or "unknown"'
+        '"consistent", "as-usual", "kernel-mismatch", "precision-mismatch", "stale-weights", "other-model",'
+        ' "misaligned", "template-mismatch", "tokenizer-drift", "sampling-mismatch" or "unknown"'
     ),
     "confidence": Field("from 0 to 1", "number"),
     "sentence": Field("the verdict as a sentence, with its figures"),
@@ -130,6 +133,18 @@ COMPARISON: Shape = {
         NUMBER_OR_NULL,
     ),
     "pearson": Field("correlation of the probabilities", NUMBER_OR_NULL),
+    "ratios": Field(
+        f"{{{', '.join(_RATIOS)}}}: importance ratios p(B) / p(A), as shares outside 0.8 to 1.25 and above 2,"
+        " the largest, the shares outside in each quarter of the completions, and the share of tokens that"
+        " makes half of the differences; null without any",
+        "object or null",
+        _RATIOS,
+    ),
+    "steps": Field(
+        f"ratios of each training step of a dump: list of {{{', '.join(_STEP_RATIOS)}}}",
+        "array",
+        _STEP_RATIOS,
+    ),
     "first_divergence": Field(
         f"{{{', '.join(_DIVERGENCE)}}}: the first greedy token that differs, null for none",
         "object or null",
@@ -211,6 +226,7 @@ def trajectories_json(
         "matches": page and page.matches,
         "rows": [asdict(row) for row in page.rows] if page else [],
         "unfinished": [asdict(line) for line in page.unfinished] if page else [],
+        "notes": page.notes if page else [],
         "trajectory": item and asdict(item),
         "group": group and asdict(group),
         "statistics": statistics and asdict(statistics),

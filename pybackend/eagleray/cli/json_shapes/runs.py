@@ -29,7 +29,7 @@ RUN: Shape = {
     "kind": Field('"program", "module", "script", "command", "job", "remote" or "sbatch"'),
     "state": Field(
         '"starting", "running", "paused" (a worker is), "stopping", "exited", "failed",'
-        ' "cancelled" or "unwatched" (its supervisor has ended)'
+        ' "cancelled", "unwatched" (its supervisor has ended) or "unknown" (it ended, exit code unknown)'
     ),
     "started": Field("seconds since 1970, 0 before it started", "number"),
     "ended": Field("seconds since 1970, 0 before it ended", "number"),

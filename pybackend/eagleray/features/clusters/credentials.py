@@ -25,6 +25,7 @@ from eagleray.common.off_loop import off_loop
 from eagleray.features.clusters.addresses import host_and_port, normalised, parse_address
 from eagleray.features.clusters.job_head import is_loopback
 from eagleray.features.clusters.model import ClusterProblem
+from eagleray.injected.outside_files import opened
 from eagleray.protocol.control import CommandOutput
 from eagleray.ray.endpoint import CheckListener, Endpoint, FindEndpoint, HeaderSource, TokenSource
 from eagleray.ray.errors import (
@@ -34,13 +35,18 @@ from eagleray.ray.errors import (
     stranger_listens,
 )
 from eagleray.ray.tokens import own_token, sendable
-from eagleray.tools.processes import Listener, listener_uid, local_addresses, of_table
+from eagleray.tools.processes import (
+    ACCESS_VARIABLE,
+    Listener,
+    listener_uid,
+    local_addresses,
+    of_table,
+)
 
 log = logging.getLogger(__name__)
 
 Credentials = TypeVar("Credentials", str | None, Mapping[str, str])
 
-VARIABLE = "EAGLERAY_ACCESS"
 LARGEST = 2**20
 
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
@@ -78,8 +84,8 @@ def stored_access(environ: Mapping[str, str], file: Path | None) -> dict[str, Cl
 
     Both hold JSON: `{"https://host/ray": {"token": …, "headers": {name: value}, "ca_file": path}}`.
     """
-    if text := environ.get(VARIABLE, ""):
-        return _parsed(text, VARIABLE)
+    if text := environ.get(ACCESS_VARIABLE, ""):
+        return _parsed(text, ACCESS_VARIABLE)
     text = _private_text(file) if file else ""
     return _parsed(text, str(file)) if text else {}
 
@@ -89,7 +95,9 @@ def take_variable(environ: MutableMapping[str, str]) -> dict[str, str]:
 
     Programs, jobs and the Ray that they start would inherit it, and Ray shows environments.
     """
-    return {VARIABLE: environ.pop(VARIABLE)} if VARIABLE in environ else {}
+    if ACCESS_VARIABLE not in environ:
+        return {}
+    return {ACCESS_VARIABLE: environ.pop(ACCESS_VARIABLE)}
 
 
 def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -105,12 +113,12 @@ def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 def _private_text(file: Path) -> str:
     try:
-        with file.open("rb") as opened:
-            info = os.fstat(opened.fileno())
+        with opened(file) as content:
+            info = os.fstat(content.fileno())
             if info.st_uid != os.getuid() or stat.S_IMODE(info.st_mode) & 0o077:
                 raise bad_access_file(str(file), t("other users could read it"))
-            return opened.read(LARGEST).decode("utf-8", errors="replace")
-    except FileNotFoundError:
+            return content.read(LARGEST).decode("utf-8", errors="replace")
+    except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
         raise bad_access_file(str(file), error.strerror or t("it can't be read")) from error

@@ -145,7 +145,7 @@ def _outdated(old: IgnoredBreakpoint, new: IgnoredBreakpoint) -> bool:
 
 def _read(file: Path) -> list[IgnoredBreakpoint]:
     try:
-        return [_rule(value) for value in json.loads(file.read_text("utf-8"))]
+        return [_rule(value) for value in json.loads(file.read_text("utf-8"))]  # own file
     except FileNotFoundError:
         return []
     except UNREADABLE_JSON as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from eagleray.features.doctor import texts
 from eagleray.features.doctor.clocks import Clocks
 from eagleray.features.doctor.consequences import UNKNOWN, with_consequences
 from eagleray.features.doctor.frameworks import frameworks_of_logs, with_settings_of
+from eagleray.features.doctor.line_prefixes import lines_within, prefix_of
 from eagleray.features.doctor.line_reading import ReadableLog
 from eagleray.features.doctor.literal_scan import Hit, LiteralScan, OnBytes
 from eagleray.features.doctor.log_files import ScannedFile
@@ -42,8 +42,10 @@ from eagleray.features.doctor.unknown_errors import (
     is_exception,
     is_terminate,
     message_of,
+    raised_at,
     unlogged,
 )
+from eagleray.injected.outside_files import descriptor_of
 
 _MOST_UNKNOWN = 20
 # Around so many lines of causes a framework is looked for.
@@ -125,6 +127,8 @@ class _Findings:
     # Of an exception, those that were raised while it was handled, or the failed lookup behind it.
     chained: dict[LogEvidence, list[LogEvidence]] = field(factory=dict)
     places: list[tuple[Path, int]] = field(factory=list)
+    # Where exceptions were raised.
+    raised: dict[LogEvidence, str] = field(factory=dict)
 
     def has_settings(self) -> bool:
         return any(
@@ -136,7 +140,7 @@ def _read_file(
     number: int, file: ScannedFile, hits: Iterator[Hit], scan: LiteralScan, findings: _Findings
 ) -> None:
     try:
-        log = ReadableLog(os.open(file.path, os.O_RDONLY | os.O_CLOEXEC))
+        log = ReadableLog(descriptor_of(file.path))
     except OSError:
         # Removed since it was read; a rotated log is another file.
         return
@@ -233,15 +237,18 @@ class _FileReading:
         self._add_exception(evidence)
 
     def _traceback(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
-        offset = start + len(raw) + 1
-        own = self._exception(line, self.log.lines_from(offset))
-        if own is None:
-            own = self._exception(line, self.log.lines_from(offset, _LONGEST_TRACEBACK))
+        if inner := lines_within(line.text):
+            own = self._inner(start, line, inner)
+        else:
+            offset = start + len(raw) + 1
+            own = self._exception(line, self.log.lines_from(offset)) or self._exception(
+                line, self.log.lines_from(offset, _LONGEST_TRACEBACK)
+            )
         if own is None:
             return
         lines, index = own
         offset, exception = lines[index]
-        self.exceptions.add(offset)
+        self.exceptions.update(at for at, _ in lines[: index + 1])
         text = unlogged(exception.text)
         if text.startswith(STOPS) or self.findings.matcher.matches(exception.text):
             return
@@ -251,6 +258,8 @@ class _FileReading:
         if code and is_bare(text):
             shown_code = shown(evolve(exception, text=code))
             evidence = evolve(evidence, text=f"{evidence.text} ({shown_code})")
+        if raised := raised_at(texts_of[:index]):
+            self.findings.raised[evidence] = raised
         self._add_unknown(evidence)
         self._add_to_chain(evidence, self._before(start, line), line, (texts_of, index))
 
@@ -288,7 +297,23 @@ class _FileReading:
         parsed = [(offset, parse_line(text)) for offset, text in after]
         # Lines of other workers come between those of this one.
         own = [(offset, other) for offset, other in parsed if other.process == line.process]
+        if prefix := prefix_of(line.text):
+            behind = [
+                (offset, evolve(other, text=rest))
+                for offset, other in own
+                if (rest := prefix.rest(other.text)) is not None
+            ]
+            if (index := exception_in([other.text for _, other in behind])) >= 0:
+                return behind, index
         index = exception_in([other.text for _, other in own])
+        return None if index < 0 else (own, index)
+
+    def _inner(
+        self, start: int, line: LogLine, inner: list[str]
+    ) -> tuple[list[tuple[int, LogLine]], int] | None:
+        """As `_exception`, of a traceback whose lines are in `line`."""
+        own = [(start, evolve(line, text=text)) for text in inner]
+        index = exception_in(inner)
         return None if index < 0 else (own, index)
 
     def _add_unknown(self, evidence: LogEvidence) -> None:
@@ -363,7 +388,9 @@ def _diagnosis(findings: _Findings, checked: Checked, frameworks: Collection[str
     if causes and causes[0].id == UNKNOWN:
         unknown = [item for item in unknown if item not in chain]
     sentence = texts.sentence(causes, [first] if first else unknown, checked)
-    return Diagnosis(sentence, tuple(causes), tuple(unknown), checked)
+    is_cause = bool(first) and (not causes or causes[0].id == UNKNOWN)
+    raised = findings.raised.get(first, "") if first and is_cause else ""
+    return Diagnosis(sentence, tuple(causes), tuple(unknown), checked, raised)
 
 
 def _cause(group: _MatchedRule) -> Cause:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from attrs import evolve
 
@@ -15,7 +16,7 @@ from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.doctor.clocks import clocks_of
 from eagleray.features.doctor.diagnosing import TimeScope
-from eagleray.features.doctor.errors import no_diagnosis_target
+from eagleray.features.doctor.errors import no_copy, no_diagnosis_target
 from eagleray.features.doctor.frameworks import frameworks_of_run
 from eagleray.features.doctor.joined_diagnosis import joined, not_checked, with_unchecked
 from eagleray.features.doctor.live_output import first_problem
@@ -25,6 +26,7 @@ from eagleray.features.doctor.log_watch import first_cluster_problem
 from eagleray.features.doctor.messages import ClusterLogs, FollowedRun
 from eagleray.features.doctor.model import Cause, Diagnosis, DiagnosisTarget, UncheckedFile
 from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
+from eagleray.features.doctor.packed_logs import copy_of
 from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.features.doctor.rule_files import all_rules
 from eagleray.features.doctor.session_logs import session_logs
@@ -89,7 +91,15 @@ class Doctor:
             return await self._of_run(target.run_id, reading)
         if not target.paths:
             raise no_diagnosis_target()
+        reading = evolve(reading, unpacks_into=self._copies)
         return await reading.diagnose([Path(path) for path in target.paths])
+
+    def copy_of(self, stdin: BinaryIO) -> Path:
+        """A copy of what comes from a pipe; raises `no-copy`."""
+        try:
+            return copy_of(stdin, self._copies)
+        except OSError as error:
+            raise no_copy(self._copies, error.strerror or "") from error
 
     async def facts(self, target: DiagnosisTarget) -> NodeFacts:
         """The facts of all nodes of a cluster or a job of SLURM; without either, those of this machine."""
@@ -190,6 +200,8 @@ class Doctor:
         unchecked = [*reading.missing, *copies.unchecked]
         reading = evolve(reading, scope=scope, copies=copies.folder, missing=unchecked)
         of_nodes = node_diagnosis(nodes, own=reading.rules)
+        if copies.is_empty and unchecked and not files:
+            return with_unchecked(of_nodes, unchecked)
         return joined(await reading.diagnose([*files, copies.folder]), of_nodes)
 
     async def _of_slurm_job(self, written: str, reading: LogReading) -> Diagnosis:

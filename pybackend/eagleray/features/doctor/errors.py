@@ -25,11 +25,28 @@ def no_logs(paths: Sequence[Path]) -> EaglerayError:
     )
 
 
+def no_living_node(address: str) -> EaglerayError:
+    return EaglerayError(
+        "no-logs",
+        t("No node of {address} is alive, so no logs can be copied.", address=printable(address)),
+        t("Each node keeps them in /tmp/ray/session_latest/logs: diagnose that folder there."),
+    )
+
+
 def no_diagnosis_target() -> EaglerayError:
     return EaglerayError(
         "no-logs",
         t("There is nothing to diagnose."),
         t("Specify a run, or files and folders with logs."),
+    )
+
+
+def no_copy(folder: Path, reason: str) -> EaglerayError:
+    return EaglerayError(
+        "no-logs",
+        t("Standard input can't be copied to {path}.", path=printable(str(folder))),
+        t("Write it into a file, and name that."),
+        output=reason,
     )
 
 

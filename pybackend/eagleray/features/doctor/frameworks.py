@@ -11,6 +11,7 @@ from attrs import evolve
 from eagleray.features.doctor.log_files import ScannedFile
 from eagleray.features.doctor.model import Cause
 from eagleray.features.runs.model import RunPlan
+from eagleray.injected.outside_files import opened
 
 # The modules of the frameworks, as rules name these in their settings.
 _MODULES = {
@@ -76,7 +77,7 @@ def _first(parts: Iterable[tuple[Path, int, int]]) -> set[str]:
 def _texts(parts: Iterable[tuple[Path, int, int]]) -> Iterator[bytes]:
     for path, start, size in parts:
         try:
-            with path.open("rb") as file:
+            with opened(path) as file:
                 file.seek(start)
                 yield file.read(size)
         except OSError:

@@ -22,6 +22,7 @@ from attrs import define, field, frozen
 
 from eagleray.common.l10n import t
 from eagleray.features.doctor.log_files import ScannedFile
+from eagleray.injected.outside_files import opened
 
 # Of progress: bytes that were read.
 OnBytes = Callable[[int], None]
@@ -159,7 +160,7 @@ class LiteralScan:
 
     def _chunks_of(self, number: int, file: ScannedFile) -> Iterator[tuple[int, int, bytes]]:
         try:
-            with file.path.open("rb", buffering=0) as stream:
+            with opened(file.path) as stream:
                 yield from _whole_lines(stream.read, file.size, self.on_bytes)
         except OSError as error:
             self.unread.append(UnreadFile(number, error.strerror or ""))

@@ -16,6 +16,8 @@ from attrs import define, evolve, field, frozen
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
+from eagleray.common.outside_names import plain_name
+from eagleray.features.doctor.errors import no_living_node
 from eagleray.features.doctor.log_ends import copy_log
 from eagleray.features.doctor.log_files import ScannedFile
 from eagleray.features.doctor.model import UncheckedFile
@@ -45,10 +47,14 @@ OnCopied = Callable[[int, int], None]
 
 @frozen
 class LogCopies:
-    """A folder of this machine with a folder for each node, and what is not in it, or not as a whole."""
+    """A folder of this machine with a folder for each node, and what is not in it, or not as a whole.
+
+    `is_empty`: no file of any node could be copied.
+    """
 
     folder: Path
     unchecked: tuple[UncheckedFile, ...]
+    is_empty: bool = False
 
 
 @frozen
@@ -72,9 +78,11 @@ async def copy_logs(
     With `jobs`, only logs of workers of these jobs of Ray, and of Ray itself.
 
     A node or file that doesn't answer is among the unchecked ones; raises EaglerayError only if the dashboard has no list
-    of nodes.
+    of nodes, or none of them is alive.
     """
     nodes = [node for node in await dashboard.nodes() if node.alive]
+    if not nodes:
+        raise no_living_node(dashboard.address)
     folder = await off_loop(partial(new_copies_folder, parent))
     copying = _Copying(dashboard, folder, on_copied, jobs)
     try:
@@ -82,7 +90,8 @@ async def copy_logs(
     except BaseException:
         await off_loop(partial(shutil.rmtree, folder, ignore_errors=True))
         raise
-    return LogCopies(folder, tuple(copying.unchecked))
+    is_empty = await off_loop(lambda: not any(path.is_file() for path in folder.rglob("*")))
+    return LogCopies(folder, tuple(copying.unchecked), is_empty)
 
 
 @define
@@ -108,7 +117,7 @@ class _Copying:
             async with self._slots:
                 names = await self.dashboard.log_files(node.node_id, "*")
         except EaglerayError as error:
-            self.unchecked.append(UncheckedFile(t("node {node}", node=node.ip), str(error)))
+            self.unchecked.append(UncheckedFile(t("node {node}", node=node.ip), error.message))
             return []
         own = [name for name in sorted(set(names)) if is_log(name, self.jobs)]
         return [NodeLog(node.node_id, node.ip, name) for name in own]
@@ -177,7 +186,7 @@ def with_nodes(files: Iterable[ScannedFile], folder: Path) -> list[ScannedFile]:
 
 def folder_name(log: NodeLog) -> str:
     """The address of its node as the name of a folder."""
-    return "".join(letter if letter.isalnum() or letter in ".-" else "_" for letter in log.ip)
+    return plain_name(log.ip)
 
 
 def new_copies_folder(parent: Path) -> Path:

@@ -146,7 +146,7 @@ def _append(path: Path, content: bytes) -> None:
 
 def _keep_end(part: Path, path: Path, room: int) -> int:
     """Copies the whole lines in the last `room` bytes of `part`; returns their size."""
-    with part.open("rb") as source, path.open("wb") as copy:
+    with part.open("rb") as source, path.open("wb") as copy:  # own file
         skipped = source.seek(0, os.SEEK_END) - room
         source.seek(max(0, skipped))
         if skipped > 0:

@@ -12,12 +12,25 @@ from attrs import frozen
 from eagleray.common.l10n import t
 from eagleray.features.doctor.errors import no_logs, no_such_path
 from eagleray.features.doctor.model import UncheckedFile
+from eagleray.injected.outside_files import opened
 
 # Ray's own folders and logs of its services that hold no message of the program.
 _SKIPPED_FOLDERS = {".git", "node_modules", "__pycache__", "runtime_resources", "sockets"}
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+# Python has no reader for it.
+_UNKNOWN_PACKED = (".zst",)
+# The beginnings of gzip, bzip2, xz, zstd and zip, and of UTF-16; a tar has a mark further on.
+_PACKED = (
+    b"\x1f\x8b",
+    b"BZh",
+    b"\xfd7zXZ\0",
+    b"(\xb5/\xfd",
+    b"PK\x03\x04",
+    b"\xff\xfe",
+    b"\xfe\xff",
+)
+_TAR, _TAR_AT = b"ustar", 257
 # What no log is, in folders; a file that is named is always read.
-_NO_LOGS = (
+NO_LOGS = (
     *(".py", ".pyc", ".so", ".pt", ".pth", ".safetensors", ".bin", ".npy", ".npz", ".pkl"),
     *(".parquet", ".arrow", ".sqlite", ".nsys-rep", ".png", ".jpg", ".mp4", ".tar", ".whl"),
 )
@@ -37,11 +50,13 @@ class ScannedFile:
 
 
 def list_logs(
-    paths: Sequence[Path], is_cancelled: Callable[[], bool] = lambda: False
+    paths: Sequence[Path],
+    is_cancelled: Callable[[], bool] = lambda: False,
+    packed: list[Path] | None = None,
 ) -> tuple[list[ScannedFile], list[UncheckedFile]]:
     """The log files at `paths`, files and folders, each once, and those that can't be read; a cancelled list is cut.
 
-    Empty files are left out, unless there are no others: a log that is rotated is empty for a moment.
+    `packed` gets those whose text has to be unpacked, which else can't be read.  Empty files are left out, unless there are no others: a log that is rotated is empty for a moment.
     Raises EaglerayError if a path doesn't exist, or no file is there.
     """
     files: dict[tuple[int, int], ScannedFile] = {}
@@ -52,8 +67,8 @@ def list_logs(
         for candidate in _candidates(path, unchecked):
             if is_cancelled():
                 break
-            _add(candidate, files, unchecked)
-    if not files and not unchecked:
+            _add(candidate, files, unchecked, packed)
+    if not files and not unchecked and not packed:
         raise no_logs(paths)
     return [file for file in files.values() if file.size] or list(files.values()), unchecked
 
@@ -85,12 +100,24 @@ def _candidates(path: Path, unchecked: list[UncheckedFile]) -> Iterator[Path]:
     for folder, folders, names in os.walk(path, onerror=on_error):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
         for name in sorted(names):
-            if not name.endswith(_NO_LOGS):
+            if not name.endswith(NO_LOGS):
                 yield Path(folder, name)
 
 
+def _is_packed(path: Path) -> bool:
+    try:
+        with opened(path) as file:
+            head = file.read(_TAR_AT + len(_TAR))
+    except OSError:
+        return False
+    return head.startswith(_PACKED) or head[_TAR_AT:] == _TAR
+
+
 def _add(
-    path: Path, files: dict[tuple[int, int], ScannedFile], unchecked: list[UncheckedFile]
+    path: Path,
+    files: dict[tuple[int, int], ScannedFile],
+    unchecked: list[UncheckedFile],
+    packed: list[Path] | None,
 ) -> None:
     try:
         status = path.stat()
@@ -100,10 +127,13 @@ def _add(
     # A pipe or device would wait, or never end.
     if not stat.S_ISREG(status.st_mode):
         return
-    if status.st_size and path.name.endswith(_COMPRESSED):
-        unchecked.append(UncheckedFile(str(path), t("compressed")))
-    elif status.st_size and not os.access(path, os.R_OK):
+    if status.st_size and not os.access(path, os.R_OK):
         unchecked.append(UncheckedFile(str(path), t("no permission")))
+    elif status.st_size and _is_packed(path):
+        if packed is None or path.name.endswith(_UNKNOWN_PACKED):
+            unchecked.append(UncheckedFile(str(path), t("compressed")))
+        else:
+            packed.append(path)
     else:
         # By identity: logs are linked, as `session_latest` is.
         identity = (status.st_dev, status.st_ino)

@@ -15,6 +15,7 @@ from eagleray.features.doctor.diagnosing import TimeScope, diagnose
 from eagleray.features.doctor.log_copies import with_nodes
 from eagleray.features.doctor.log_files import list_logs
 from eagleray.features.doctor.model import Diagnosis, Rule, UncheckedFile
+from eagleray.features.doctor.packed_logs import unpacked
 
 # Shows what is being done, and how much of it is done, from 0 to 100; called on the event loop.
 ReportStep = Callable[[str, int], None]
@@ -25,7 +26,7 @@ class LogReading:
     """How logs are read: by which rules, and within which time.
 
     `copies` has logs in a folder for each node; `missing` is what couldn't be read before.  `frameworks` are those of the
-    program, as far as its command names one.
+    program, as far as its command names one.  What is packed is unpacked below `unpacks_into`, and not read without it.
     """
 
     rules: Sequence[Rule]
@@ -34,6 +35,7 @@ class LogReading:
     copies: Path | None = None
     missing: Sequence[UncheckedFile] = ()
     frameworks: Collection[str] = ()
+    unpacks_into: Path | None = None
 
     async def diagnose(self, paths: Sequence[Path]) -> Diagnosis:
         """The diagnosis of files and folders of this machine."""
@@ -45,7 +47,13 @@ class LogReading:
             loop.call_soon_threadsafe(self.report, sentence, percent)
 
         def read() -> Diagnosis:
-            files, unchecked = list_logs(paths, is_cancelled.is_set)
+            packed: list[Path] | None = None if self.unpacks_into is None else []
+            files, unchecked = list_logs(paths, is_cancelled.is_set, packed)
+            if packed and self.unpacks_into is not None:
+                inner = unpacked(packed, self.unpacks_into, is_cancelled.is_set)
+                unchecked += inner.unchecked
+                if inner.folder is not None and any(inner.folder.iterdir()):
+                    files += list_logs([inner.folder])[0]
             if self.copies is not None:
                 files = with_nodes(files, self.copies)
             progress = _ReadShare(sum(file.size for file in files), on_percent)

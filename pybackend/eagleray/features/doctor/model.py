@@ -146,9 +146,13 @@ class Checked:
 
 @frozen
 class Diagnosis:
-    """The earliest cause first; `unknown` are errors that no rule explains, the earliest first."""
+    """The earliest cause first; `unknown` are errors that no rule explains, the earliest first.
+
+    `raised` says where the exception was raised that is the first error and that no rule explains, "" for others.
+    """
 
     sentence: str
     causes: tuple[Cause, ...]
     unknown: tuple[LogEvidence, ...]
     checked: Checked
+    raised: str = ""

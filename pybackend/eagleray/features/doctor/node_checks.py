@@ -48,9 +48,18 @@ class NodeFacts:
     workers: tuple[WorkerPython, ...] = ()
 
 
-async def local_facts(commands: Commands, python: str) -> dict[str, Any]:
-    """The facts of this machine, read by `python`; raises EaglerayError if it doesn't answer with them."""
-    output = await commands.run("", [python, str(SCRIPT)], limit_s=_LIMIT_S)
+async def local_facts(
+    commands: Commands, python: str, environ: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The facts of this machine, read by `python`, in the environment of another program or our own.
+
+    Raises EaglerayError if it doesn't answer with them.
+    """
+    command = [python, str(SCRIPT)]
+    if environ is None:
+        output = await commands.run("", command, limit_s=_LIMIT_S)
+    else:
+        output = await commands.run_in(environ, command, _LIMIT_S)
     try:
         facts = json.loads(output.stdout)
     except ValueError as error:

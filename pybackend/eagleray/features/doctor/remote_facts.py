@@ -1,4 +1,4 @@
-"""Collects the facts of nodes: of a cluster by a job of Ray, of a SLURM job by one step, and of this machine."""
+"""Collects the facts of nodes: of this machine, of a cluster elsewhere by a job of Ray, and of a SLURM job by one step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import logging
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from eagleray.features.clusters.job_head import start_time
 from eagleray.features.doctor.node_checks import SCRIPT, NodeFacts, local_facts
 from eagleray.features.hangs.collecting.slurm import parse_job
 from eagleray.ray.cluster_query import ClusterQuery
-from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.dashboard import Dashboard, FindLocalNodes
+from eagleray.ray.local_nodes import LocalNode
+from eagleray.sampling.proc import environment
 from eagleray.slurm.client import SlurmClient, step_of
 from eagleray.slurm.queue import SlurmQueue
 from eagleray.tools.commands import Commands, run_remote_script
@@ -36,11 +39,18 @@ log = logging.getLogger(__name__)
 class RemoteFacts:
     """Used from one event loop; `close` returns when none of our jobs is left in the list of a cluster."""
 
-    def __init__(self, commands: Commands, slurm: SlurmClient, queue: SlurmQueue) -> None:
+    def __init__(
+        self,
+        commands: Commands,
+        slurm: SlurmClient,
+        queue: SlurmQueue,
+        local_nodes: FindLocalNodes = Dashboard.local_nodes,
+    ) -> None:
         self._commands = commands
         self._slurm = slurm
         self._queue = queue
-        self._jobs = ClusterQuery()
+        self._local_nodes = local_nodes
+        self._jobs = ClusterQuery(local_nodes)
 
     async def close(self) -> None:
         await self._jobs.close()
@@ -67,17 +77,40 @@ class RemoteFacts:
         return status.time_left_s if status else None
 
     async def of_cluster(self, dashboard: Dashboard, worker_python: str = "") -> NodeFacts:
-        """The facts of all nodes; a cluster that runs no job of ours is silent as a whole.
+        """The facts of all nodes; a cluster that doesn't answer, or runs no job of ours, is silent as a whole.
 
-        They are read by the Python of each node, or by the `worker_python` there.
+        They are read by the Python of each node, or by the `worker_python` there, in the environment of workers.
+
+        1. Nodes that are all this machine: directly.
+        2. Else by a job.
         """
+        try:
+            nodes = [node for node in await dashboard.nodes() if node.alive]
+            local = await self._local_nodes(dashboard, nodes)
+            if nodes and len(local) == len(nodes):
+                return await self._of_local_nodes(list(local.values()), worker_python)
+            return await self._by_job(dashboard, worker_python)
+        except EaglerayError as error:
+            return NodeFacts((), ((dashboard.address, str(error)),))
+
+    async def _of_local_nodes(self, nodes: Sequence[LocalNode], worker_python: str) -> NodeFacts:
+        facts, silent = [], []
+        for node in nodes:
+            # Workers get theirs from their raylet.
+            environ = await off_loop(partial(environment, node.raylet))
+            environ["EAGLERAY_FACTS_OF"] = str(node.raylet)
+            try:
+                read = await local_facts(self._commands, worker_python or node.python, environ)
+                facts.append({**read, "node": node.ip, "clock_offset": 0.0})
+            except EaglerayError as error:
+                silent.append((node.ip, str(error)))
+        return NodeFacts(tuple(facts), tuple(silent))
+
+    async def _by_job(self, dashboard: Dashboard, worker_python: str) -> NodeFacts:
         driver, text = await off_loop(lambda: (_text(_DRIVER), _text(SCRIPT)))
         options = {"runtime_env": {"py_executable": worker_python}} if worker_python else {}
         params = {"text": text, "seconds": NODE_LIMIT_S, "options": options}
-        try:
-            answer = await self._jobs.ask(dashboard, t("node checks"), driver, params, _JOB_LIMIT_S)
-        except EaglerayError as error:
-            return NodeFacts((), ((dashboard.address, str(error)),))
+        answer = await self._jobs.ask(dashboard, t("node checks"), driver, params, _JOB_LIMIT_S)
         return _facts(answer)
 
     async def of_slurm_job(self, written: str) -> NodeFacts:
@@ -136,4 +169,4 @@ def _short(host: str) -> str:
 
 
 def _text(path: Path) -> str:
-    return path.read_text("utf-8")
+    return path.read_text("utf-8")  # own file

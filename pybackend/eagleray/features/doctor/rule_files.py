@@ -19,6 +19,7 @@ from eagleray.features.doctor.matching import Matcher, group_names
 from eagleray.features.doctor.model import PLACES, SEVERITIES, Place, Rule, SettingChange
 from eagleray.features.doctor.patterns import PatternError, literals_of
 from eagleray.features.presets.model import ANSWERS
+from eagleray.injected.outside_files import content_of
 
 FORMAT = 1
 # In the home, beside presets.
@@ -65,7 +66,7 @@ def own_rules() -> tuple[Rule, ...]:
     """Eagleray's rules, in the order of their files."""
     folder = resources.files(__package__) / "rules"
     files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".json"))
-    texts = [(folder / name).read_text(encoding="utf-8") for name in files]
+    texts = [(folder / name).read_text(encoding="utf-8") for name in files]  # own file
     return tuple(rule for text in texts for rule in rules_of(json.loads(text)))
 
 
@@ -107,8 +108,7 @@ def _is_file(path: Path) -> bool:
 
 def _content(path: Path) -> bytes:
     """Raises RuleError for a file that isn't one of rules by its size."""
-    with path.open("rb") as file:
-        content = file.read(_LARGEST + 1)
+    content = content_of(path, _LARGEST + 1)
     if len(content) > _LARGEST:
         raise RuleError(f"it has more than {_LARGEST // 2**20} MB")
     return content

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
+from eagleray.features.doctor.consequences import UNKNOWN
 from eagleray.features.doctor.model import Cause, Checked, Diagnosis, LogEvidence
 
 _SEVERITY_MARKS = {"error": "✗", "warning": "!", "info": "·"}
@@ -18,6 +19,8 @@ def sentence(causes: Sequence[Cause], unknown: Sequence[LogEvidence], checked: C
         return causes[0].sentence
     if unknown:
         return t("No rule matches. The first error is: {text}", text=unknown[0].text)
+    if not checked.files:
+        return t("No file could be read, so nothing is known of errors.")
     return counted(
         checked.files,
         "No rule matches, and no error is in {n} file.",
@@ -30,7 +33,7 @@ def lines(diagnosis: Diagnosis) -> list[str]:
     result: list[str] = []
     for cause in diagnosis.causes:
         if not cause.secondary:
-            result += [*_cause(cause), ""]
+            result += [*_cause(cause, diagnosis.raised if cause.id == UNKNOWN else ""), ""]
     secondary = [cause for cause in diagnosis.causes if cause.secondary]
     if secondary:
         result.append(t("These follow from it:"))
@@ -57,9 +60,13 @@ def node_lines(diagnosis: Diagnosis) -> list[str]:
     return [*result, "", t("Checks done: {n}", n=checked.rules), *_unchecked(checked)]
 
 
-def _cause(cause: Cause) -> list[str]:
+def _cause(cause: Cause, raised: str = "") -> list[str]:
     shown = cause.evidence[:3]
-    result = [cause.sentence, *(f"  {_place(item)}" for item in shown)]
+    result = [
+        cause.sentence,
+        *([f"  {raised}"] if raised else []),
+        *(f"  {_place(item)}" for item in shown),
+    ]
     if cause.count > len(shown):
         result.append("  " + t("lines: {n}, files: {files}", n=cause.count, files=cause.files))
     result.append("  " + t("Fix: {text}", text=cause.fix))
@@ -89,7 +96,13 @@ def _unknown(diagnosis: Diagnosis) -> list[str]:
         heading = t("Errors that no rule explains:")
     else:
         heading = t("No rule matches. The first errors are:")
-    return [heading, *(f"  {_place(item)}" for item in diagnosis.unknown[:5]), ""]
+    shown = []
+    for item in diagnosis.unknown[:5]:
+        shown.append(f"  {_place(item)}")
+        # The sentence is about the first exception, which may not be the first error.
+        if diagnosis.raised and not diagnosis.causes and item.text in diagnosis.sentence:
+            shown.append(f"    {diagnosis.raised}")
+    return [heading, *shown, ""]
 
 
 def _place(evidence: LogEvidence) -> str:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from eagleray.common.errors import printable
+from eagleray.common.l10n import t
+from eagleray.sampling.frames import PythonFrame, is_users
 
 TRACEBACK = "Traceback (most recent call last)"
 # Of which each such line has one, or one of FORMS; Chinese frameworks log "错误" (error) and "失败" (failed).
@@ -245,3 +250,31 @@ def _names(line: str, cause: str) -> bool:
     if not cause:
         return bool(_EXCEPTION.match(line)) and not _LEVELS.match(line)
     return bool(re.match(rf"(?:[\w.]+\.)?{re.escape(cause)}\b", line))
+
+
+# More frames than these are of a recursion, of which the innermost tell as much.
+_MOST_FRAMES = 200
+_TRACEBACK_FRAME = re.compile(r"File \"([^\"]{1,500})\", line (\d{1,7}), in (\S{1,200})")
+
+
+def raised_at(lines: Sequence[str]) -> str:
+    """Where an exception was raised, by the lines of its traceback above it; "" if they have no frame.
+
+    `Raised in average_tensor (stage_1_and_2.py:1480), called in step (train.py:88).`: the innermost frame, and that of the user's code.
+    """
+    matches = (match for line in lines[-_MOST_FRAMES:] if (match := _TRACEBACK_FRAME.search(line)))
+    frames = [PythonFrame(match[3], match[1], int(match[2])) for match in matches]
+    if not frames:
+        return ""
+    innermost = frames[-1]
+    users = next((frame for frame in reversed(frames) if is_users(frame)), None)
+    if users is None or users is innermost:
+        return t("Raised in {place}.", place=_place_of(innermost))
+    return t(
+        "Raised in {place}, called in {users}.", place=_place_of(innermost), users=_place_of(users)
+    )
+
+
+def _place_of(frame: PythonFrame) -> str:
+    name = PurePosixPath(frame.file).name
+    return f"{printable(frame.function, 100)} ({printable(name, 100)}:{frame.line})"

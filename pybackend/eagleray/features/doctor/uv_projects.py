@@ -9,6 +9,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from eagleray.common.l10n import t
+from eagleray.injected.outside_files import whole
 
 _LOCK = "uv.lock"
 # Those of large projects have 3 MB.
@@ -107,8 +108,6 @@ def _minor(text: str) -> str:
 def _content(path: Path) -> str:
     """The text of a regular file, "" if it can't be read or is too large."""
     try:
-        if not path.is_file() or path.stat().st_size > _LARGEST:
-            return ""
-        return path.read_text("utf-8", "replace")
+        return whole(path, _LARGEST).decode("utf-8", "replace")
     except OSError:
         return ""

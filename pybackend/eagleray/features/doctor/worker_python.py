@@ -19,6 +19,7 @@ from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
 from eagleray.features.doctor.uv_projects import uv_versions
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
+from eagleray.injected.outside_files import whole
 
 _OPTIONS = ("--runtime-env-json", "--runtime-env")
 _KEY = "py_executable"
@@ -207,8 +208,6 @@ def _shown(text: str) -> str:
 def _content(path: Path) -> str | None:
     """The text of a regular file, None if it can't be read or is too large."""
     try:
-        if not path.is_file() or path.stat().st_size > _LARGEST:
-            return None
-        return path.read_text("utf-8", "replace")
+        return whole(path, _LARGEST).decode("utf-8", "replace")
     except (OSError, ValueError):
         return None

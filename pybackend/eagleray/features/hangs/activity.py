@@ -47,7 +47,14 @@ class Activity:
     handler: str = ""
 
 
-MESSAGES = ("send", "recv", "isend", "irecv", "batch_isend_irecv")
+MESSAGES = (
+    *("send", "recv", "isend", "irecv", "batch_isend_irecv"),
+    # Calls of Megatron-LM (core/pipeline_parallel/p2p_communication.py).
+    *("send_forward", "recv_forward", "send_backward", "recv_backward"),
+    *("send_forward_recv_backward", "send_backward_recv_forward"),
+    *("send_forward_recv_forward", "send_backward_recv_backward"),
+    "send_forward_backward_recv_forward_backward",
+)
 # Blocks until a collective that was started earlier has ended; torch 2.13 has no Python frame below it.
 WAIT = "wait"
 # The reductions of DDP and FSDP run within the backward pass, where no Python frame tells that they wait (torch 2.13).
@@ -62,6 +69,8 @@ _INITIALIZERS = re.compile(
 )
 _BACKWARD = re.compile(r"torch/autograd/(graph|__init__)\.py$")
 _LOADER = re.compile(r"torch/utils/data/dataloader\.py$")
+# Waits for the end of the loader's processes.
+_LOADER_END = re.compile(r"(^|\.)_shutdown_workers$")
 _RAY_GET = re.compile(r"(^|\.)(get|get_objects|wait)$")
 _UNWRAPPED = re.compile(r"(^|\.)_?wrap(per|ped)?\b|<locals>\.")
 # What blocks in C until the work of a process group or of a GPU is done.
@@ -90,7 +99,9 @@ def activity(
         return Activity(Doing.INITIALIZING, outer_name(frames, is_initializer), place)
     if is_store(frames[-1]):
         return Activity(Doing.INITIALIZING, STORE, place)
-    if any(_LOADER.search(frame.file) for frame in frames):
+    if any(_LOADER.search(frame.file) for frame in frames) and not any(
+        _LOADER_END.search(frame.function) for frame in frames
+    ):
         return Activity(Doing.LOADING_DATA, "", place)
     handler = handler_of(frames)
     call = collective_of(frames, place)

@@ -1,4 +1,4 @@
-"""Readings of the flight recorders of ranks: which collective each has started and ended last decides whose fault it is.
+"""Readings of the counters of ranks, of their flight recorders or of NCCL's RAS: which collective each has started and ended last decides whose fault it is.
 
 Only collectives that have not ended count: ranks may give different shapes to one that has worked.
 """
@@ -19,22 +19,24 @@ from eagleray.sampling.rank_sets import RankSet
 
 Records = Mapping[int, RankRecord]
 
-_parsed = lru_cache(1024)(flight_recorder.parse)
+_NOTHING = RankRecord({}, {})
+parsed = lru_cache(1024)(flight_recorder.parse)
 
 
 def record_of(process: SampledProcess) -> RankRecord | None:
     """What the flight recorder of a rank has recorded; None if it is off, or wasn't read."""
-    return _parsed(process.record) if process.record else None
+    return parsed(process.record) if process.record else None
 
 
 def counters(world: World) -> Iterator[Reading]:
     """The first of these that fits a group whose collectives don't end.
 
-    1. Ranks are in different collectives of the same number: a mismatch.
+    1. Ranks are in different collectives of the same number, or have launched different ones: a mismatch.
     2. A rank is late in this group while it waits in another, where a partner of it is late: the wrong group.
-    3. Ranks have started fewer collectives than others, and wait, too, as in a later call on a GPU: the stragglers.
-       Of one that doesn't wait its stack says more, and the number is added to that.
-    4. All ranks have started the same collective, and all were read: it is the transport.
+    3. Ranks have started fewer collectives than others, and wait, too, as in a later call on a GPU, or have no stack: the
+       stragglers.  Of one that doesn't wait its stack says more, and the number is added to that, unless no stack shows a
+       wait, as in a compiled program.
+    4. All ranks have started the same collective, and all were read: it is the transport.  RAS can't tell that.
     """
     records = _records(world)
     if len(records) < 2:
@@ -49,6 +51,9 @@ def counters(world: World) -> Iterator[Reading]:
         if differing is not None and _has_not_ended(records, differing):
             yield _mismatch(world, records, differing)
             return
+        if ranks := flight_recorder.launched_differently(records, group):
+            yield _different_launches(world, records, group, ranks)
+            return
     if len(stuck) > 1 and (wrong := _in_other_group(records, stuck)):
         yield _wrong_group(world, records, wrong)
         return
@@ -56,10 +61,15 @@ def counters(world: World) -> Iterator[Reading]:
         late = flight_recorder.behind(records, group)
         if late:
             slow = [each for each in world.ranks if each.rank in late]
-            if all(each.activity.doing is Doing.IN_COLLECTIVE for each in slow):
+            waits = (Doing.IN_COLLECTIVE, Doing.UNREADABLE)
+            is_hidden = not world.doing(Doing.IN_COLLECTIVE) and not any(
+                each.goes_on for each in slow
+            )
+            if is_hidden or all(each.activity.doing in waits for each in slow):
                 yield _straggler(world, records, group, slow)
             return
-    if len(stuck) == 1 and len(records) == len(world.expected):
+    is_recorded = not any(record.launches for record in records.values())
+    if is_recorded and len(stuck) == 1 and len(records) == len(world.expected):
         yield _transport(world, records, stuck[0])
 
 
@@ -146,6 +156,36 @@ def _mismatch(world: World, records: Records, differing: Mismatch) -> Reading:
     return Reading(Kind.COLLECTIVE_MISMATCH, ranks, 0.95, text, step, world.name)
 
 
+def _different_launches(
+    world: World, records: Records, group: str, differing: Sequence[int]
+) -> Reading:
+    some = [each for each in world.ranks if each.rank in differing]
+    others = [
+        each
+        for each in world.ranks
+        if each.rank not in differing and group in records.get(each.rank, _NOTHING).launches
+    ]
+    text = counted(
+        len(some),
+        "{Ranks} has launched {theirs} in {group}, {others} {usual}.",
+        "{Ranks} have launched {theirs} in {group}, {others} {usual}.",
+        Ranks=wording.Ranks(some),
+        theirs=_launches(records[some[0].rank], group),
+        group=_name(group),
+        others=wording.ranks(others),
+        usual=_launches(records[others[0].rank], group) if others else "",
+    )
+    step = t("Make all ranks call the same collectives in the same order.")
+    ranks = RankSet.of(differing)
+    return Reading(Kind.COLLECTIVE_MISMATCH, ranks, 0.85, text, step, world.name)
+
+
+def _launches(record: RankRecord, group: str) -> str:
+    return ", ".join(
+        f"{_name(name)} {count}" for name, count in record.launches[group].items() if count
+    )
+
+
 def _call(processes: Sequence[SampledProcess], operation: str) -> str:
     """The operation, with its line in the program if the stacks have it."""
     calls = wording.calls(processes)
@@ -203,10 +243,12 @@ def _not_started(records: Records, group: str, late: Sequence[SampledProcess]) -
 def _straggler(
     world: World, records: Records, group: str, late: Sequence[SampledProcess]
 ) -> Reading:
-    waits = counted(
-        len(late), "It waits in {calls}.", "They wait in {calls}.", calls=wording.calls(late)
-    )
-    text = f"{_not_started(records, group, late)} {waits}"
+    text = _not_started(records, group, late)
+    if all(each.activity.doing is Doing.IN_COLLECTIVE for each in late):
+        calls = wording.calls(late)
+        text += " " + counted(
+            len(late), "It waits in {calls}.", "They wait in {calls}.", calls=calls
+        )
     step = t("Look inside {rank}, and at the end of its log.", rank=wording.ranks(late[:1]))
     ranks = RankSet.of(each.rank for each in late)
     return Reading(Kind.STRAGGLER, ranks, 0.9, text, step, world.name)

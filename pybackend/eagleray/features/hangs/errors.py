@@ -18,6 +18,29 @@ def no_processes(pids: Sequence[int]) -> EaglerayError:
     )
 
 
+def no_ras_address(written: str) -> EaglerayError:
+    return EaglerayError(
+        "no-ras",
+        t("“{text}” is not an address.", text=printable(written, 80)),
+        t("Write {forms}.", forms="HOST:PORT, such as localhost:28028"),
+    )
+
+
+def no_ras(address: str, reasons: Sequence[str]) -> EaglerayError:
+    """RAS that doesn't listen, or whose process is stopped; what answers otherwise isn't RAS."""
+    if "timeout" in reasons:
+        text = t("NCCL at {address} didn't answer in time.", address=printable(address, 80))
+        return EaglerayError("no-ras", text, t("Check whether a process there is stopped."))
+    if "unreadable" in reasons:
+        text = t("What listens at {address} is not NCCL.", address=printable(address, 80))
+        return EaglerayError("no-ras", text, t("Check `NCCL_RAS_ADDR` of your program."))
+    return EaglerayError(
+        "no-ras",
+        t("No NCCL listens at {address}.", address=printable(address, 80)),
+        t("It needs NCCL 2.24 or newer, without `NCCL_RAS_ENABLE=0`."),
+    )
+
+
 def no_slurm_job(written: str) -> EaglerayError:
     return EaglerayError(
         "no-slurm-job",
@@ -75,6 +98,24 @@ def no_picture(path: Path, why: str) -> EaglerayError:
         "no-picture",
         t("Can't read {path}: {why}.", path=printable(str(path)), why=printable(why)),
         t("Select a saved picture of stacks."),
+    )
+
+
+def no_stacks(paths: Sequence[str], unread: Sequence[tuple[str, str]]) -> EaglerayError:
+    named = ", ".join(path for path in paths[:3] if path != "-")
+    sentence = (
+        t("No stacks are in {path}.", path=printable(named))
+        if named
+        else t("No stacks are in the text.")
+    )
+    reasons = "".join(f" {printable(name)}: {printable(why)}." for name, why in unread[:3])
+    return EaglerayError(
+        "no-stacks",
+        sentence + reasons,
+        t(
+            "Eagleray reads dumps of py-spy, faulthandler, PyStack and py-bt, also in logs."
+            " It also reads flight recorders of PyTorch."
+        ),
     )
 
 

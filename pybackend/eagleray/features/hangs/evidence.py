@@ -13,16 +13,32 @@ from attrs import define, evolve, frozen
 
 from eagleray.features.hangs import flight_recorder
 from eagleray.features.hangs.activity import Activity, Doing, activity
+from eagleray.features.hangs.model import RasRow
+from eagleray.features.hangs.ras_notes import note_of
 from eagleray.features.hangs.task_graph import OpenTask
 from eagleray.features.hangs.world_names import with_worlds
-from eagleray.inspecting.readings import HeldException, ProcessReading
+from eagleray.inspecting.readings import WAITS, HeldException, ProcessReading
 from eagleray.sampling.endings import Ending
 from eagleray.sampling.frames import is_users
 from eagleray.sampling.merging import MergedStack, ThreadStack
 from eagleray.sampling.native import NativeReading
-from eagleray.sampling.node import WAKES_PER_S, WORKING_CPU, NodeSamples, ProcessSample, Round
+from eagleray.sampling.node import (
+    RUNNABLE,
+    WAKES_PER_S,
+    WORKING_CPU,
+    NodeSamples,
+    ProcessSample,
+    Round,
+)
 from eagleray.sampling.printed import PrintedException
-from eagleray.sampling.processes import ACTOR, RANK, Described
+from eagleray.sampling.processes import (
+    ACTOR,
+    DATA_LOADER,
+    LAUNCHER,
+    OTHER,
+    RANK,
+    Described,
+)
 from eagleray.sampling.rank_sets import RankSet
 from eagleray.sampling.unwinding import is_at_exit
 
@@ -32,9 +48,13 @@ _WORKING_BYTES = 5_000_000
 # slower, and 51 to 90 on the faster.
 _WORK_OF_A_WAKE_US = 45
 
+# Cores: more than an idle worker of Ray uses on a busy machine.
+_BUSY_CPU = 0.2
+
 _TAKES_PART = (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
 # What waits for processes that it has started; `multiprocess` is the copy of Python's that datasets uses.
 _PROCESSES = re.compile(r"(^|/)(multiprocess(ing)?|concurrent/futures|subprocess\.py)(/|$)")
+_LOADER_WORKER = re.compile(r"torch/utils/data/_utils/worker\.py$")
 _SERVERS = ("/multiprocessing/resource_tracker.py", "/multiprocessing/forkserver.py")
 
 # Exceptions with which Python and its libraries say that something is over or not there yet.
@@ -52,6 +72,7 @@ class SampledProcess:
     between them, as once for each collective that ends.  `cpu`: cores that it used between them.
     `reading` is what it has answered from inside, and `native` its native frames, None if it wasn't asked for them.
     `is_at_exit`: its main thread has reached the end of the program, also where another thread leads.
+    `others` are the last stacks of its threads besides the leading one, without idle ones of libraries.
     """
 
     process: Described
@@ -66,6 +87,7 @@ class SampledProcess:
     reading: ProcessReading | None = None
     native: NativeReading | None = None
     is_at_exit: bool = False
+    others: tuple[ThreadStack, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -80,6 +102,15 @@ class SampledProcess:
         """Whether it moves, or its flight recorder has said so."""
         has_advanced = flight_recorder.advances(self.samples[0].record, self.last.record)
         return self.moves or has_advanced or (self.reading is not None and self.reading.advances)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it does something, also in code of a library, on a GPU or in a task of an event loop."""
+        uses_gpu = any(use.percent > 0 for sample in self.samples for use in sample.gpus)
+        awaits = self.reading.awaits if self.reading else ()
+        has_task = any(chain.state != WAITS for chain in awaits)
+        computes = self.cpu > _BUSY_CPU or _never_sleeps(self.samples)
+        return self.moves or computes or uses_gpu or has_task
 
     @property
     def record(self) -> str:
@@ -118,12 +149,13 @@ class SampledProcess:
 class World:
     """The ranks of a world, such as those of a policy; `expected` are all that its ranks say it has.
 
-    `is_whole`: all machines on which ranks may be were looked at.
+    `is_whole`: all machines on which ranks may be were looked at.  `ras` is what NCCL's RAS has answered.
     """
 
     name: str
     ranks: tuple[SampledProcess, ...]
     is_whole: bool = True
+    ras: tuple[RasRow, ...] = ()
 
     @cached_property
     def expected(self) -> RankSet:
@@ -136,7 +168,22 @@ class World:
         """The ranks of which no process was found where all of them should be."""
         if not self.is_whole:
             return RankSet()
-        return self.expected.without(RankSet.of(each.rank for each in self.ranks))
+        sampled = RankSet.of(each.rank for each in self.ranks)
+        return self.expected.without(RankSet.union([sampled, self._answering]))
+
+    @cached_property
+    def _answering(self) -> RankSet:
+        """The ranks that answer NCCL's RAS, in a communicator of all ranks."""
+        size = len(self.expected)
+        if size not in {row.ranks for row in self.ras if row.communicators}:
+            return RankSet()
+        absent = [
+            RankSet.parse(each.absent)
+            for row in self.ras
+            for each in row.notable
+            if each.size == size
+        ]
+        return self.expected.without(RankSet.union(absent))
 
     def doing(self, *kinds: Doing) -> tuple[SampledProcess, ...]:
         return tuple(each for each in self.ranks if each.activity.doing in kinds)
@@ -168,6 +215,7 @@ class HangEvidence:
     """All processes that were sampled, the tasks that Ray has listed all the time, and the actors that are dead.
 
     `workers` names those of a cluster that alone were sampled, "" for all.  `endings` are those of ranks without Ray.
+    `is_given`: somebody else has dumped the stacks.  `ras` is what NCCL's RAS has answered on each node.
     """
 
     processes: tuple[SampledProcess, ...]
@@ -176,6 +224,13 @@ class HangEvidence:
     workers: str = ""
     dead: tuple[DeadActor, ...] = ()
     endings: tuple[RankEnding, ...] = ()
+    is_given: bool = False
+    ras: tuple[RasRow, ...] = ()
+
+    @cached_property
+    def is_single_sample(self) -> bool:
+        """Whether there is one sample, which can't tell what moves from what waits."""
+        return all(len(each.samples) < 2 for each in self.processes)
 
     @cached_property
     def worlds(self) -> tuple[World, ...]:
@@ -197,6 +252,7 @@ class HangEvidence:
                 tuple(sorted(ranks, key=lambda each: each.rank)),
                 not self.workers
                 and (self.is_whole or all(each.process.is_world_here for each in ranks)),
+                self.ras,
             )
             for name, ranks in sorted(by_group.items())
         )
@@ -221,7 +277,11 @@ class HangEvidence:
             for each in self.processes
             if not taking_part
             or each.activity.doing in _TAKES_PART
-            or not ((each.host, each.process.pid) in starters or _is_of_multiprocessing(each))
+            or not (
+                (each.host, each.process.pid) in starters
+                or each.process.role == LAUNCHER
+                or _is_of_multiprocessing(each)
+            )
         )
 
     def children(self, parent: SampledProcess) -> Sequence[SampledProcess]:
@@ -257,6 +317,12 @@ def evidence(
         workers,
         tuple(dead),
         tuple(_endings(listed, processes)),
+        ras=tuple(
+            note_of(node.host, taken.ras)
+            for node in listed
+            for taken in node.rounds[-1:]
+            if taken.ras
+        ),
     )
 
 
@@ -282,9 +348,10 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
         return []
     by_round = [_by_member(taken.leading) for taken in node.rounds]
     threads = [_threads(taken) for taken in node.rounds]
+    others = _others(node.rounds[-1])
     sampled = []
-    for index, process in enumerate(node.processes):
-        member = process.group, process.number
+    for index, listed in enumerate(node.processes):
+        member = listed.group, listed.number
         samples = tuple(taken.processes[index] for taken in node.rounds)
         stacks = tuple(stacks.get(member) for stacks in by_round)
         newest = next((stack for stack in reversed(stacks) if stack is not None), None)
@@ -292,6 +359,7 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
         left = bool(main) and all(stack is not None and is_at_exit(stack.frames) for stack in main)
         doing = activity(_settled(samples), newest, is_at_exit=left)
         cpu = _cpu(samples, pause_s)
+        process = _as_it_runs(listed, newest)
         sampled.append(
             SampledProcess(
                 process,
@@ -304,9 +372,28 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
                 cpu,
                 _keeps_gil(member, samples, threads),
                 is_at_exit=left,
+                others=tuple(others[member]),
             )
         )
     return list(_with_work_of_children(sampled))
+
+
+def _as_it_runs(process: Described, stack: ThreadStack | None) -> Described:
+    """The process, which is a data loader of torch only if it runs one: a rank may have forked others."""
+    if process.role != DATA_LOADER or stack is None:
+        return process
+    if any(_LOADER_WORKER.search(frame.file) for frame in stack.frames):
+        return process
+    return process._replace(role=OTHER)
+
+
+def _others(taken: Round) -> Mapping[tuple[str, int], list[ThreadStack]]:
+    stacks: dict[tuple[str, int], list[ThreadStack]] = defaultdict(list)
+    for entry in taken.others:
+        for group, ranks in entry.members.items():
+            for rank in ranks:
+                stacks[group, rank].append(entry.stack)
+    return stacks
 
 
 def _with_work_of_children(sampled: Sequence[SampledProcess]) -> Iterator[SampledProcess]:
@@ -317,7 +404,9 @@ def _with_work_of_children(sampled: Sequence[SampledProcess]) -> Iterator[Sample
 
     def works(process: SampledProcess) -> bool:
         # A program without Python has no stack that could differ.
-        computes = process.last.reason == "not-python" and process.cpu > WORKING_CPU
+        computes = process.last.reason == "not-python" and (
+            process.cpu > WORKING_CPU or _never_sleeps(process.samples)
+        )
         return process.moves or computes or works_through_children(process)
 
     def works_through_children(process: SampledProcess) -> bool:
@@ -389,11 +478,16 @@ def _moves(
     if doing.doing is Doing.IN_COLLECTIVE:
         # It sleeps until its partners come: a thread that is woken often takes part in many of them.
         return has_left or _wakes(samples) > WAKES_PER_S * between
-    works = last.cpu_s - first.cpu_s > WORKING_CPU * between
+    works = last.cpu_s - first.cpu_s > WORKING_CPU * between or _never_sleeps(samples)
     if doing.doing is Doing.INITIALIZING:
         # It reads libtorch for the stack that PyTorch prints each time it has not reached the store.
         return has_left and works
     return (has_left and works) or last.io_bytes - first.io_bytes > _WORKING_BYTES * between
+
+
+def _never_sleeps(samples: Sequence[ProcessSample]) -> bool:
+    """Whether it was seen running, or waiting for a CPU, each time: on a machine with too few CPUs it may use little of one."""
+    return len(samples) > 1 and all(sample.state == RUNNABLE for sample in samples)
 
 
 def _wakes(samples: Sequence[ProcessSample]) -> int:

@@ -128,7 +128,8 @@ def not_joined(evidence: HangEvidence, world: World, gone: RankSet) -> tuple[str
             "{Ranks} have ended. The others wait for them in a process group.",
             Ranks=ranks,
         )
-        return text + endings(evidence, world, gone), t("Read the end of their logs.")
+        step = t("Read the end of the log of {ranks}.", ranks=wording.ranks_of(gone))
+        return text + endings(evidence, world, gone), step
     text = t("No process runs {ranks}.", ranks=wording.ranks_of(gone))
     return text, t("Check that all ranks were started, and with the same address.")
 

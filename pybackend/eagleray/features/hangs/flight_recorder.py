@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from eagleray.common.errors import UNREADABLE_JSON
 
@@ -40,10 +40,14 @@ class GroupProgress:
 
 @frozen
 class RankRecord:
-    """What a rank has recorded: its progress by process group, and its collectives by group and number."""
+    """What a rank has recorded: its progress by process group, and its collectives by group and number.
+
+    `launches` are those of NCCL's RAS (`sampling/ras_records.py`), by group and operation; a flight recorder has none.
+    """
 
     progress: Mapping[str, GroupProgress]
     collectives: Mapping[tuple[str, int], Collective]
+    launches: Mapping[str, Mapping[str, int]] = field(factory=dict)
 
 
 @frozen
@@ -69,20 +73,38 @@ def parse(text: bytes | str) -> RankRecord | None:
         status = value.get("pg_status") or {}
         groups = {str(name): _label(name, desc) for name, desc in value.get("groups") or []}
         # Counters that come alone have only numbers of groups, which are their names mostly.
-        names = groups | {
-            str(entry["pg_id"]): _group(entry) for entry in value["entries"] if "pg_id" in entry
+        names = (
+            {str(entry["process_group"][0]): _group(entry) for entry in value["entries"]}
+            | groups
+            | {str(entry["pg_id"]): _group(entry) for entry in value["entries"] if "pg_id" in entry}
+        )
+        recorded = {
+            group: GroupProgress(
+                max(each.number for each in entries if each.group == group),
+                _last_ended(entries, group),
+            )
+            for group in {each.group for each in entries}
         }
         joined = groups.values()
-        progress = dict.fromkeys(joined, GroupProgress(0, 0)) | {
-            (name := names.get(number, number)): GroupProgress(
-                _number(counts["last_enqueued_collective"]),
-                max(_number(counts["last_completed_collective"]), _last_ended(entries, name)),
-            )
-            for number, counts in status.items()
+        progress = (
+            dict.fromkeys(joined, GroupProgress(0, 0))
+            | recorded
+            | {
+                (name := names.get(number, number)): GroupProgress(
+                    _number(counts["last_enqueued_collective"]),
+                    max(_number(counts["last_completed_collective"]), _last_ended(entries, name)),
+                )
+                for number, counts in status.items()
+            }
+        )
+        launches = {
+            str(group): {str(name): _number(count) for name, count in counts.items()}
+            for group, counts in value.get("launches", {}).items()
         }
     except (*UNREADABLE_JSON, KeyError, TypeError, AttributeError, IndexError):
         return None
-    return RankRecord(progress, {(entry.group, entry.number): entry for entry in entries})
+    collectives = {(entry.group, entry.number): entry for entry in entries}
+    return RankRecord(progress, collectives, launches)
 
 
 @lru_cache(4096)
@@ -90,8 +112,15 @@ def advances(earlier: str, later: str) -> bool:
     """Whether a collective has started or ended between two dumps of a rank; "" is a dump that is missing."""
     if not earlier or not later or parse(earlier) is None or parse(later) is None:
         return False
+    first, last = json.loads(earlier), json.loads(later)
+    if ("launches" in first) != ("launches" in last):
+        return False
     # The earlier one has no entries, and so no names of groups.
-    return bool(json.loads(earlier).get("pg_status") != json.loads(later).get("pg_status"))
+    before, after = first.get("pg_status") or {}, last.get("pg_status") or {}
+    if "launches" in last:
+        # An answer without a communicator may only lack it.
+        return any(before[group] != after[group] for group in before.keys() & after.keys())
+    return bool(before != after)
 
 
 def groups(records: Mapping[int, RankRecord]) -> list[str]:
@@ -139,6 +168,21 @@ def mismatch(records: Mapping[int, RankRecord], group: str) -> Mismatch | None:
             if differing is not None:
                 return differing
     return None
+
+
+def launched_differently(records: Mapping[int, RankRecord], group: str) -> list[int]:
+    """The ranks that lack launches of one operation and are ahead in another, compared with most ranks of `group`."""
+    counts = {
+        rank: tuple(sorted(record.launches[group].items()))
+        for rank, record in sorted(records.items())
+        if group in record.launches
+    }
+    usual = dict(Counter(counts.values()).most_common(1)[0][0]) if counts else {}
+    signs = {
+        rank: {count > usual.get(name, 0) for name, count in own if count != usual.get(name, 0)}
+        for rank, own in counts.items()
+    }
+    return [rank for rank, sign in signs.items() if len(sign) == 2]
 
 
 def _differing(

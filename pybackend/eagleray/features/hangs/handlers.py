@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.hangs import comparing, errors, messages, saved, texts
 from eagleray.features.hangs.model import Picture, PictureTarget
+from eagleray.features.hangs.pasted.given_files import STDIN, GivenFiles
+from eagleray.features.hangs.pasted.pasted import picture_of
 from eagleray.features.hangs.paused_sentences import PausedSentences
 from eagleray.features.hangs.pictures import Pictures
 
@@ -24,6 +27,7 @@ def register(server: RequestServer, pictures: Pictures, sentences: PausedSentenc
     server.on_request(messages.PICTURE, handlers.picture)
     server.on_request(messages.SAVE, handlers.save)
     server.on_request(messages.OPEN, handlers.open)
+    server.on_request(messages.OF_STACKS, handlers.of_stacks)
     server.on_request(messages.COMPARE, handlers.compare)
     server.on_request(messages.OF_GROUP, handlers.of_group)
     server.on_request(messages.MARKDOWN, handlers.markdown)
@@ -57,6 +61,15 @@ class HangHandlers:
 
     async def open(self, request: messages.PictureFile) -> Picture:
         return await off_loop(partial(saved.load, Path(request.path)))
+
+    async def of_stacks(
+        self, given: messages.GivenStacks, _: ReportProgress
+    ) -> messages.GivenPicture:
+        paths = [*given.paths, *([STDIN] if given.text else [])]
+        sources = GivenFiles(paths, BytesIO(given.text.encode()))
+        taken = await off_loop(partial(picture_of, sources))
+        unread = tuple(messages.UnreadStacks(name, reason) for name, reason in sources.unread)
+        return messages.GivenPicture(taken, unread)
 
     async def compare(self, request: messages.EarlierPicture) -> messages.PictureChanges:
         def sentences() -> list[str]:

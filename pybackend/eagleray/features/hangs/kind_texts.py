@@ -17,6 +17,8 @@ KINDS = {
     Kind.STRAGGLER: later("Straggler"),
     Kind.TRANSPORT: later("Network or GPU"),
     Kind.RANK_DEAD: later("Rank has ended"),
+    Kind.DEADLOCK: later("Deadlock"),
+    Kind.WAIT_CHAIN: later("Chain of waits"),
     Kind.DATA_LOADER: later("Data loader"),
     Kind.RAY_GET_CYCLE: later("Cycle of ray.get"),
     Kind.STARVATION: later("Resources missing"),

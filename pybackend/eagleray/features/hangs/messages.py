@@ -21,6 +21,30 @@ class PictureFile:
 
 
 @frozen
+class GivenStacks:
+    """What may have stacks that others have dumped: files and folders by their paths, or a text."""
+
+    paths: tuple[str, ...]
+    text: str
+
+
+@frozen
+class UnreadStacks:
+    """A file that could not be read, below the archive that has it."""
+
+    name: str
+    reason: str
+
+
+@frozen
+class GivenPicture:
+    """The picture of stacks that others have dumped."""
+
+    picture: Picture
+    unread: tuple[UnreadStacks, ...]
+
+
+@frozen
 class PictureToSave:
     """A picture, and the file that is to have it."""
 
@@ -61,6 +85,7 @@ class PausedGroupName:
 
 PICTURE = LongRequest("eagleray/hangs/picture", PictureTarget, Picture)
 SAVE = Request("eagleray/hangs/save", PictureToSave, NoneType)
+OF_STACKS = LongRequest("eagleray/hangs/ofStacks", GivenStacks, GivenPicture)
 OPEN = Request("eagleray/hangs/open", PictureFile, Picture)
 COMPARE = Request("eagleray/hangs/compare", EarlierPicture, PictureChanges)
 OF_GROUP = Request("eagleray/hangs/ofGroup", PausedGroupName, Picture)

@@ -20,6 +20,7 @@ class PictureTarget:
     those with the text `matching` in their command line.
     `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
     `native`: native frames of one process of each class are read, which stops it for a moment.
+    `ras` is the address of NCCL's RAS, as HOST:PORT, which alone is read.
     """
 
     cluster: str = ""
@@ -32,6 +33,7 @@ class PictureTarget:
     inside: bool = False
     workers: str = ""
     native: bool = False
+    ras: str = ""
 
 
 @frozen
@@ -50,7 +52,10 @@ class FrameRow:
 
 @frozen
 class StackClass:
-    """Processes with the same stack, outermost frame first; `group` is their world, or what they have in common."""
+    """Processes with the same stack, outermost frame first; `group` is their world, or what they have in common.
+
+    Of threads besides the leading one `doing` is "", and `thread` has the names of several.
+    """
 
     group: str
     ranks: str
@@ -132,7 +137,7 @@ class VerdictRow:
 
 @frozen
 class Unseen:
-    """A rank that wasn't read: `ended`, `not-found`, `permission`, `timeout`, `no-tool`, `not-python` or `files-deleted`."""
+    """A rank that wasn't read: `ended`, `not-found`, `not-given`, `permission`, `timeout`, `no-tool`, `not-python`, `files-deleted` or `seccomp`."""
 
     group: str
     rank: int
@@ -154,7 +159,7 @@ class Coverage:
 
     `workers` is the title or pattern of the workers that alone were sampled, "" for all.  `main_only` are the ranks that
     wrote the stack of their main thread themselves, since tracing them isn't allowed.  `resumed` are those that py-spy had
-    left stopped, so that they were sent SIGCONT.
+    left stopped, so that they were sent SIGCONT.  `samples` is how often processes were looked at, 0 for stacks that were given.
     """
 
     processes: int
@@ -163,6 +168,7 @@ class Coverage:
     workers: str = ""
     main_only: tuple[int, ...] = ()
     resumed: tuple[int, ...] = ()
+    samples: int = 3
 
 
 @frozen
@@ -191,7 +197,7 @@ class AwaitRow:
 
 @frozen
 class InsideRow:
-    """What a process says of itself; `reason` is why it doesn't, "" if it does."""
+    """What a process says of itself; `reason` is why it doesn't, or not all (`cut`), "" if it does."""
 
     group: str
     rank: int
@@ -243,11 +249,49 @@ class ExitRow:
 
 
 @frozen
+class CommunicatorRow:
+    """A communicator of NCCL of which ranks lack launches of `call` (`behind`), or say nothing (`absent`), by its own ranks.
+
+    `joined` are those of sampled processes, `dead` those that NCCL considers dead, and `places` processes of the others.
+    """
+
+    name: str
+    size: int
+    call: str
+    joined: str
+    behind: str
+    absent: str
+    dead: str
+    places: tuple[str, ...]
+
+
+@frozen
+class RasRow:
+    """What NCCL's RAS has answered on a node: how many communicators, and the `ranks` of the largest.
+
+    `state` says whether ranks have launched `equal` numbers of collectives, and if not, whether these `advance`, or ranks are
+    `behind`; "" if that isn't known.  Send and recv aren't counted, and equal numbers don't exclude a hang.
+    `reasons` say why answers are missing: `timeout`, `refused`, `unreadable`, or `old` for a version that a question may crash.
+    """
+
+    node: str
+    version: str
+    reasons: tuple[str, ...]
+    communicators: int
+    ranks: int
+    state: str
+    notable: tuple[CommunicatorRow, ...]
+    sentences: tuple[str, ...] = ()
+
+
+@frozen
 class Picture:
     """What was seen at one time, `taken_at` in seconds since 1970; `inside` of those processes that were asked.
 
     `native` is of the one process whose native frames say more, none for most verdicts.  `exits` are of those ranks of
-    which logs or the system say something.
+    which logs or the system say something.  `ras` is of the nodes where NCCL's RAS listens.
+
+    `threads` are those of all threads besides the leading ones, without idle threads of libraries.
 
     `target` says of what it is, such as `run 3f9c`; "" where that is unknown.
     """
@@ -262,3 +306,5 @@ class Picture:
     target: str = ""
     native: tuple[NativeRow, ...] = ()
     exits: tuple[ExitRow, ...] = ()
+    threads: tuple[StackClass, ...] = ()
+    ras: tuple[RasRow, ...] = ()

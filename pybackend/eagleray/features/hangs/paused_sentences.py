@@ -35,8 +35,8 @@ _WAITS = (Doing.IN_COLLECTIVE.value, Doing.INITIALIZING.value)
 
 # Whether its workers have failed, the cluster, and the title of a group.
 GroupKey = tuple[bool, str, str]
-# The ids of the stopped workers of a group, with their lines.
-Stops = frozenset[tuple[str, str, int]]
+# The ids of the stopped workers of a group, with their lines and the numbers of their stops.
+Stops = frozenset[tuple[str, str, int, int]]
 # The picture of a group on this machine; None if nobody there can wait for it.
 TakeHere = Callable[[PausedGroup], Awaitable[Picture | None]]
 
@@ -240,9 +240,9 @@ def _stopped(group: PausedGroup) -> list[PausedWorker]:
 
 def _stops(group: PausedGroup) -> Stops:
     return frozenset(
-        (each.worker_id, each.location.path, each.location.line)
+        (each.worker_id, each.location.path, each.location.line, each.stop)
         if each.location
-        else (each.worker_id, "", 0)
+        else (each.worker_id, "", 0, each.stop)
         for each in _stopped(group)
     )
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from attrs import asdict, fields, has
 
 from eagleray.common.errors import printable
 from eagleray.common.redact import redact_text
-from eagleray.features.hangs.activity import Doing
-from eagleray.features.hangs.counter_readings import record_of
+from eagleray.features.hangs import ras_texts
+from eagleray.features.hangs.activity import MESSAGES, Doing
+from eagleray.features.hangs.counter_readings import parsed
 from eagleray.features.hangs.evidence import HangEvidence, SampledProcess
 from eagleray.features.hangs.model import (
     VERSION,
@@ -26,6 +29,7 @@ from eagleray.features.hangs.model import (
     NativeRow,
     Picture,
     RankRow,
+    RasRow,
     ReadingRow,
     SilentNode,
     StackClass,
@@ -53,6 +57,8 @@ from eagleray.sampling.rank_sets import RankSet
 
 R = TypeVar("R")
 
+_MOST_NAMES = 3
+
 
 def picture(
     evidence: HangEvidence, verdict: HangVerdict, taken_at: float, silent: Iterable[SilentNode] = ()
@@ -74,12 +80,17 @@ def picture(
                 for each in evidence.processes
                 if any(sample.resumed for sample in each.samples)
             ),
+            0
+            if evidence.is_given
+            else max((len(each.samples) for each in evidence.processes), default=0),
         ),
         tuple(_inside(each) for each in evidence.processes if each.reading is not None),
         native=tuple(
             _native(each, each.native) for each in evidence.processes if each.native is not None
         ),
         exits=tuple(_exits(evidence)),
+        threads=tuple(_threads(evidence)),
+        ras=tuple(_ras(evidence)),
     )
     return redacted(taken)
 
@@ -87,16 +98,22 @@ def picture(
 def redacted(record: R) -> R:
     """The record without secrets in any of its texts: names, arguments and messages come from processes and nodes."""
     texts: dict[str, str] = {}
+    names: dict[type, list[str]] = {}
 
     def plain(value: Any) -> Any:
         if isinstance(value, str):
             if value not in texts:
                 texts[value] = redact_text(value)
             return texts[value]
+        if isinstance(value, (int, float)):
+            return value
         if isinstance(value, tuple):
-            return tuple(map(plain, value))
-        if has(type(value)):
-            return type(value)(*(plain(getattr(value, each.name)) for each in fields(type(value))))
+            return tuple([plain(each) for each in value])
+        kind = type(value)
+        if kind not in names:
+            names[kind] = [each.name for each in fields(kind)] if has(kind) else []
+        if names[kind]:
+            return kind(*[plain(getattr(value, name)) for name in names[kind]])
         return value
 
     return cast(R, plain(record))
@@ -161,6 +178,28 @@ def _classes(readable: list[SampledProcess]) -> tuple[StackClass, ...]:
     )
 
 
+def _threads(evidence: HangEvidence) -> Iterator[StackClass]:
+    ranks: dict[tuple[str, tuple[PythonFrame, ...]], list[int]] = defaultdict(list)
+    names: dict[tuple[str, tuple[PythonFrame, ...]], dict[str, None]] = defaultdict(dict)
+    for each in evidence.processes:
+        for stack in each.others:
+            key = each.process.group, stack.frames
+            ranks[key].append(each.rank)
+            names[key].setdefault(printable(stack.thread, 60))
+    for key in sorted(ranks, key=lambda key: (key[0], -len(set(ranks[key])))):
+        group, frames = key
+        listed = [name for name in names[key] if name]
+        more = [f"… ({len(listed)})"] if len(listed) > _MOST_NAMES else []
+        named = ", ".join([*listed[:_MOST_NAMES], *more])
+        yield StackClass(group, str(RankSet.of(ranks[key])), "", named, tuple(map(_frame, frames)))
+
+
+def _ras(evidence: HangEvidence) -> Iterator[RasRow]:
+    has_messages = any(each.activity.call in MESSAGES for each in evidence.processes)
+    for row in evidence.ras:
+        yield ras_texts.with_sentences(row, has_messages=has_messages)
+
+
 def _frame(frame: PythonFrame) -> FrameRow:
     return FrameRow(*frame, hidden=is_noise(frame), users=is_users(frame))
 
@@ -191,7 +230,12 @@ def _gpus(sampled: SampledProcess) -> tuple[GpuRow, ...]:
 
 
 def _collectives(sampled: SampledProcess) -> tuple[CollectiveRow, ...]:
-    record = record_of(sampled)
+    return _collective_rows(sampled.record) if sampled.record else ()
+
+
+@lru_cache(1024)
+def _collective_rows(text: str) -> tuple[CollectiveRow, ...]:
+    record = parsed(text)
     if record is None:
         return ()
     calls = {name: each.operation for (name, _), each in sorted(record.collectives.items())}
@@ -208,7 +252,7 @@ def _inside(sampled: SampledProcess) -> InsideRow:
     return InsideRow(
         sampled.process.group,
         sampled.rank,
-        reading.reason,
+        reading.reason or ("cut" if reading.is_cut else ""),
         tuple(_exception(held) for held in sampled.raised),
         tuple(_await(chain) for chain in reading.awaits),
     )
@@ -289,10 +333,11 @@ def _unseen(evidence: HangEvidence) -> tuple[Unseen, ...]:
     unreadable = [
         Unseen(each.process.group, each.rank, each.last.reason or "unknown")
         for each in evidence.processes
-        if each.stack is None
+        if each.stack is None and not (each.record and evidence.is_given)
     ]
+    reason = "not-given" if evidence.is_given else "not-found"
     missing = [
-        Unseen(world.name, rank, "not-found")
+        Unseen(world.name, rank, reason)
         for world in (() if evidence.workers else evidence.worlds)
         for rank in world.expected.without(RankSet.of(each.rank for each in world.ranks))
     ]

@@ -13,7 +13,7 @@ from eagleray.common.paths import host_name
 from eagleray.common.redact import redact_text
 from eagleray.features.clusters.job_head import ShowProgress
 from eagleray.features.hangs import errors
-from eagleray.features.hangs.collecting import here
+from eagleray.features.hangs.collecting import here, ras
 from eagleray.features.hangs.collecting.cluster import ClusterPictures
 from eagleray.features.hangs.collecting.hosts import HostPictures
 from eagleray.features.hangs.collecting.ray_jobs import jobs_of, jobs_of_run
@@ -73,11 +73,13 @@ class Pictures:
     async def _take(self, target: PictureTarget, plan: SamplingPlan) -> Picture:
         """Samples what the target says.
 
-        1. Processes of this machine: they, and all that belong to them.
+        1. What NCCL's RAS answers; processes of this machine: they, and all that belong to them.
         2. A job of SLURM, by one step of it; hosts, by an ssh session each.
         3. A run: see `_of_run`.
         4. A cluster, or only a job or some workers of it.
         """
+        if target.ras:
+            return await ras.take(target.ras, plan)
         if target.pids:
             return await here.take(target.pids, plan)
         if target.slurm_job:
@@ -132,6 +134,8 @@ def _program(state: RunState) -> tuple[int]:
 
 def target_text(target: PictureTarget) -> str:
     """Of what a picture is, in a sentence."""
+    if target.ras:
+        return t("NCCL at {address}", address=target.ras)
     if target.pids:
         pids = ", ".join(map(str, target.pids))
         return counted(len(target.pids), "process {pids}", "processes {pids}", pids=pids)

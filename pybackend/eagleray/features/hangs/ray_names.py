@@ -34,6 +34,11 @@ class NodeNames:
     jobs: tuple[str, ...] = ()
     is_part: bool = False
 
+    @property
+    def pids(self) -> frozenset[int]:
+        """The processes that Ray names."""
+        return frozenset((*self.named, *self.drivers, *self.workers))
+
 
 def names_of_nodes(
     nodes: Iterable[NodeRow], actors: Iterable[ActorRow], workers: Iterable[WorkerRow]

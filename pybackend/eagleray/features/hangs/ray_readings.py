@@ -12,13 +12,13 @@ from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.evidence import DeadActor, HangEvidence, SampledProcess, World
 from eagleray.features.hangs.task_graph import (
     Call,
-    OpenTask,
     Process,
     cycle,
     waits,
     without_node,
 )
 from eagleray.features.hangs.verdict import Kind, Reading
+from eagleray.features.hangs.wait_graph import task_text
 from eagleray.sampling.rank_sets import RankSet
 
 # More of these make a sentence unreadable.
@@ -26,8 +26,6 @@ _MOST_DEATHS = 3
 _MOST_CALLS = 4
 # Cores that a process uses which does something.
 _WORKING_CPU = 0.05
-# More than an idle worker of Ray uses on a busy machine.
-_BUSY_CPU = 0.2
 
 
 # What Ray 2.60 says of a dead actor, and what that means; the first that fits.
@@ -80,8 +78,8 @@ def ray_get_cycle(evidence: HangEvidence) -> Iterator[Reading]:
         return
     text = t(
         "{caller} waits for {called}: none of them can continue.",
-        caller=_task(calls[0].caller),
-        called=t(", which waits for ").join(_task(call.called) for call in calls[:_MOST_CALLS]),
+        caller=task_text(calls[0].caller),
+        called=t(", which waits for ").join(task_text(call.called) for call in calls[:_MOST_CALLS]),
     )
     step = t("Return the value instead of calling back, or set max_concurrency.")
     yield _reading(evidence, Kind.RAY_GET_CYCLE, calls, 0.95, text, step)
@@ -95,8 +93,8 @@ def starvation(evidence: HangEvidence) -> Iterator[Reading]:
         return
     call = next(iter(impossible or calls))
     names = {
-        "caller": _task(call.caller, is_first=True),
-        "called": _task(call.called),
+        "caller": task_text(call.caller, is_first=True),
+        "called": task_text(call.called),
         "needs": call.called.needs,
     }
     if impossible:
@@ -106,7 +104,7 @@ def starvation(evidence: HangEvidence) -> Iterator[Reading]:
         return
     # What was not sampled may work, too.
     works = bool(evidence.workers) or any(map(_works, evidence.processes))
-    text = t("{caller} waits for {called}, but other tasks hold all {needs}.", **names)
+    text = t("{caller} waits for {called}, but other tasks or actors hold all {needs}.", **names)
     step = t("End a task that holds them, or start fewer tasks.")
     yield _reading(evidence, Kind.STARVATION, calls, 0.4 if works else 0.8, text, step)
 
@@ -124,8 +122,8 @@ def awaiting_actors(evidence: HangEvidence) -> Iterator[Reading]:
     actors = _of(evidence.processes, {call.called.process for call in calls})
     text = t(
         "{caller} waits for {called}.",
-        caller=_task(calls[0].caller, is_first=True),
-        called=_task(calls[0].called),
+        caller=task_text(calls[0].caller, is_first=True),
+        called=task_text(calls[0].called),
     )
     step = t("Look at what the tasks of the event loop await.")
     # What works may be what they wait for, as an inference engine, and so may what was not sampled.
@@ -133,7 +131,7 @@ def awaiting_actors(evidence: HangEvidence) -> Iterator[Reading]:
     yield Reading(
         Kind.ASYNCIO,
         RankSet.of(actor.rank for actor in actors),
-        0.4 if is_part or any(map(_is_busy, evidence.processes)) else 0.6,
+        0.4 if is_part or any(each.is_busy for each in evidence.processes) else 0.6,
         f"{text} {wording.awaited(actors)}.",
         step,
         ", ".join(dict.fromkeys(actor.process.group for actor in actors)),
@@ -148,12 +146,6 @@ def _works(process: SampledProcess) -> bool:
     return process.moves or (activity.doing is Doing.IN_CODE and process.cpu > _WORKING_CPU)
 
 
-def _is_busy(process: SampledProcess) -> bool:
-    """Whether `process` does something, also in code of a library or on a GPU."""
-    uses_gpu = any(use.percent > 0 for sample in process.samples for use in sample.gpus)
-    return process.moves or process.cpu > _BUSY_CPU or uses_gpu
-
-
 def _in_ray_get(evidence: HangEvidence) -> set[Process]:
     return {
         _id(process) for process in evidence.processes if process.activity.doing is Doing.IN_RAY_GET
@@ -162,15 +154,6 @@ def _in_ray_get(evidence: HangEvidence) -> set[Process]:
 
 def _id(process: SampledProcess) -> Process:
     return process.host, process.process.pid
-
-
-def _task(task: OpenTask, is_first: bool = False) -> str:
-    """`A.call of left`: the method and the actor, if that has a name of its own."""
-    if not task.name:
-        return t("The driver") if is_first else t("the driver")
-    if not task.actor or task.name.startswith(f"{task.actor}."):
-        return task.name
-    return t("{method} of {actor}", method=task.name, actor=task.actor)
 
 
 def _reading(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from eagleray.common.errors import printable
+from eagleray.common.l10n import t
 from eagleray.features.hangs.ray_names import job_of_driver
-from eagleray.features.hangs.task_graph import RUNNING, OpenTask
-from eagleray.ray.rows import ActorRow, TaskRow, WorkerRow
+from eagleray.features.hangs.task_graph import NEEDS_NODE, RUNNING, OpenTask
+from eagleray.ray.rows import ActorRow, PlacementGroupRow, TaskRow, WorkerRow
 
 _CREATION = "ACTOR_CREATION_TASK"
+_MOST_BUNDLES = 4
 # Ray lists no task for a driver; its children name this one.
 _DRIVERS_TASK = "f" * 40
 
@@ -20,8 +22,13 @@ def rows(
     workers: Iterable[WorkerRow],
     hosts: Mapping[str, str],
     room: Mapping[str, float],
+    groups: Iterable[PlacementGroupRow] = (),
 ) -> tuple[OpenTask, ...]:
-    """The `tasks`, and one that runs for each driver.  `room`: the most that a single node has of each resource."""
+    """The `tasks`, and one that runs for each driver.  `room`: the most that a single node has of each resource.
+
+    Ray 2.60 lists no task for `ray.get(group.ready())`: of a driver that has called nothing else, a placement group stands
+    for it.
+    """
     names = {row.actor_id: printable(row.name or row.class_name, 100) for row in actors}
     needs = {task.actor_id: task.resources for task in tasks if task.kind == _CREATION}
     listed = []
@@ -38,9 +45,14 @@ def rows(
                 (hosts.get(task.node_id, ""), task.pid),
                 amounts_text(needed),
                 all(amount <= room.get(name, 0.0) for name, amount in needed.items()),
+                task.kind == _CREATION,
             )
         )
-    return (*listed, *_drivers(workers, hosts))
+    parents = {task.parent_task_id for task in tasks}
+    pending = [
+        group for group in groups if group.job_id and _DRIVERS_TASK + group.job_id not in parents
+    ]
+    return (*listed, *_drivers(workers, hosts), *map(_of_group, pending))
 
 
 def steady(before: Iterable[TaskRow], after: Iterable[TaskRow]) -> list[TaskRow]:
@@ -51,6 +63,23 @@ def steady(before: Iterable[TaskRow], after: Iterable[TaskRow]) -> list[TaskRow]
 
 def amounts_text(resources: Mapping[str, float]) -> str:
     return ", ".join(f"{printable(name, 60)}: {amount:g}" for name, amount in resources.items())
+
+
+def _of_group(group: PlacementGroupRow) -> OpenTask:
+    bundles = ", ".join(amounts_text(bundle) for bundle in group.bundles[:_MOST_BUNDLES])
+    more = ", …" if len(group.bundles) > _MOST_BUNDLES else ""
+    name = printable(group.name, 100)
+    return OpenTask(
+        group.group_id,
+        t("placement group {name}", name=name) if name else t("a placement group"),
+        NEEDS_NODE,
+        _DRIVERS_TASK + group.job_id,
+        "",
+        needs=t("room for its bundles ({bundles})", bundles=f"{bundles}{more}")
+        if group.is_infeasible
+        else f"{bundles}{more}",
+        fits=not group.is_infeasible,
+    )
 
 
 def _drivers(workers: Iterable[WorkerRow], hosts: Mapping[str, str]) -> list[OpenTask]:

@@ -19,6 +19,7 @@ from eagleray.common.l10n import t
 from eagleray.features.hangs import errors
 from eagleray.features.hangs.comparing import Move
 from eagleray.features.hangs.model import VERSION, Coverage, Picture
+from eagleray.injected.outside_files import content_of
 from eagleray.sampling.rank_sets import RankSet
 
 # A picture grows with its classes: one of 10,000 ranks has some megabytes.
@@ -80,9 +81,10 @@ def save(taken: Picture, path: Path) -> None:
 def load(path: Path) -> Picture:
     """The picture in `path`.  Raises EaglerayError if it can't be read, or isn't one of this version."""
     try:
-        if path.stat().st_size > _LARGEST:
+        content = content_of(path, _LARGEST + 1)
+        if len(content) > _LARGEST:
             raise errors.no_picture(path, t("it is too large"))
-        value = json.loads(path.read_bytes())
+        value = json.loads(content)
         if not isinstance(value, dict) or value.get("version") != VERSION:
             raise errors.no_picture(path, t("it is not a picture of this version"))
         taken = structured(value)

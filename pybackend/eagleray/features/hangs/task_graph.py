@@ -14,6 +14,8 @@ RUNNING_IN_RAY_GET = "RUNNING_IN_RAY_GET"
 RUNNING_IN_RAY_WAIT = "RUNNING_IN_RAY_WAIT"
 QUEUED_AT_ACTOR = ("SUBMITTED_TO_WORKER", "PENDING_ACTOR_TASK_ORDERING_OR_CONCURRENCY")
 NEEDS_NODE = "PENDING_NODE_ASSIGNMENT"
+# The id of the task of a constructor is this and that of its actor.
+_CONSTRUCTORS = "f" * 16
 
 # A process: its host and pid.
 Process = tuple[str, int]
@@ -24,7 +26,8 @@ class OpenTask:
     """A task that has not ended; `actor_id` is "" for a task without an actor, `parent_id` the task that has called it.
 
     `name` is "" for that of a driver.  `actor` is the name of its actor, `process` where it runs, and `needs` the
-    resources that it or its actor needs; `fits`: some node has as many, if nothing else runs there.
+    resources that it or its actor needs; `fits`: some node has as many, if nothing else runs there.  `is_constructor`: it
+    makes its actor.
     """
 
     task_id: str
@@ -36,6 +39,7 @@ class OpenTask:
     process: Process = ("", 0)
     needs: str = ""
     fits: bool = True
+    is_constructor: bool = False
 
 
 @frozen
@@ -52,13 +56,25 @@ def waits(tasks: Iterable[OpenTask], waiting: Collection[Process]) -> list[Call]
     A task may continue without the result of what it has called; so only processes count whose stacks show that they wait.
     """
     by_id = {task.task_id: task for task in tasks}
+    by_actor = {
+        task.actor_id: task for task in by_id.values() if task.actor_id and is_running(task)
+    }
     return [
         Call(caller, task)
         for task in by_id.values()
-        if (caller := by_id.get(task.parent_id)) is not None
-        and _is_running(caller)
+        if (caller := by_id.get(task.parent_id) or by_actor.get(_actor_of(task.parent_id)))
+        is not None
+        and is_running(caller)
         and caller.process in waiting
     ]
+
+
+def _actor_of(parent_id: str) -> str:
+    """The actor whose constructor is the task `parent_id`, else "".
+
+    In a method of an async actor, Ray 2.60 names the actor's constructor as the task that calls.
+    """
+    return parent_id.removeprefix(_CONSTRUCTORS) if parent_id.startswith(_CONSTRUCTORS) else ""
 
 
 def cycle(tasks: Sequence[OpenTask], waiting: Collection[Process]) -> tuple[Call, ...]:
@@ -72,7 +88,7 @@ def cycle(tasks: Sequence[OpenTask], waiting: Collection[Process]) -> tuple[Call
         by_caller[call.caller.task_id].append(call)
     running: dict[str, list[OpenTask]] = defaultdict(list)
     for task in tasks:
-        if task.actor_id and _is_running(task):
+        if task.actor_id and is_running(task):
             running[task.actor_id].append(task)
     cycles = [
         path for start in sorted(by_caller) if (path := _path_back(start, by_caller, running))
@@ -81,8 +97,17 @@ def cycle(tasks: Sequence[OpenTask], waiting: Collection[Process]) -> tuple[Call
 
 
 def without_node(tasks: Iterable[OpenTask], waiting: Collection[Process]) -> list[Call]:
-    """The calls of processes `waiting` in `ray.get` for which no node has the resources."""
-    return [call for call in waits(tasks, waiting) if call.called.state == NEEDS_NODE]
+    """The calls of processes `waiting` in `ray.get` for which no node has the resources.
+
+    Ray 2.60 lists a method in the same state while the constructor of its actor runs, which has its resources.
+    """
+    listed = list(tasks)
+    placed = {task.actor_id for task in listed if task.is_constructor and is_running(task)}
+    return [
+        call
+        for call in waits(listed, waiting)
+        if call.called.state == NEEDS_NODE and call.called.actor_id not in placed
+    ]
 
 
 def _from_outside(path: tuple[Call, ...]) -> tuple[Call, ...]:
@@ -120,5 +145,5 @@ def _holder(called: OpenTask, running: Mapping[str, Sequence[OpenTask]]) -> str:
     return occupying[0].task_id if len(occupying) == 1 else called.task_id
 
 
-def _is_running(task: OpenTask) -> bool:
+def is_running(task: OpenTask) -> bool:
     return task.state in (RUNNING, RUNNING_IN_RAY_GET, RUNNING_IN_RAY_WAIT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
 
@@ -31,17 +31,21 @@ from eagleray.sampling.merging import TreeNode
 from eagleray.sampling.processes import OTHER, RANK
 from eagleray.sampling.rank_sets import RankSet
 
+_MOST_THREADS = 20
+_LONGEST_CHAIN = 170
 _LONGEST_LINE = 10_000
 # What Markdown or HTML would take for more than text; underscores within a name are none.
 _MARKS = re.compile(r"[\\`*<>\[\]|~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 REASONS = {
     "ended": later("has ended"),
     "not-found": later("has no process here"),
+    "not-given": later("no stack of it was given"),
     "permission": later("reading it is not allowed"),
     "timeout": later("reading it took too long"),
     "no-tool": later("py-spy is missing"),
     "not-python": later("is not a Python process"),
     "files-deleted": later("its Python was removed or replaced"),
+    "seccomp": later("its sandbox (seccomp) may end it"),
 }
 
 INSIDE_REASONS = {
@@ -49,11 +53,18 @@ INSIDE_REASONS = {
     "stopped": later("is stopped"),
     "permission": later("ptrace is not allowed"),
     "gil-held": later("native code holds the GIL"),
+    "cut": later("a part, since there is too much"),
     "importing": later("an import in it is not done"),
     "folder": later("its /tmp can't be used"),
     "busy": later("all threads run native code"),
     "not-python": later("is not a Python process"),
     "processor": later("this works on x86-64 only"),
+    "seccomp": later("its sandbox (seccomp) may end it"),
+    "limits": later("it is close to a limit of its own"),
+    "no-memory": later("it may not map memory"),
+    "no-thread": later("it can't start a thread"),
+    "not-loaded": later("it can't load what answers"),
+    "ended-meanwhile": later("has ended while it was asked"),
     "timeout": later("it did not answer in time"),
     "no-answer": later("it gave no answer"),
 }
@@ -74,29 +85,54 @@ def lines(taken: Picture) -> Iterator[str]:
     yield from _verdict(taken)
     yield ""
     yield from tree_lines(tree_of(taken), taken)
+    yield from thread_lines(taken)
     yield ""
-    yield counted(
-        taken.coverage.processes,
-        "{n} process seen in 3 samples.",
-        "{n} processes seen in 3 samples.",
-    )
+    yield _count(taken)
     yield from _unseen(taken)
+    yield from ras_lines(taken)
     yield from gpu_lines(taken.ranks)
     yield from native_lines(taken)
     yield from exit_lines(taken)
     yield from inside_lines(taken)
 
 
+def _count(taken: Picture) -> str:
+    coverage = taken.coverage
+    recorded = sum(bool(row.collectives) for row in taken.ranks)
+    if not coverage.processes and recorded and taken.ras:
+        return counted(recorded, "NCCL RAS knows {n} rank.", "NCCL RAS knows {n} ranks.")
+    if not coverage.processes and recorded:
+        return counted(
+            recorded,
+            "The flight recorder of {n} rank was given.",
+            "The flight recorders of {n} ranks were given.",
+        )
+    if coverage.samples:
+        return counted(
+            coverage.processes,
+            "{n} process seen in {samples} samples.",
+            "{n} processes seen in {samples} samples.",
+            samples=coverage.samples,
+        )
+    return counted(
+        coverage.processes,
+        "The stack of {n} process was given.",
+        "The stacks of {n} processes were given.",
+    )
+
+
 def markdown(taken: Picture) -> str:
     """The picture for an issue of the user's project: secrets in arguments of commands are hidden."""
     verdict, *rest = map(_escaped, _verdict(taken))
     parts = [_escaped(_origin(taken)), f"**{verdict}**", *rest]
-    tree = [printable(line, _LONGEST_LINE) for line in tree_lines(tree_of(taken), taken)]
+    drawn = (*tree_lines(tree_of(taken), taken), *thread_lines(taken))
+    tree = [printable(line, _LONGEST_LINE) for line in drawn]
     if tree:
         # A line of the tree begins with a bracket, so that none of them ends the block.
         parts.append("\n".join(["```text", *tree, "```"]))
     facts = (
         *_unseen(taken),
+        *ras_lines(taken),
         *gpu_lines(taken.ranks),
         *native_lines(taken),
         *exit_lines(taken),
@@ -135,8 +171,27 @@ def tree_lines(nodes: list[TreeNode], taken: Picture) -> Iterator[str]:
         folded = _folded(node.frames)
         if folded:
             members = _members(node.members, several)
-            yield f"{'  ' * depth}[{members}] {' > '.join(folded)}"
+            yield f"{'  ' * depth}[{members}] {_shortened(folded)}"
         unprinted += [(child, depth + bool(folded)) for child in reversed(node.children)]
+
+
+def thread_lines(taken: Picture) -> Iterator[str]:
+    """The threads besides the leading ones."""
+    several = len({each.group for each in taken.classes}) > 1
+    chains = [(each, _folded(_frames(each))) for each in taken.threads]
+    shown = [(each, chain) for each, chain in chains if chain]
+    if shown:
+        yield t("Other threads:")
+    for each, chain in shown[:_MOST_THREADS]:
+        members = _members({each.group: RankSet.parse(each.ranks)}, several)
+        name = f" {each.thread}" if each.thread else ""
+        yield f"[{members}]{name}: {_shortened(chain)}"
+    if (more := len(shown) - _MOST_THREADS) > 0:
+        yield counted(more, "… and {n} more stack", "… and {n} more stacks")
+
+
+def _frames(each: StackClass) -> list[PythonFrame]:
+    return [PythonFrame(frame.function, frame.path, frame.line) for frame in each.frames]
 
 
 def _verdict(taken: Picture) -> Iterator[str]:
@@ -146,6 +201,11 @@ def _verdict(taken: Picture) -> Iterator[str]:
     yield kind_text(verdict)
     for other in verdict.readings if verdict.kind == Kind.UNKNOWN.value else ():
         yield t("{reading}: {sentence}", reading=kind_text(other), sentence=other.sentence)
+
+
+def ras_lines(taken: Picture) -> Iterator[str]:
+    """What NCCL's RAS has answered, where nodes say the same once."""
+    yield from dict.fromkeys(sentence for row in taken.ras for sentence in row.sentences)
 
 
 def native_lines(taken: Picture) -> Iterator[str]:
@@ -328,6 +388,20 @@ def _folded(frames: Iterable[PythonFrame]) -> list[str]:
     ]
 
 
+def _shortened(chain: Sequence[str]) -> str:
+    """The chain; of a long one both ends, since the inner end shows what is waited for."""
+    if len(" > ".join(chain)) <= _LONGEST_CHAIN:
+        return " > ".join(chain)
+    last: list[str] = []
+    room = _LONGEST_CHAIN - len(chain[0])
+    for frame in reversed(chain[1:]):
+        room -= len(frame) + 3
+        if room < 0 and last:
+            break
+        last.insert(0, frame)
+    return " > ".join([chain[0], "…", *last])
+
+
 def _members(members: Mapping[str, RankSet], several: bool) -> str:
     return "; ".join(
         f"{group} {ranks}" if several else str(ranks) for group, ranks in members.items()
@@ -337,5 +411,4 @@ def _members(members: Mapping[str, RankSet], several: bool) -> str:
 def _position(each: StackClass | None) -> str:
     if each is None:
         return t("not seen")
-    frames = [PythonFrame(frame.function, frame.path, frame.line) for frame in each.frames]
-    return " > ".join(_folded(frames)[-2:])
+    return " > ".join(_folded(_frames(each))[-2:])

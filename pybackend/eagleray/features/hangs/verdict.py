@@ -19,6 +19,8 @@ class Kind(Enum):
     STRAGGLER = "straggler"
     TRANSPORT = "transport"
     RANK_DEAD = "rank-dead"
+    DEADLOCK = "deadlock"
+    WAIT_CHAIN = "wait-chain"
     DATA_LOADER = "data-loader"
     RAY_GET_CYCLE = "ray-get-cycle"
     STARVATION = "starvation"

@@ -80,12 +80,32 @@ def calls(processes: Sequence[SampledProcess]) -> str:
     return ", ".join(texts) or t("other code")
 
 
+def wait_in(processes: Sequence[SampledProcess]) -> str:
+    """`rank 0 waits in all_reduce (trainer.py:88)`."""
+    return counted(
+        len(processes),
+        "{ranks} waits in {calls}",
+        "{ranks} wait in {calls}",
+        ranks=ranks(processes),
+        calls=calls(processes),
+    )
+
+
+def Wait_in(processes: Sequence[SampledProcess]) -> str:
+    return _capital(wait_in(processes))
+
+
 def place(processes: Sequence[SampledProcess]) -> str:
     """` at load_checkpoint (trainer.py:91)`, "" if there is no code of the user."""
     frames = dict.fromkeys(each.activity.place for each in processes if each.activity.place)
+    return place_of(list(frames))
+
+
+def place_of(frames: Sequence[PythonFrame]) -> str:
+    """` in load_checkpoint (trainer.py:91)`, "" without frames."""
     places = [
         t("{function} ({line})", function=short_function(frame), line=line_of(frame))
-        for frame in list(frames)[:_MOST_CALLS]
+        for frame in frames[:_MOST_CALLS]
     ]
     return t(" in {places}", places=", ".join(places)) if places else ""
 

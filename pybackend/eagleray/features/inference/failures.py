@@ -119,7 +119,7 @@ def engine_death(text: str) -> str:
 def last_text(output: Path) -> str:
     """The end of what a run printed."""
     try:
-        with output.open("rb", buffering=0) as file:
+        with output.open("rb", buffering=0) as file:  # own file
             file.seek(0, 2)
             file.seek(max(0, file.tell() - _BYTES))
             return file.read(_BYTES).decode("utf-8", "replace")

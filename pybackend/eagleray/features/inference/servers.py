@@ -44,8 +44,10 @@ from eagleray.features.runs.preparing import RunPreparation, RunRequest
 from eagleray.features.runs.run_status import with_current_state
 from eagleray.features.runs.runs import Runs
 from eagleray.features.runs.terminal_output import tail_of
+from eagleray.injected.outside_files import content_of
 from eagleray.protocol.route_spec import RouteSpec, checked
 
+_LARGEST_SCRIPT = 2**20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 # Eagleray's texts redact what has this form.
 _KEY = "sk-eagleray-{}"
@@ -340,7 +342,7 @@ def _command_of(request: ServerRequest, is_remote: bool, taken: Collection[int])
     if _is_sbatch(request):
         script = script_at("sbatch", request.argv)
         try:
-            text = (Path(request.cwd) / script).read_text("utf-8", "replace")
+            text = content_of(Path(request.cwd, script), _LARGEST_SCRIPT).decode("utf-8", "replace")
         except OSError:
             text = ""
         return of_script(request.argv, text, environ, request.key_variable)

@@ -10,11 +10,13 @@ def not_inspected(pid: int, reason: str, text: str) -> EaglerayError:
     """`reason` is that of `NotStarted`, and `text` what it says."""
     code, step = {
         "ended": ("process-ended", t("Check the number with `ps`.")),
+        "ended-meanwhile": ("process-ended", t("Look for its exit code and its log.")),
         "stopped": ("process-stopped", t("Resume it first, with `kill -CONT {pid}`.", pid=pid)),
         "permission": (
             "process-not-readable",
             t("Run this as the user of the process, where ptrace is allowed."),
         ),
+        "not-python": ("not-python", t("Select a Python process.")),
     }.get(reason, ("not-inspected", t("Sample its stack instead.")))
     message = t("Can't look into process {pid}: {reason}.", pid=pid, reason=text)
     return EaglerayError(code, message, step)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from eagleray.features.source_mapping.source_mapping import SourceMapping
 from eagleray.inspecting.asking import ProcessEnded, Unanswered
 from eagleray.inspecting.questions import Inspection, steps
 from eagleray.inspecting.remote_thread import NotStarted
-from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.ray.rows import NodeRow
 from eagleray.sampling.dumps import Tools
 from eagleray.tools.processes import is_own, local_addresses
@@ -42,11 +42,11 @@ class Inspections:
         self,
         source_mapping: SourceMapping,
         dashboard_of: Callable[[str], Dashboard],
-        is_local: Callable[[str], bool],
+        local_nodes: FindLocalNodes = Dashboard.local_nodes,
     ) -> None:
         self._source_mapping = source_mapping
         self._dashboard_of = dashboard_of
-        self._is_local = is_local
+        self._local_nodes = local_nodes
         self._cluster_processes = ClusterProcesses()
         self._sessions: dict[asyncio.Task[None], _Session] = {}
 
@@ -99,7 +99,7 @@ class Inspections:
         """A conversation with the process, which the caller closes.
 
         1. A process of no cluster is one of this machine.
-        2. So is a process of a cluster whose node is this machine, if it is there and the user's own.
+        2. So is a process of a node that is this machine, if it is the user's own.
         3. Any other is asked through a job that is pinned to its node.
         """
         if not target.cluster:
@@ -107,8 +107,9 @@ class Inspections:
                 raise process_elsewhere(target.pid, target.node_id)
             return await self._local(target.pid)
         dashboard = self._dashboard_of(target.cluster)
-        node = await _node_of(dashboard, target)
-        is_here = self._is_local(target.cluster) and node.ip in local_addresses()
+        nodes = await dashboard.nodes()
+        node = await _node_of(dashboard, nodes, target)
+        is_here = node.node_id in await self._local_nodes(dashboard, nodes)
         if is_here and await off_loop(partial(is_own, target.pid)):
             return await self._local(target.pid)
         return await self._cluster_processes.process(dashboard, node, target.pid, report)
@@ -120,9 +121,11 @@ class Inspections:
             raise not_inspected(pid, error.reason, str(error)) from error
 
 
-async def _node_of(dashboard: Dashboard, target: InspectionTarget) -> NodeRow:
+async def _node_of(
+    dashboard: Dashboard, nodes: Sequence[NodeRow], target: InspectionTarget
+) -> NodeRow:
     """The node of the process, by its id or by the worker; raises `no-such-worker`."""
-    nodes, workers = await asyncio.gather(dashboard.nodes(), dashboard.all_workers())
+    workers = await dashboard.all_workers()
     alive = [node for node in nodes if node.alive]
     named = [node for node in alive if target.node_id and target.node_id in _names(node)]
     of_worker = {row.node_id for row in workers if row.worker_id == target.worker_id}

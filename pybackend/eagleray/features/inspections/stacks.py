@@ -6,7 +6,14 @@ from typing import Any
 
 from attrs import frozen
 
+from eagleray.common.l10n import counted, later
 from eagleray.sampling.frames import PythonFrame, is_users
+
+MORE_FRAMES = later("More frames aren't shown.")
+
+
+def more_variables(count: int) -> str:
+    return counted(count, "One more isn't shown.", "{n} more aren't shown.")
 
 
 @frozen
@@ -27,13 +34,17 @@ class StackFrame:
 
 @frozen
 class InspectedThread:
-    """A thread, innermost frame first; `exception` is what it handles, "" for none."""
+    """A thread, innermost frame first; `exception` is what it handles, "" for none.
+
+    `is_cut`: it has more frames, further out.
+    """
 
     ident: int
     name: str
     is_main: bool
     exception: str
     frames: tuple[StackFrame, ...]
+    is_cut: bool = False
 
     @property
     def users_frame(self) -> StackFrame | None:
@@ -53,6 +64,7 @@ def threads_of(answer: dict[str, Any]) -> tuple[InspectedThread, ...]:
                 bool(thread["is_main"]),
                 str(thread["exception"]),
                 tuple(_frame(number, frame) for number, frame in enumerate(thread["stack"])),
+                bool(thread.get("is_cut")),
             )
             for thread in answer["threads"]
         ]

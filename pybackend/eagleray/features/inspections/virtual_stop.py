@@ -21,7 +21,13 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import later, t, translated
 from eagleray.features.inspections.conversations import InspectedProcess
 from eagleray.features.inspections.real_stop import STEPS, NotStopped, RealStop
-from eagleray.features.inspections.stacks import InspectedThread, StackFrame, threads_of
+from eagleray.features.inspections.stacks import (
+    MORE_FRAMES,
+    InspectedThread,
+    StackFrame,
+    more_variables,
+    threads_of,
+)
 from eagleray.inspecting.asking import ProcessEnded, Unanswered
 from eagleray.inspecting.questions import INSIDE
 from eagleray.protocol import dap
@@ -469,11 +475,11 @@ class VirtualStop:
         ]
         start = int(arguments.get("startFrame") or 0)
         levels = int(arguments.get("levels") or 0) or len(listed)
-        shown = listed[start : start + levels]
-        return {
-            "stackFrames": [await self._stack_frame(*item) for item in shown],
-            "totalFrames": len(listed),
-        }
+        shown = [await self._stack_frame(*item) for item in listed[start : start + levels]]
+        is_cut = any(thread.is_cut for thread in self._threads if self._number(thread) == number)
+        if is_cut and start + len(shown) == len(listed):
+            shown.append(_label(next(self._ids), translated(MORE_FRAMES)))
+        return {"stackFrames": shown, "totalFrames": len(listed) + is_cut}
 
     async def _stack_frame(self, identifier: int, frame: StackFrame) -> Body:
         source: Body = {"name": posixpath.basename(frame.path)}
@@ -542,12 +548,14 @@ class VirtualStop:
                 and access
                 and holder.name.replace("{", "{{").replace("}", "}}") + access
             )
-        return {
-            "variables": [
-                self._variable(item, expression.format(name=item["name"]) if expression else "")
-                for item in self._checked(answer)["variables"]
-            ]
-        }
+        variables = [
+            self._variable(item, expression.format(name=item["name"]) if expression else "")
+            for item in self._checked(answer)["variables"]
+        ]
+        if left_out := int(answer.get("left_out", 0)):
+            more = {"name": "…", "value": more_variables(left_out), "variablesReference": 0}
+            variables.append(more)
+        return {"variables": variables}
 
     def _variable(self, item: Mapping[str, Any], expression: str) -> Body:
         reference = int(item["reference"])
@@ -648,6 +656,11 @@ def _place(thread: InspectedThread, frame: StackFrame) -> dict[str, int]:
 
 def _error(answer: Mapping[str, Any]) -> str:
     return printable(str(answer.get("error")), 600)
+
+
+def _label(identifier: int, text: str) -> Body:
+    """A row between frames that is none itself."""
+    return {"id": identifier, "name": text, "line": 0, "column": 0, "presentationHint": "label"}
 
 
 def _step_handler(command: str) -> _Handler:

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from eagleray.common.l10n import t
 from eagleray.features.presets.checkout.files import near, roots, text_of
 from eagleray.features.presets.checkout.keys import CheckoutKeys, checkout_keys
+from eagleray.features.presets.families import recognised_by_keys
 from eagleray.features.presets.programs import ProgramFiles
 from eagleray.features.presets.recognition import (
     DetectedVersion,
@@ -39,12 +40,15 @@ from eagleray.features.runs.scripts.launch_lines import (
 from eagleray.features.runs.scripts.script import Assignment, Script
 from eagleray.features.runs.scripts.script_edits import copy_number
 from eagleray.features.runs.scripts.script_tree import ScriptFile, ScriptNode, ScriptTree
+from eagleray.injected.outside_files import whole
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "sbatch"})
 # The variable that holds the training line of scripts such as NeMo RL's `ray.sub`.
 COMMAND = "COMMAND"
 _USE = re.compile(r"\$\{?COMMAND\b")
 _LARGEST = 2**20
+# How many programs of a script are searched for the keys of a trainer.
+_MOST_PROGRAMS = 4
 
 
 def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
@@ -62,7 +66,7 @@ def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
         keys=keys,
         config=_config(launch, [cwd]),
         stamp=stamp,
-        remark=_remark(identity, launch.target if launch else ""),
+        remark="" if recognised else _remark(identity, launch.target if launch else ""),
     )
 
 
@@ -87,11 +91,25 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
         if of_variable := frameworks.of_lines(held):
             root, in_variable, lines = held, COMMAND, of_variable
     main, identity = _main(lines) or (None, frameworks.quoted_in(root.script))
+    candidates = [(main, identity)]
+    if main and not identity.trains:
+        candidates += _other_programs(main, lines)
+    for main, identity in candidates:
+        near_line = [cwd, file.parent, *([Path(main.node.path).parent] if main else [])]
+        hints = _hints(plan, (main.node if main and not in_variable else outer).script)
+        line = main.launch if main else None
+        if line and line.folder:
+            near_line.insert(0, cwd / line.folder)
+        recognised, keys = _recognised(identity, line, near_line, python, hints)
+        if recognised:
+            break
+    else:
+        main, identity = candidates[0]
     launch = main.launch if main else None
     node = main.node if main and not in_variable else outer
-    near_line = [cwd, file.parent, *([Path(main.node.path).parent] if main else [])]
-    recognised, keys = _recognised(identity, launch, near_line, python, _hints(plan, node.script))
     alike = [line for line, other in lines if _is_same(identity, other)]
+    if recognised and recognised.table.is_unknown and launch:
+        alike = [line for line, _ in lines if line.launch.target == launch.target]
     return ProgramAnalysis(
         launch=launch,
         recognised=recognised,
@@ -104,7 +122,7 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
         root=root,
         lines=tuple(alike or ([main] if main else [])),
         other_lines=tuple(line for line, other in lines if other.trains and line not in alike),
-        remark=_remark(identity, launch.target if launch else ""),
+        remark="" if recognised else _remark(identity, launch.target if launch else ""),
     )
 
 
@@ -114,6 +132,15 @@ def _main(lines: Sequence[tuple[TrainingLine, Identity]]) -> tuple[TrainingLine,
         if matching := [(line, identity) for line, identity in lines if wanted(identity)]:
             return matching[-1]
     return None
+
+
+def _other_programs(
+    main: TrainingLine, lines: Sequence[tuple[TrainingLine, Identity]]
+) -> list[tuple[TrainingLine, Identity]]:
+    """The last line of each other program, of which one may declare the keys of a trainer."""
+    latest = {line.launch.target: (line, identity) for line, identity in lines}
+    latest.pop(main.launch.target)
+    return list(reversed(latest.values()))[: _MOST_PROGRAMS - 1]
 
 
 def _is_same(main: Identity, other: Identity) -> bool:
@@ -187,28 +214,26 @@ def _recognised(
         table.package: _version(identity.tables, table.package, folders, python)
         for table in identity.tables
     }
-    return checkout_keys(chosen(identity, versions), identity.tables, launch, near, python, hints)
+    by_table = chosen(identity, versions)
+    if by_table is None and launch and not purpose_of(launch.target):
+        return recognised_by_keys(launch, near, python, hints) or (None, None)
+    return checkout_keys(by_table, identity.tables, launch, near, python, hints)
 
 
 def _remark(identity: Identity, target: str) -> str:
-    """Why nothing is shortened although a framework was found."""
+    """Why nothing is shortened although a framework was found; what the program does is not claimed."""
     if identity.trains or not identity.tables:
         return ""
-    title = identity.tables[0].title
     target = target or identity.module
     name = re.split(r"[/})\"]", target)[-1]
     if purpose := purpose_of(target):
         return t(
-            "{name} is {framework}'s {purpose}, not its trainer, so nothing is shortened.",
+            "By its name, {name} is for {purpose}, so nothing is shortened.",
             name=name,
-            framework=title,
             purpose=purpose,
         )
-    return t(
-        "{name} uses {framework} but starts no trainer, so nothing is shortened.",
-        name=name,
-        framework=title,
-    )
+    uses = t("{name} uses {framework}.", name=name, framework=identity.tables[0].title)
+    return f"{uses} {t('Eagleray knows no trainer in it, so nothing is shortened.')}"
 
 
 def _script_argument(plan: RunPlan, cwd: Path) -> str:
@@ -327,6 +352,16 @@ class ProgramAnalysis:
         assignment = self.script.assigned(name)
         return (assignment, self.script_argument) if assignment else None
 
+    def overwritten(self, name: str) -> tuple[Assignment, str] | None:
+        """An assignment in a script above the training line that replaces what the environment says."""
+        main = next((line for line in self.lines if line.launch is self.launch), None)
+        for node in self.root.path_to(main.node) if self.root and main else ():
+            for assignment in node.script.assignments:
+                if assignment.name == name and not assignment.keeps:
+                    return assignment, node.name
+        assigned = self.assigned(name)
+        return assigned if assigned and not assigned[0].keeps else None
+
 
 def with_training_line(plan: RunPlan, environ: Mapping[str, str]) -> RunPlan:
     """The plan with COMMAND of the caller's environment, if its script reads it and the plan does not set it."""
@@ -340,7 +375,6 @@ def _script(plan: RunPlan) -> str:
     name = script_at("script" if plan.kind == "job" else plan.kind, plan.argv)
     file = Path(plan.cwd) / name
     try:
-        is_script = bool(name) and file.stat().st_size <= _LARGEST
-        return file.read_text("utf-8", "replace") if is_script else ""
+        return whole(file, _LARGEST).decode("utf-8", "replace") if name else ""
     except OSError:
         return ""

@@ -117,7 +117,7 @@ def _composition(
         "mark": mark,
         "incomplete": t("The program ended before its configuration was complete."),
     }
-    text = _PROGRAM.read_text(encoding="utf-8")
+    text = _PROGRAM.read_text(encoding="utf-8")  # own file
     return CompositionCommand(
         [interpreter, "-c", text, json.dumps(request), *arguments], environ, keys, mark
     )
@@ -161,7 +161,7 @@ def _arguments(line: Sequence[LineWord], files: Files) -> list[str] | Composed:
 
 def _keys(arguments: Sequence[str], syntax: str) -> tuple[str, ...]:
     """The keys that these arguments set."""
-    if syntax == "hydra":
+    if syntax in ("hydra", "dotlist"):
         named = (
             argument.partition("=")[0].lstrip("+") for argument in arguments if "=" in argument
         )

@@ -14,7 +14,7 @@ from eagleray.features.presets.analysis import ProgramAnalysis, analyze
 from eagleray.features.presets.composing import Composed, compose, line_arguments
 from eagleray.features.presets.errors import bad_preset, unknown_preset
 from eagleray.features.presets.form import OFF, ON
-from eagleray.features.presets.model import HANG_DETAILS, POST_MORTEM, DebugRunProposal
+from eagleray.features.presets.model import OF_VARIABLES, POST_MORTEM, DebugRunProposal
 from eagleray.features.presets.propose import propose, unchanged
 from eagleray.features.presets.step_recording import with_step_recording
 from eagleray.features.presets.table import FrameworkTable
@@ -124,7 +124,8 @@ class DebugRuns:
     def _chosen(self, workspace: str, name: str, analysis: ProgramAnalysis) -> Preset:
         if name and (own := self._presets.named(workspace, name)):
             return own
-        recognised = analysis.recognised.table.framework if analysis.recognised else ""
+        table = analysis.recognised.table if analysis.recognised else None
+        recognised = table.framework if table and not table.is_unknown else ""
         if name in ("", DEBUG, recognised):
             return Preset(recognised or DEBUG)
         raise unknown_preset(name)
@@ -144,5 +145,5 @@ def _row(table: FrameworkTable) -> Row:
 
 def _template(name: str, framework: str, answers: Mapping[str, str]) -> str:
     """A template for a preset of the user's own."""
-    common = {HANG_DETAILS.name: OFF, POST_MORTEM.name: ON}
+    common = {**{option.name: OFF for option in OF_VARIABLES}, POST_MORTEM.name: ON}
     return user_presets.to_text(Preset(name, framework, {**answers, **common}))

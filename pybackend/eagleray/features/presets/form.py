@@ -11,6 +11,7 @@ from eagleray.features.presets.errors import bad_answer
 from eagleray.features.presets.model import (
     ANSWERS,
     HANG_DETAILS,
+    NOT_COMPILED,
     OPTIONS,
     POST_MORTEM,
     Option,
@@ -42,6 +43,13 @@ def questions(analysis: ProgramAnalysis, answers: Mapping[str, str]) -> tuple[Pr
             t("Variables of NCCL and torch that act; the run is slower."),
             (ON, OFF),
             answers.get(HANG_DETAILS.name, OFF),
+        ),
+        PresetQuestion(
+            NOT_COMPILED.name,
+            translated(NOT_COMPILED.text),
+            t("Breakpoints stop in functions that torch.compile compiles; the run is slower."),
+            (ON, OFF),
+            answers.get(NOT_COMPILED.name, OFF),
         ),
         PresetQuestion(
             POST_MORTEM.name,
@@ -114,7 +122,8 @@ def _question(
     proposed = with_fresh(offer.value, analysis) if proposes else nothing
     if proposed and option.name == NAME:
         proposed = _name_of_folder(recognised, answers) or proposed
-    doubt = "" if recognised.in_range else _doubt(recognised)
+    is_sure = recognised.in_range or recognised.table.is_unknown
+    doubt = "" if is_sure else _doubt(recognised)
     return PresetQuestion(
         id=option.name,
         text=translated(offer.text or option.text),

@@ -111,5 +111,10 @@ NAMES = frozenset(option.name for option in OPTIONS)
 HANG_DETAILS = Option(
     "hang_details", later("Details about hangs"), later("log details about hangs"), default=False
 )
+NOT_COMPILED = Option(
+    "not_compiled", later("Not compiled"), later("run without torch.compile"), default=False
+)
+# Each is a set of variables of `variables.json`.
+OF_VARIABLES = (HANG_DETAILS, NOT_COMPILED)
 POST_MORTEM = Option("post_mortem", later("Break on Failure"), later("stop workers that fail"))
-ANSWERS = NAMES | {HANG_DETAILS.name, POST_MORTEM.name}
+ANSWERS = NAMES | {*(option.name for option in OF_VARIABLES), POST_MORTEM.name}

@@ -10,11 +10,12 @@ from attrs import asdict, evolve, frozen
 from eagleray.common.l10n import t, translated
 from eagleray.common.redact import redact_text
 from eagleray.features.presets.analysis import ProgramAnalysis
+from eagleray.features.presets.checkout.files import Definition
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
 from eagleray.features.presets.errors import bad_answer
 from eagleray.features.presets.form import program_of, with_fresh
 from eagleray.features.presets.job_submission import Edit, submits, with_variables
-from eagleray.features.presets.model import HANG_DETAILS, OPTIONS, ProposedChange
+from eagleray.features.presets.model import OF_VARIABLES, OPTIONS, ProposedChange
 from eagleray.features.presets.placement import no_training_line
 from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.table import (
@@ -56,10 +57,10 @@ def overrides_for(
     """The overrides of the option `name` with the answer `value`."""
     option = next((item for item in OPTIONS if item.name == name), None)
     recognised = analysis.recognised
-    if name == HANG_DETAILS.name:
-        for variable in variables().acting:
+    if of_variables := next((item for item in OF_VARIABLES if item.name == name), None):
+        for variable in (each for each in variables().acting if each.option == name):
             yield variable_override(
-                f"{translated(HANG_DETAILS.text)}: {translated(variable.why)}",
+                f"{translated(of_variables.text)}: {translated(variable.why)}",
                 variable.name,
                 variable.value,
                 plan,
@@ -149,12 +150,35 @@ def _where_it_acts(
         return
     place = analysis.keys.of_entry(entry, recognised) if analysis.keys else None
     if analysis.keys and place is None:
-        return
+        place = _undeclared(entry, plan, analysis, recognised)
+        if place is None:
+            return
     value, assumed = multiplied(entry, answer, line)
+    if recognised.table.syntax == "none":
+        setting = f"{entry.key}={entry.value.replace('{value}', value)}"
+        why = t("The program's arguments don't override its file. Set it in {place}.", place=place)
+        yield Override(request, change=ProposedChange(request, "not changed", setting, why))
+        return
     override = _of_entry(request, entry, value, plan, analysis, recognised)
     defined = t("Defined in {place}.", place=place) if place and not override.change else ""
     why = " ".join(part for part in (override.why, defined, result.why, assumed) if part)
     yield evolve(override, why=why, verified=bool(check.acts) and not (result.why or assumed))
+
+
+def _undeclared(
+    entry: KeyEntry, plan: RunPlan, analysis: ProgramAnalysis, recognised: Recognised
+) -> Definition | None:
+    """Where a key without a declaration is set by the line, or read by the program with a default of its own.
+
+    Left out, it would keep its option from acting: Search-R1's `trainer.get("val_before_train", True)`.
+    """
+    if recognised.table.syntax != "hydra" or analysis.keys is None:
+        return None
+    key = entry.key.replace("{section}", recognised.section)
+    current = value_of(line_of(plan, analysis), key, "hydra")
+    if current:
+        return Definition(analysis.script_argument or t("command"), max(current[0].line, 1))
+    return analysis.keys.reads(key)
 
 
 def _of_entry(
@@ -186,14 +210,18 @@ def _of_entry(
                 request, "already so", _at(analysis, current[0]), **asdict(shown, recurse=False)
             ),
         )
-    if analysis.script and entry.variable and analysis.script.uses(entry.variable):
+    by_variable = analysis.script and entry.variable and analysis.script.uses(entry.variable)
+    if by_variable and not analysis.overwritten(entry.variable):
         why = t("The script sets {key} to it.", key=key)
         return Override(request, env=((entry.variable, exact),), why=why)
     if recognised.table.syntax == "argparse":
         arguments = argparse_arguments(key, exact)
     else:
         text = "{" in entry.value and not exact.isdecimal()
-        arguments = (hydra_override(key, hydra_text(exact) if text else exact),)
+        written = hydra_text(exact) if text else exact
+        # `++` accepts new keys, too; OmegaConf alone takes the signs as a part of the key.
+        is_hydra = recognised.table.syntax == "hydra"
+        arguments = (hydra_override(key, written) if is_hydra else f"{key}={written}",)
     return Override(request, arguments=arguments)
 
 
@@ -380,8 +408,7 @@ def _override(
 def _environment(
     name: str, value: str, plan: RunPlan, analysis: ProgramAnalysis, why: str
 ) -> VariableRoute:
-    assigned = analysis.assigned(name)
-    if assigned and not assigned[0].keeps:
+    if assigned := analysis.overwritten(name):
         line, script = assigned[0].line, assigned[1]
         return VariableRoute(
             why=t("Line {line} of {script} sets it after us.", line=line, script=script)

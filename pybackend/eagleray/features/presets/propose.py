@@ -114,6 +114,8 @@ def _title(recognised: Recognised | None) -> str:
 def _name(recognised: Recognised | None) -> str:
     if recognised is None:
         return ""
+    if recognised.table.is_unknown:
+        return recognised.table.title
     return f"{recognised.table.title} {recognised.version.text or t('(version unknown)')}"
 
 
@@ -238,6 +240,11 @@ def _about_framework(analysis: ProgramAnalysis, preset: Preset) -> tuple[Propose
     if recognised is None:
         why = analysis.remark or t("No framework was recognised, so this program isn't shortened.")
         return (ProposedChange(t("Debug run"), "no framework", "", why),)
+    if recognised.table.is_unknown:
+        about = [t("Eagleray doesn't know this trainer.")]
+        if recognised.table.syntax != "none":
+            about += [t("It sets keys that your code declares."), t("Their effect isn't verified.")]
+        return (ProposedChange(t("Debug run"), "no framework", "", " ".join(about)),)
     of_version = _about_version(recognised, analysis)
     if preset.framework not in ("", recognised.table.framework, recognised.table.title):
         why = t(

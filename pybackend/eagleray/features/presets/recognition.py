@@ -235,8 +235,7 @@ _PURPOSES = (
     (r"convert|merge|export|ckpt", later("checkpoint conversion")),
     (r"eval|benchmark|bench_|scor(?:e|ing)", later("evaluation")),
     (r"collect|generat(?:e|ion)|gen_", later("data collection")),
-    (r"serve|server", later("model server")),
-    (r"sft|train_rm|train_dpo|train_kto|train_kd|train_\w+", later("supervised training")),
+    (r"serve|server", later("serving a model")),
 )
 
 

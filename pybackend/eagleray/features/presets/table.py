@@ -20,6 +20,9 @@ _VERSION = re.compile(
 # The key of a condition on the name of the program.
 PROGRAM = "{program}"
 
+# The framework of a trainer that no table is for.
+UNKNOWN = "unknown"
+
 Order = tuple[tuple[int, ...], int, int]
 
 
@@ -50,7 +53,8 @@ class Range:
         return t("{first} to {last}", first=self.first, last=self.last) if self.first else ""
 
 
-Syntax = Literal["hydra", "argparse", "none"]
+# How a line sets a key: `++key=value`, `key=value` (OmegaConf), `--key value`, or not at all.
+Syntax = Literal["hydra", "dotlist", "argparse", "none"]
 # How a variable reaches the workers: all of the driver's do; by an override; those with a prefix; those named;
 # only through a Ray that the program starts itself.
 VariableTransport = Literal["environment", "override", "prefix", "named", "own_ray"]
@@ -222,6 +226,11 @@ class FrameworkTable:
     profile: Switch | None = None
     leaves: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it was made from the keys of a trainer that no table is for."""
+        return self.framework == UNKNOWN
+
     def was_read(self, version: str) -> bool:
         """Whether the sources of exactly this version were read."""
         order = order_of(version)
@@ -257,8 +266,9 @@ class FrameworkTable:
 
 @frozen
 class Variable:
-    """A variable that adds details about hangs."""
+    """A variable that the option sets."""
 
+    option: str
     name: str
     value: str
     why: str

@@ -41,9 +41,9 @@ def tables() -> tuple[FrameworkTable, ...]:
     """All tables, the newest of each framework first; "plain" is the last."""
     folder = resources.files(__package__) / "tables"
     files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".json"))
-    named = [name for name in files if name not in ("variables.json", "plain.json")]
+    named = [name for name in files if name not in ("variables.json", "plain.json", "roles.json")]
     return tuple(
-        table_of(json.loads((folder / name).read_text(encoding="utf-8")))
+        table_of(json.loads((folder / name).read_text(encoding="utf-8")))  # own file
         for name in [*named, "plain.json"]
     )
 
@@ -52,7 +52,7 @@ def tables() -> tuple[FrameworkTable, ...]:
 def variables() -> Variables:
     """The variables of `variables.json`."""
     file = resources.files(__package__) / "tables" / "variables.json"
-    value = json.loads(file.read_text(encoding="utf-8"))
+    value = json.loads(file.read_text(encoding="utf-8"))  # own file
     acting = tuple(Variable(**variable) for variable in value["variables"])
     return Variables(
         acting, {variable["name"]: variable["why"] for variable in value["ineffective"]}

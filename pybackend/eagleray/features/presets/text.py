@@ -14,7 +14,7 @@ from eagleray.common.redact import HIDDEN, is_secret, redact_arguments, redact_e
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.job_submission import returns_at_once
 from eagleray.features.presets.model import (
-    HANG_DETAILS,
+    OF_VARIABLES,
     OPTIONS,
     POST_MORTEM,
     WITHOUT_EFFECT,
@@ -228,7 +228,9 @@ def summary(
         name: _verb({change.outcome for change in changes if change.option == name})
         for name in answers
     }
-    for option, phrase in _phrases(answers, texts):
+    # For a trainer that Eagleray doesn't know only the settings are listed, nothing is promised.
+    promises = not (analysis.recognised and analysis.recognised.table.is_unknown)
+    for option, phrase in _phrases(answers, texts) if promises else ():
         if verb := verbs[option]:
             phrases[verb].append(phrase)
     subject = t("This debug run of {name}", name=name) if name else t("This debug run")
@@ -270,7 +272,7 @@ def _verb(outcomes: set[str]) -> str:
 
 def _phrases(answers: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """What each option does, in the order of the form; a framework may name an option differently."""
-    for option in (*OPTIONS, HANG_DETAILS):
+    for option in (*OPTIONS, *OF_VARIABLES):
         if value := answers.get(option.name):
             text, own = texts.get(option.name, ""), translated(option.text)
             if text in ("", own):

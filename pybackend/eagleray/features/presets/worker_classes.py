@@ -12,6 +12,7 @@ from eagleray.features.presets.analysis import analyze
 from eagleray.features.presets.errors import unmatched_workers
 from eagleray.features.presets.recognition import Recognised
 from eagleray.features.runs.model import RunPlan
+from eagleray.injected.outside_files import whole
 from eagleray.injected.worker_patterns import first_match, matchable_names
 
 _DEFINITION = re.compile(r"^(?:\s*class|(?:async )?def)\s+(?P<name>\w+)", re.MULTILINE)
@@ -65,6 +66,6 @@ def _package(recognised: Recognised) -> Path | None:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text("utf-8", "replace") if file.stat().st_size <= _LARGEST else ""
+        return whole(file, _LARGEST).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -256,7 +256,7 @@ def unpack(packed: Path, database: Path, size: int, stopped: threading.Event) ->
 
 def _copy(packed: Path, out: BinaryIO, size: int, stopped: threading.Event) -> None:
     left, is_first = size, True
-    with gzip.open(packed) as stream:
+    with gzip.open(packed) as stream:  # own file
         while not stopped.is_set() and (piece := stream.read(_PIECE)):
             left -= len(piece)
             if left < 0 or (is_first and not piece.startswith(_SQLITE_HEADER)):

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import hashlib
 import os
-import stat
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from eagleray.common.l10n import t
 from eagleray.features.profiling.errors import bad_report, no_room, report_unreachable
 from eagleray.features.profiling.manifest import ReportEntry
 from eagleray.features.profiling.sources import Source, closing
+from eagleray.injected.outside_files import descriptor_of
 
 PART = ".part"
 # A connection that delivers nothing for this long is lost.
@@ -55,13 +55,12 @@ async def download_report(
 def is_same_file(file: Path, entry: ReportEntry) -> bool:
     """Whether this is a regular file with the report's size and hash; never blocks on a pipe."""
     try:
-        fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = descriptor_of(file)
     except OSError:
         return False
     try:
         status = os.fstat(fd)
-        has_size = stat.S_ISREG(status.st_mode) and status.st_size == entry.size
-        return has_size and _sha256(fd) == entry.sha256
+        return status.st_size == entry.size and _sha256(fd) == entry.sha256
     except OSError:
         return False
     finally:

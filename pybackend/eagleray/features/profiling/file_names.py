@@ -6,9 +6,10 @@ whatever is not printable UTF-8 is percent-encoded, so that any name can be logg
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from urllib.parse import unquote_to_bytes
+
+from eagleray.common.outside_names import plain_name
 
 REPORT = ".nsys-rep"
 ENTRY = ".nsys-rep.json"
@@ -17,9 +18,7 @@ STATUS = ".worker.json"
 CLASSES = ".classes.json"
 # A packed database that a node made of a report, for users whose nsys cannot read the report.
 DATABASE = ".sqlite-gz"
-# Accepted by every kind of file system; without colons, since scp takes what precedes one for a host.
-_PLAIN = re.compile(r"[^A-Za-z0-9._+=@-]")
-_LONGEST = 200
+_LONGEST = 170
 
 
 def display_name(name: str) -> str:
@@ -61,7 +60,7 @@ def is_accepted(name: str) -> bool:
 
 def local_name(name: str, taken: Collection[str]) -> str:
     """The local file name of a report: plain, and different from all `taken` ones, also ignoring case."""
-    stem = _PLAIN.sub("_", name.removesuffix(REPORT)).lstrip(".-_")[: _LONGEST - 20] or "report"
+    stem = plain_name(name.removesuffix(REPORT), _LONGEST)
     used = {other.casefold() for other in taken}
     number, candidate = 1, f"{stem}{REPORT}"
     while candidate.casefold() in used:

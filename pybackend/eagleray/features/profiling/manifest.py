@@ -13,10 +13,12 @@ from attrs import asdict, field, frozen
 from eagleray.common.atomic_file import replace_text
 from eagleray.common.errors import printable
 from eagleray.features.profiling.file_names import is_accepted
+from eagleray.injected.outside_files import whole
 
 NAME = "manifest.json"
 # No file system has a larger file.
 _LARGEST = 2**63
+_LARGEST_FILE = 64 * 2**20
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _TEXTS = ("run", "node", "host", "node_id", "actor_id", "name", "rank", "nsys_version", "problem")
 
@@ -105,7 +107,7 @@ def rank_number(text: str) -> int | None:
 def read(folder: Path, run: str) -> Manifest:
     """The reports that the folder's manifest lists; an empty manifest if it can't be read or is of another run."""
     try:
-        content = json.loads((folder / NAME).read_text("utf-8"))
+        content = json.loads(whole(folder / NAME, _LARGEST_FILE))
         rows = content["reports"] if content["run"] == run else []
         entries = [_parse_row(row) for row in rows if isinstance(row, dict)]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import stat
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from pathlib import Path
 from typing import Protocol
 
 from eagleray.common.errors import EaglerayError
-from eagleray.common.l10n import t
 from eagleray.features.profiling.errors import (
     report_unreachable,
     report_unsendable,
@@ -27,6 +25,7 @@ from eagleray.features.profiling.file_names import (
     utf8_name,
 )
 from eagleray.features.runs.remote_files import RemoteFiles, is_full_piece
+from eagleray.injected.outside_files import descriptor_of
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.logs import RayAgent
 
@@ -110,13 +109,9 @@ class LocalFolder:
         """Refuses links and pipes: whoever writes into a shared folder could point them at files of the user."""
         path = self._path / os.fsdecode(raw_name(name))
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            return descriptor_of(path, os.O_NOFOLLOW)
         except OSError as error:
             raise report_unreachable(name, self.name, error.strerror or str(error)) from error
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            os.close(fd)
-            raise report_unreachable(name, self.name, t("it is no file"))
-        return fd
 
 
 class RemoteFolder:

@@ -19,7 +19,7 @@ from typing import Any
 
 from attrs import define
 
-from eagleray.features.reports.database import Database, display_text, to_int
+from eagleray.features.reports.database import Database, to_int, unknown_name
 from eagleray.features.reports.errors import no_report
 from eagleray.features.reports.model import Cell
 
@@ -168,14 +168,13 @@ class Sums:
         self.longest = max(self.longest, to_int(longest))
 
 
-def sum_by_name(database: Database, rows: Iterable[Sequence[Any]], unnamed: str) -> dict[str, Sums]:
+def sum_by_name(database: Database, rows: Iterable[Sequence[Any]]) -> dict[str, Sums]:
     """Adds up rows of (StringIds number, count, total, min, max); one name may have several numbers."""
     rows = list(rows)
     names = database.strings({key for key, *_ in rows if isinstance(key, int)})
     by_name: dict[str, Sums] = {}
     for key, *sums in rows:
-        unknown = f"{unnamed} {display_text(key)}" if key is not None else unnamed
-        by_name.setdefault(names.get(key, "") or unknown, Sums()).add(*sums)
+        by_name.setdefault(names.get(key, "") or unknown_name(key), Sums()).add(*sums)
     return by_name
 
 

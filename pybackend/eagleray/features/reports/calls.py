@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import define, frozen
+from attrs import frozen
 
 from eagleray.features.reports.aggregates import (
     TIMES,
@@ -25,22 +25,12 @@ _SPAN = f"start < {LATEST} AND end < {LATEST} AND end >= start"
 _CALLS = " AND eventClass NOT BETWEEN 10 AND 12 AND eventClass NOT BETWEEN 31 AND 32"
 
 
-@define
-class ThreadActivity:
-    """The calls and ranges of one thread; times in nanoseconds."""
-
-    calls: int = 0
-    osrt: int = 0
-    cuda: int = 0
-    ranges: int = 0
-
-
 @frozen
 class CallSums:
-    """The calls of one table by name, and their number and time by thread."""
+    """The calls of one table by name, and their number and time by thread, None if the report has no such table."""
 
     table: ReportTable
-    threads: dict[int, tuple[int, int]]
+    threads: dict[int, tuple[int, int]] | None
 
 
 def begin(reader: ParallelReader, source: str) -> Groups:
@@ -51,7 +41,7 @@ def begin(reader: ParallelReader, source: str) -> Groups:
     return reader.groups(source, NEEDED, ("nameId", thread), TIMES, f"{_SPAN}{calls}")
 
 
-def read(database: Database, groups: Groups, name: TableId) -> CallSums:
+def read(database: Database, groups: Groups, source: str, name: TableId) -> CallSums:
     """Blocks."""
     rows = list(groups())
     threads: dict[int, tuple[int, int]] = {}
@@ -59,27 +49,25 @@ def read(database: Database, groups: Groups, name: TableId) -> CallSums:
         if isinstance(thread, int):
             calls, time = threads.get(thread, (0, 0))
             threads[thread] = (calls + to_int(count), time + to_int(total))
-    by_name = sum_by_name(database, [(name, *sums) for name, _, *sums in rows], "call")
-    return CallSums(make_table(name, table_rows(by_name)), threads)
+    by_name = sum_by_name(database, [(name, *sums) for name, _, *sums in rows])
+    has_threads = database.has(source, *NEEDED, "globalTid")
+    return CallSums(make_table(name, table_rows(by_name)), threads if has_threads else None)
 
 
 def threads_table(
     database: Database,
-    osrt: dict[int, tuple[int, int]],
-    cuda: dict[int, tuple[int, int]],
-    ranges: dict[int, int],
+    osrt: dict[int, tuple[int, int]] | None,
+    cuda: dict[int, tuple[int, int]] | None,
+    ranges: dict[int, int] | None,
 ) -> ReportTable:
-    """The threads that did something; nsys also names those of all other processes of the machine."""
-    threads: dict[int, ThreadActivity] = {}
-    for number, (calls, time) in osrt.items():
-        thread = threads.setdefault(number, ThreadActivity())
-        thread.calls, thread.osrt = thread.calls + calls, time
-    for number, (calls, time) in cuda.items():
-        thread = threads.setdefault(number, ThreadActivity())
-        thread.calls, thread.cuda = thread.calls + calls, time
-    for number, count in ranges.items():
-        threads.setdefault(number, ThreadActivity()).ranges = count
-    names = _thread_names(database, list(threads))
+    """The threads that did something; nsys also names those of all other processes of the machine.
+
+    Cells are None for what the report has no table of: it was not traced, or never happened.
+    """
+    tables = [table for table in (osrt, cuda) if table is not None]
+    threads = sorted({thread for table in tables for thread in table} | {*(ranges or {})})
+    none = (0, 0)
+    names = _thread_names(database, threads)
     return make_table(
         "threads",
         [
@@ -87,12 +75,12 @@ def threads_table(
                 names.get(number, ""),
                 process_id(number),
                 thread_id(number),
-                thread.calls,
-                thread.osrt,
-                thread.cuda,
-                thread.ranges,
+                sum(table.get(number, none)[0] for table in tables) if tables else None,
+                None if osrt is None else osrt.get(number, none)[1],
+                None if cuda is None else cuda.get(number, none)[1],
+                None if ranges is None else ranges.get(number, 0),
             )
-            for number, thread in threads.items()
+            for number in threads
         ],
     )
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from attrs import frozen
+from attrs import field, frozen
 
 from eagleray.common.errors import cancelled, printable
+from eagleray.common.l10n import t
 from eagleray.common.retry import Clock
 from eagleray.features.reports.errors import (
     damaged_report,
@@ -36,6 +37,9 @@ LONGEST_NAME = 500
 LATEST = 2**62
 # Older and newer exports name the table of their metadata differently.
 META_TABLES = ("EXPORT_META_DATA", "META_DATA_EXPORT")
+# Has the names of kernels, calls, threads and registered NVTX ranges; other tables have their numbers.
+STRINGS = "StringIds"
+STRINGS_NEEDED = ("id", "value")
 
 
 class ReadLimits:
@@ -61,14 +65,25 @@ class ReadLimits:
 
 @frozen
 class Database:
-    """The file and the columns of its tables; every query opens it again, so that threads share nothing."""
+    """The file and the columns of its tables; every query opens it again, so that threads share nothing.
+
+    `refused` are names of views and virtual tables, which could run SQL of a stranger.  `unnamed` collects the numbers
+    that `strings` was given and that have no text.
+    """
 
     path: Path
     limits: ReadLimits
     tables: Mapping[str, frozenset[str]]
+    refused: frozenset[str] = frozenset()
+    unnamed: set[int] = field(factory=set, init=False)
 
     def has(self, table: str, *columns: str) -> bool:
         return table in self.tables and self.tables[table] >= set(columns)
+
+    def count(self, table: str) -> int:
+        """The number of rows of a table that exists."""
+        quoted = table.replace('"', '""')
+        return to_int(next(self.rows(f'SELECT count(*) FROM "{quoted}"'))[0])
 
     def rows(self, sql: str, values: tuple[object, ...] = ()) -> Iterator[tuple[Any, ...]]:
         for chunk in self.chunks(sql, values):
@@ -93,31 +108,35 @@ class Database:
 
     def strings(self, ids: set[int]) -> dict[int, str]:
         """The texts of StringIds, each on one line and of bounded length."""
-        if not ids or not self.has("StringIds", "id", "value"):
-            return {}
         texts: dict[int, str] = {}
-        wanted = sorted(ids)
+        wanted = sorted(ids) if self.has(STRINGS, *STRINGS_NEEDED) else []
         for at in range(0, len(wanted), IDS_PER_QUERY):
             batch = tuple(wanted[at : at + IDS_PER_QUERY])
             text = f"substr(value, 1, {LONGEST_NAME})"
             places = ",".join("?" * len(batch))
-            sql = f"SELECT id, {text} FROM StringIds WHERE id IN ({places})"
+            sql = f"SELECT id, {text} FROM {STRINGS} WHERE id IN ({places})"
             texts.update((number, display_text(value)) for number, value in self.rows(sql, batch))
+        self.unnamed.update(ids - texts.keys())
         return texts
 
 
 def open_database(path: Path, limits: ReadLimits) -> Database:
     """Blocks.  Raises `damaged-report`, or `not-a-report` if nsys has not made it."""
     tables: dict[str, frozenset[str]] = {}
+    refused: set[str] = set()
     with _mapped_errors(path, limits), contextlib.closing(_connect(path, limits)) as connection:
-        # Views and virtual tables could run SQL of a stranger.
-        sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
-        for (name,) in connection.execute(sql).fetchall():
+        # SQLite itself writes these two words before the name of a table that is neither.
+        is_table = "type = 'table' AND sql LIKE 'CREATE TABLE %'"
+        sql = f"SELECT name, {is_table} FROM sqlite_master WHERE type IN ('table', 'view')"
+        for name, is_plain in connection.execute(sql).fetchall():
+            if not is_plain:
+                refused.add(name)
+                continue
             columns = connection.execute("SELECT name FROM pragma_table_info(?)", (name,))
             tables[name] = frozenset(column for (column,) in columns)
-    if not (any(name in tables for name in META_TABLES) or "StringIds" in tables):
+    if not (any(name in tables for name in META_TABLES) or STRINGS in tables):
         raise not_a_report(str(path))
-    return Database(path, limits, tables)
+    return Database(path, limits, tables, frozenset(refused))
 
 
 def _connect(path: Path, limits: ReadLimits) -> sqlite3.Connection:
@@ -161,6 +180,13 @@ def display_text(value: object) -> str:
     """A name for display: on one line, without control characters, of bounded length."""
     text = value if isinstance(value, str) else "" if value is None else str(value)
     return printable(text[: LONGEST_NAME + 1], LONGEST_NAME)
+
+
+def unknown_name(number: object) -> str:
+    """Stands in a row in place of a name that StringIds lacks, or that has no number either."""
+    if not isinstance(number, int):
+        return t("name unknown")
+    return t("name unknown ({table} {number})", table=STRINGS, number=number)
 
 
 def to_int(value: object) -> int:

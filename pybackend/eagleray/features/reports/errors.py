@@ -22,6 +22,14 @@ def empty_report(path: str) -> EaglerayError:
     )
 
 
+def incomplete_report(path: str) -> EaglerayError:
+    return EaglerayError(
+        "incomplete-report",
+        t("{path} is incomplete: its end is missing.", path=printable(path)),
+        t("nsys may still be writing it. Otherwise, copy it again."),
+    )
+
+
 def not_a_report(path: str) -> EaglerayError:
     return EaglerayError(
         "not-a-report",
@@ -84,7 +92,7 @@ def nsys_older(path: str, version: str, here: str, output: str) -> EaglerayError
     return EaglerayError(
         "nsys-older",
         t(
-            "nsys {here} is too old for {path}, which needs nsys {version}.",
+            "{path} was made by nsys {version}; this machine's is {here}, which is too old.",
             path=printable(path),
             version=printable(version, 40),
             here=printable(here, 40),

@@ -16,13 +16,17 @@ from eagleray.common.l10n import t
 from eagleray.features.reports.database import ReadLimits, open_database
 from eagleray.features.reports.errors import (
     damaged_report,
+    incomplete_report,
     no_report,
     nsys_missing,
     nsys_older,
     nsys_unusable,
+    other_file,
 )
+from eagleray.features.reports.report_file import examine
 from eagleray.features.reports.summary import OnProgress
 from eagleray.injected.nsys.installations import is_newer
+from eagleray.injected.outside_files import content_of
 from eagleray.tools import nsys
 
 SQLITE_HEADER = b"SQLite format 3\0"
@@ -41,7 +45,7 @@ class ReportDatabases:
     async def database(
         self, report: Path, size: int, version: str, on_progress: OnProgress
     ) -> Path:
-        """The database of a report that an nsys of this version has written, "" if that is unknown.
+        """The database of a report; its note says that an nsys of this version has written it, "" if it doesn't.
 
         1. `name.sqlite` beside it, as nsys names it, if that is a database of nsys and not older.
         2. A new one there, unless another file has that name or the folder is read-only.
@@ -66,10 +70,11 @@ class ReportDatabases:
         if exists:
             return database
         tool = nsys.find()
-        if tool is None and (configured := nsys.configured()):
-            raise nsys_unusable(configured, str(report))
         if tool is None:
-            raise nsys_missing(str(report), version)
+            made_by = await self._checked(report, version)
+            if configured := nsys.configured():
+                raise nsys_unusable(configured, str(report))
+            raise nsys_missing(str(report), made_by)
 
         def on_percent(percent: int) -> None:
             for on_progress in self._listeners.get(report, ()):
@@ -79,11 +84,25 @@ class ReportDatabases:
         try:
             await tool.export(report, size, database, on_percent)
         except EaglerayError as error:
-            here = await tool.version() if version else ""
-            if error.code == "export-failed" and is_newer(version, here):
-                raise nsys_older(str(report), version, here, error.output) from error
+            if error.code != "export-failed":
+                raise
+            made_by, here = await self._checked(report, version), await tool.version()
+            if is_newer(made_by, here):
+                raise nsys_older(str(report), made_by, here, error.output) from error
             raise
         return database
+
+    async def _checked(self, report: Path, version: str) -> str:
+        """The version of the nsys that wrote the file; raises an error if it isn't a report, or incomplete."""
+        try:
+            file = await asyncio.to_thread(examine, report)
+        except OSError as error:
+            raise no_report(str(report), error.strerror or str(error)) from error
+        if not file.is_report:
+            raise other_file(str(report))
+        if not file.is_complete:
+            raise incomplete_report(str(report))
+        return file.version or version
 
     def _place(self, report: Path) -> tuple[Path, bool]:
         """The path of the report's database, and whether it exists."""
@@ -109,8 +128,7 @@ class ReportDatabases:
 def is_database(file: Path) -> bool:
     """Whether the file begins as a database; raises `damaged-report` if only its name says so."""
     try:
-        with file.open("rb") as stream:
-            has_header = stream.read(len(SQLITE_HEADER)) == SQLITE_HEADER
+        has_header = content_of(file, len(SQLITE_HEADER)) == SQLITE_HEADER
     except OSError as error:
         raise no_report(str(file), error.strerror or str(error)) from error
     if not has_header and file.suffix in (".sqlite", ".db"):

@@ -51,24 +51,29 @@ class Gap(NamedTuple):
 
 @frozen
 class GpuSummary:
-    """All GPUs and their gaps; `unread` counts kernels with invalid numbers, `is_clean` means that no check was needed."""
+    """All GPUs and their gaps; `unread` counts kernels with invalid numbers, `is_clean` means that no check was needed.
+
+    `mixed` are the numbers that several processes give to different GPUs, whose kernels are then added up.
+    """
 
     gpus: tuple[GpuUsage, ...] = ()
     gaps: tuple[Gap, ...] = ()
     unread: int = 0
     is_clean: bool = True
+    mixed: tuple[int, ...] = ()
 
 
-def read(reader: ParallelReader, span: Span, nccl: frozenset[int]) -> GpuSummary:
-    """Blocks.  `nccl` are the StringIds of kernels of NCCL.
+def read(reader: ParallelReader, span: Span, nccl: frozenset[int] | None) -> GpuSummary:
+    """Blocks.  `nccl` are the StringIds of kernels of NCCL, None if unknown.
 
     nsys writes intervals in the order of their start; only where it did not, they are checked and sorted.
     """
     if not span.count:
         return GpuSummary()
     database = reader.database
+    numbers = nccl or frozenset()
     try:
-        devices = _process(_in_parts(reader, nccl), span)
+        devices = _process(_in_parts(reader, numbers), span)
         count, is_clean = span.count, True
     except (UnorderedKernelsError, TypeError, ValueError, EaglerayError) as error:
         # A number that JSON cannot hold looks like damage; a damaged file fails again below.
@@ -77,12 +82,16 @@ def read(reader: ParallelReader, span: Span, nccl: frozenset[int]) -> GpuSummary
         checked = _checked_span(database)
         if not checked.count:
             return GpuSummary(unread=span.count, is_clean=False)
-        devices = _process(_sorted(database, nccl), checked)
+        devices = _process(_sorted(database, numbers), checked)
         count, is_clean = checked.count, False
     names = _names(database)
-    gpus = [device.result(names.get(number, "")) for number, device in sorted(devices.items())]
+    gpus = [
+        device.result(", ".join(sorted({*names.get(number, {}).values()})), nccl is not None)
+        for number, device in sorted(devices.items())
+    ]
+    mixed = tuple(gpu.id for gpu in gpus if len(names.get(gpu.id, {})) > 1)
     gaps = sorted((gap for device in devices.values() for gap in device.busy.gaps()), reverse=True)
-    return GpuSummary(tuple(gpus), tuple(gaps), span.count - count, is_clean)
+    return GpuSummary(tuple(gpus), tuple(gaps), span.count - count, is_clean, mixed)
 
 
 def kernels_after(database: Database, gaps: Sequence[Gap]) -> dict[int, tuple[int | None, object]]:
@@ -232,7 +241,8 @@ class GpuReader:
             if any(flags):
                 union.add(list(compress(starts, flags)), list(compress(ends, flags)))
 
-    def result(self, name: str) -> GpuUsage:
+    def result(self, name: str, has_names: bool) -> GpuUsage:
+        """Without the names of all kernels (`has_names`), those of NCCL are unknown."""
         self.busy.close()
         busy_ns, nccl_ns, span_ns = self.busy.busy, self._nccl.total, self._end - self._begin
         return GpuUsage(
@@ -244,8 +254,8 @@ class GpuReader:
             busy_ns=busy_ns,
             idle_ns=self.busy.idle,
             busy_share=busy_ns / span_ns if span_ns > 0 else 0.0,
-            nccl_ns=nccl_ns,
-            nccl_alone_ns=busy_ns - self._other.total if nccl_ns else 0,
+            nccl_ns=nccl_ns if has_names else None,
+            nccl_alone_ns=(busy_ns - self._other.total if nccl_ns else 0) if has_names else None,
             curve=tuple(self.busy.curve()),
         )
 
@@ -328,11 +338,18 @@ def _sorted(database: Database, nccl: frozenset[int]) -> Iterator[_Kernels]:
         yield from _by_device(devices, starts, ends, rows, flags)
 
 
-def _names(database: Database) -> dict[int, str]:
-    table = "TARGET_INFO_GPU"
+def _names(database: Database) -> dict[int, dict[int, str]]:
+    """The names of the GPUs to which CUDA gives a number, by that number and by the GPU's own.
+
+    CUDA numbers the GPUs that a process sees; later schemas have these numbers for each process.
+    """
+    table, numbers = "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE"
     if not database.has(table, "id", "name"):
         return {}
-    # CUDA numbers the GPUs of a process on its own; a later schema added the column.
-    number = "coalesce(cuDevice, id)" if database.has(table, "cuDevice") else "id"
-    rows = database.rows(f"SELECT {number}, name FROM {table}")
-    return {key: display_text(name) for key, name in rows}
+    sql = f"SELECT {'coalesce(cuDevice, id)' if database.has(table, 'cuDevice') else 'id'}, id, name FROM {table}"
+    if database.has(numbers, "gpuId", "cudaId"):
+        sql = f"SELECT cudaId, id, name FROM {numbers} JOIN {table} ON gpuId = id"
+    names: dict[int, dict[int, str]] = {}
+    for number, gpu, name in database.rows(sql):
+        names.setdefault(number, {})[gpu] = display_text(name)
+    return names

@@ -28,19 +28,23 @@ GRAPH = "CUDA graph"
 _NCCL = re.compile(r"(void )?nccl", re.IGNORECASE)
 COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 SETS = "CUPTI_ACTIVITY_KIND_MEMSET"
+SETS_NEEDED = ("start", "end", "bytes")
+COPIES_NEEDED = (*SETS_NEEDED, "copyKind")
 _COPY_SUMS = ("count(*)", "total(bytes)", "total(end - start)", "max(end - start)")
 _COPY_SPAN = "typeof(start) = 'integer' AND typeof(end) = 'integer' AND end >= start"
+_UNKNOWN_COPY = 0
 # The names where the database lacks them, as in ENUM_CUDA_MEMCPY_OPER.
 _COPY_KINDS: dict[object, str] = {
-    0: "Unknown", 1: "Host-to-Device", 2: "Device-to-Host", 3: "Host-to-Array",
+    _UNKNOWN_COPY: "Unknown", 1: "Host-to-Device", 2: "Device-to-Host", 3: "Host-to-Array",
     4: "Array-to-Host", 5: "Array-to-Array", 6: "Array-to-Device", 7: "Device-to-Array",
-    8: "Device-to-Device", 9: "Host-to-Host", 10: "Peer-to-Peer",
+    8: "Device-to-Device", 9: "Host-to-Host", 10: "Peer-to-Peer", 11: "Unified Host-to-Device",
+    12: "Unified Device-to-Host", 13: "Unified Device-to-Device",
 }  # fmt: skip
 
 
 @frozen
 class KernelTable:
-    """A table of what runs on GPUs; `names` is its column of names, "0" if it has none."""
+    """A table of what runs on GPUs; `names` is its column of names, "NULL" if it has none."""
 
     name: str
     names: str
@@ -51,8 +55,7 @@ class KernelTable:
 
     def where(self, checked: bool) -> str:
         """`checked` excludes invalid intervals, which takes as long again as the reading."""
-        columns = ("start", "end", "deviceId", self.names)
-        are_integers = " AND ".join(f"typeof({column}) = 'integer'" for column in columns)
+        are_integers = " AND ".join(f"typeof({column}) = 'integer'" for column in NEEDED)
         return f"{are_integers} AND end >= start" if checked else "1"
 
 
@@ -72,11 +75,12 @@ NO_SPAN = Span(0, 0, 0)
 class KernelSums:
     """The sums of all kernels by name; graphs that were recorded as one are "CUDA graph".
 
-    `nccl` are the StringIds of kernels of NCCL.
+    `nccl` are the StringIds of kernels of NCCL, None unless every kernel has a name; `unnamed` counts kernels without one.
     """
 
     by_name: dict[str, Sums]
-    nccl: frozenset[int] = frozenset()
+    nccl: frozenset[int] | None = frozenset()
+    unnamed: int = 0
     span: Span = NO_SPAN
 
 
@@ -84,9 +88,9 @@ def kernel_tables(database: Database) -> list[KernelTable]:
     tables = []
     if database.has(KERNELS, *NEEDED):
         named = (name for name in ("demangledName", "shortName") if database.has(KERNELS, name))
-        tables.append(KernelTable(KERNELS, next(named, "0")))
+        tables.append(KernelTable(KERNELS, next(named, "NULL")))
     if database.has(GRAPHS, *NEEDED):
-        tables.append(KernelTable(GRAPHS, "0"))
+        tables.append(KernelTable(GRAPHS, "NULL"))
     return tables
 
 
@@ -101,14 +105,24 @@ def begin_kernels(reader: ParallelReader, checked: bool = False) -> list[Groups]
 
 def read_kernels(database: Database, groups: Sequence[Groups]) -> KernelSums:
     """Blocks."""
-    rows = [row for table in groups for row in table()]
+    by_table = {
+        table.name: list(rows())
+        for table, rows in zip(kernel_tables(database), groups, strict=True)
+    }
+    kernels, graphs = by_table.get(KERNELS, []), by_table.get(GRAPHS, [])
+    rows = [*kernels, *graphs]
     if not rows:
         return KernelSums({})
-    named = [(number or None, *sums[:4]) for number, *sums in rows]
-    texts = database.strings({row[0] for row in rows if isinstance(row[0], int)})
+    texts = database.strings({row[0] for row in kernels if isinstance(row[0], int)})
+    by_name = sum_by_name(database, [row[:5] for row in kernels])
+    for _, *sums in graphs:
+        by_name.setdefault(GRAPH, Sums()).add(*sums[:4])
+    unnamed = sum(to_int(count) for number, count, *_ in kernels if not texts.get(number))
+    nccl = frozenset(number for number, text in texts.items() if _NCCL.match(text))
     return KernelSums(
-        sum_by_name(database, named, GRAPH),
-        frozenset(number for number, text in texts.items() if _NCCL.match(text)),
+        by_name,
+        None if unnamed or graphs else nccl,
+        unnamed,
         Span(
             sum(row[1] for row in rows),
             min(to_int(row[5]) for row in rows),
@@ -123,9 +137,8 @@ def kernels_table(kernels: KernelSums) -> ReportTable:
 
 def begin_copies(reader: ParallelReader) -> tuple[Groups, Groups]:
     """Begins to sum up copies and sets."""
-    columns = ("start", "end", "bytes")
-    copies = reader.groups(COPIES, (*columns, "copyKind"), ("copyKind",), _COPY_SUMS, _COPY_SPAN)
-    return copies, reader.groups(SETS, columns, ("0",), _COPY_SUMS, _COPY_SPAN)
+    copies = reader.groups(COPIES, COPIES_NEEDED, ("copyKind",), _COPY_SUMS, _COPY_SPAN)
+    return copies, reader.groups(SETS, SETS_NEEDED, ("0",), _COPY_SUMS, _COPY_SPAN)
 
 
 def read_copies(database: Database, copies: Groups, sets: Groups) -> ReportTable:
@@ -133,7 +146,8 @@ def read_copies(database: Database, copies: Groups, sets: Groups) -> ReportTable
     kinds = _copy_kinds(database)
     by_name: dict[str, list[int]] = {}
     for kind, *sums in copies():
-        _add_copies(by_name, kinds.get(kind, f"Kind {to_int(kind)}"), sums)
+        number = kind if isinstance(kind, int) else _UNKNOWN_COPY
+        _add_copies(by_name, kinds.get(number, f"Kind {number}"), sums)
     for _, *sums in sets():
         _add_copies(by_name, "Memset", sums)
     return make_table("memcpy", [_copy_row(name, *sums) for name, sums in by_name.items()])

@@ -15,6 +15,7 @@ from eagleray.features.profiling.file_names import REPORT
 from eagleray.features.profiling.manifest import NAME, rank_number
 from eagleray.features.reports.database import META_TABLES, Database, display_text, to_int
 from eagleray.features.reports.model import RecordedWorker, ReportMetadata
+from eagleray.injected.outside_files import whole
 
 # A row of a manifest has some kilobytes, and there may be thousands.
 _LARGEST_NOTE = 32 * 2**20
@@ -67,9 +68,7 @@ def _manifest_row(file: Path) -> Mapping[str, Any]:
 
 def _read_json(path: Path) -> Mapping[str, Any]:
     try:
-        if path.stat().st_size > _LARGEST_NOTE:
-            return {}
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(whole(path, _LARGEST_NOTE))
     except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

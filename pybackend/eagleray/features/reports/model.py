@@ -13,7 +13,7 @@ from eagleray.common.l10n import later, t, translated
 Cell = str | int | float | None
 CellKind = Literal["text", "count", "ns", "bytes", "rate", "share"]
 # The tables of a report, in the order in which they are shown; one without rows is left out.
-TableId = Literal["kernels", "nvtx", "gaps", "memcpy", "cuda_api", "osrt", "threads"]
+TableId = Literal["kernels", "nvtx", "gaps", "memcpy", "cuda_api", "osrt", "threads", "nvtx_names"]
 
 # The most rows of a table that are kept: a program that names every range differently makes millions.
 MOST_ROWS = 10_000
@@ -46,7 +46,7 @@ def _columns(*ids: str) -> tuple[Column, ...]:
         "count": "count", "total": "ns", "share": "share", "avg": "ns", "p50": "ns", "min": "ns",
         "max": "ns", "bytes": "bytes", "rate": "rate", "begin": "ns", "duration": "ns",
         "osrt": "ns", "cuda": "ns",
-        "calls": "count", "ranges": "count",
+        "calls": "count", "ranges": "count", "names": "count",
     }  # fmt: skip
     titles = {
         "count": later("Count"), "total": later("Total"), "share": later("Share"), "avg": later("Average"), "p50": "p50",
@@ -54,21 +54,23 @@ def _columns(*ids: str) -> tuple[Column, ...]:
         "duration": later("Idle"), "gpu": later("GPU"), "pid": later("PID"), "tid": later("TID"), "osrt": later("OS runtime"),
         "cuda": later("CUDA API"), "calls": later("Calls"), "ranges": later("NVTX ranges"), "kernel": later("Kernel"),
         "range": later("NVTX range"), "next": later("Next kernel"), "kind": later("Kind"), "call": later("Call"),
-        "thread": later("Thread"), "copy": later("Copy"),
+        "thread": later("Thread"), "copy": later("Copy"), "names": later("Names"),
     }  # fmt: skip
     return tuple(Column(column, titles[column], kinds.get(column, "text")) for column in ids)
 
 
 _ALL_THREADS = later("Times of all threads are added up. A total can exceed the duration.")
 _TIMES = ("count", "total", "share", "avg", "min", "max")
+_RANGES = _columns("range", "kind", "count", "names", "total", "avg", "p50", "min", "max")
 SHAPES: Mapping[TableId, TableShape] = {
     "kernels": TableShape(later("Kernels"), _columns("kernel", *_TIMES), "total"),
     "nvtx": TableShape(
         later("NVTX ranges"),
-        _columns("range", "kind", "count", "total", "avg", "p50", "min", "max"),
+        _RANGES,
         "total",
         _ALL_THREADS,
     ),
+    "nvtx_names": TableShape(later("NVTX ranges by full name"), _RANGES, "total", _ALL_THREADS),
     "gaps": TableShape(
         later("Idle gaps"), _columns("gpu", "begin", "duration", "range", "next"), "duration"
     ),
@@ -159,7 +161,7 @@ class GpuUsage:
 
     Counts from `begin_ns`, where the first kernel of any GPU begins, to `end_ns`, where the last one ends; `curve`
     is the busy share in equal steps between them.  `nccl_ns` is how long a kernel of NCCL ran, `nccl_alone_ns` how
-    long nothing else ran beside it.
+    long nothing else ran beside it; both are None if a kernel has no name, as in a graph that is recorded as one.
     """
 
     id: int
@@ -170,8 +172,8 @@ class GpuUsage:
     busy_ns: int
     idle_ns: int
     busy_share: float
-    nccl_ns: int
-    nccl_alone_ns: int
+    nccl_ns: int | None
+    nccl_alone_ns: int | None
     curve: tuple[float, ...]
 
 

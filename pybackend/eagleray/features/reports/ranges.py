@@ -10,7 +10,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -24,12 +24,15 @@ from eagleray.features.reports.database import (
     Database,
     display_text,
     process_id,
+    to_int,
+    unknown_name,
 )
 from eagleray.features.reports.gpu import Gap
 from eagleray.features.reports.model import MOST_ROWS, Cell, ReportTable, make_table
+from eagleray.features.reports.range_names import group_name, merged_names
 
 EVENTS = "NVTX_EVENTS"
-PUSH_POP, START_END, DOMAIN_CREATE = 59, 60, 75
+PUSH_POP, START_END, DOMAIN_CREATE, MARK = 59, 60, 75, 34
 KINDS = {PUSH_POP: "push/pop", START_END: "start/end"}
 NEEDED = ("start", "end", "eventType")
 # Numbers are less than texts and bytes, and compared faster than their type is queried.
@@ -41,20 +44,26 @@ _INFINITE = re.compile(r"\bInf\b")
 
 # The thread, domain and kind of a range and its name, as the database has them.
 _RangeKey = tuple[Any, ...]
+# The kind of ranges, and their times in order.
+_Parts = list[tuple[str, list[int]]]
+# The column with the number of names of a group.
+_NAMES = 3
 
 
 @frozen
 class Ranges:
-    """The table of ranges and their number by thread.
+    """The tables of ranges, by group and by name, and their number by thread; `names` has no rows without groups.
 
-    `unfinished` ranges had no end and were counted to the last event; `events` counts all events of NVTX if there is no
-    range.
+    `threads` is None if the report doesn't say which thread a range is of.  `unfinished` ranges had no end and were
+    counted to the last event; `events` counts all NVTX events of a report without ranges, `marks` those without a duration.
     """
 
     table: ReportTable
-    threads: dict[int, int]
+    names: ReportTable
+    threads: dict[int, int] | None
     count: int = 0
     events: int = 0
+    marks: int = 0
     unfinished: int = 0
 
 
@@ -64,9 +73,10 @@ class RangeNames:
     StringIds has the text of a registered name, the row itself that of another one.
     """
 
-    def __init__(self, database: Database, domains: Mapping[tuple[int, object], str]) -> None:
+    def __init__(self, database: Database, domains: Mapping[tuple[int, object], str | int]) -> None:
         self._database = database
-        self._texts: dict[int, str] = {}
+        numbers = {called for called in domains.values() if isinstance(called, int)}
+        self._texts = database.strings(numbers)
         self._domains = domains
 
     def load(self, keys: Iterable[_RangeKey]) -> None:
@@ -75,11 +85,15 @@ class RangeNames:
         self._texts.update(self._database.strings(numbers - self._texts.keys()))
 
     def name(self, thread: object, domain: object, called: object) -> str:
-        text = self._texts.get(called) if isinstance(called, int) else called
-        name = display_text(text) or t("(without a name)")
+        name = self._text(called) or t("(without a name)")
         process = process_id(thread) if isinstance(thread, int) else 0
-        prefix = self._domains.get((process, domain), "")
+        prefix = self._text(self._domains.get((process, domain), ""))
         return f"{prefix}:{name}" if prefix else name
+
+    def _text(self, called: object) -> str:
+        if isinstance(called, int):
+            return self._texts.get(called, unknown_name(called))
+        return display_text(called)
 
 
 @define
@@ -87,15 +101,27 @@ class _RangeTimes:
     """The times of ranges by key, and the names of domains by process and number.
 
     `count` counts all ranges, `threads` those of each thread, `endless` those without an end.  If only the longest
-    names are held, `names` is the number of all, else 0.
+    names are held, `names` is the number of all, else 0.  `groups` are the times by the name of the group, `members`
+    what differs in it, as hashes, and `examples` one of its names.
     """
 
+    groups: defaultdict[_RangeKey, array[int]] = field(factory=lambda: defaultdict(_no_times))
+    members: defaultdict[_RangeKey, set[int]] = field(factory=lambda: defaultdict(set))
+    examples: dict[_RangeKey, Any] = field(factory=dict)
     held: defaultdict[_RangeKey, array[int]] = field(factory=lambda: defaultdict(_no_times))
-    domains: dict[tuple[int, object], str] = field(factory=dict)
+    domains: dict[tuple[int, object], str | int] = field(factory=dict)
     count: int = 0
     threads: Counter[int] = field(factory=Counter)
     endless: int = 0
     names: int = 0
+
+    def add(self, key: _RangeKey, times: array[int]) -> None:
+        """Adds to the group of the name that the key ends with."""
+        *others, called = key
+        group = (*others, group_name(called) if isinstance(called, str) else called)
+        self.groups[group].extend(times)
+        self.members[group].add(hash(called))
+        self.examples[group] = called
 
 
 def _no_times() -> array[int]:
@@ -117,8 +143,11 @@ def read(reader: ParallelReader, groups: Groups) -> tuple[Ranges, RangeNames]:
     times = _collect(groups, None)
     if len(times.held) > MOST_NAMES:
         longest, count = _longest_names(database)
-        times = _collect(begin(reader), longest)
-        times.names = count
+        held = _collect(begin(reader), longest)
+        held.names = count
+        if len(times.groups) <= MOST_NAMES:
+            held.groups, held.members, held.examples = times.groups, times.members, times.examples
+        times = held
     if times.endless:
         _add_endless(database, times)
     names = RangeNames(database, times.domains)
@@ -156,20 +185,56 @@ def range_around(
 
 
 def _ranges(database: Database, names: RangeNames, times: _RangeTimes) -> Ranges:
-    names.load(times.held)
-    by_name: defaultdict[str, list[tuple[str, list[int]]]] = defaultdict(list)
+    names.load([*times.held, *times.groups])
+    by_name: defaultdict[str, _Parts] = defaultdict(list)
     for (thread, domain, kind, called), durations in times.held.items():
         if ordered := _ordered(durations):
             by_name[names.name(thread, domain, called)].append((KINDS[kind], ordered))
     note = ""
     if times.endless:
         note = t("{n} had no end and are counted to the last event.", n=times.endless)
-    rows = [_row(name, parts) for name, parts in by_name.items()]
-    table = make_table("nvtx", rows, note, times.names)
-    events = times.count
+    single = [_row(name, 1, parts) for name, parts in by_name.items()]
+    grouped = [_row(name, count, parts) for name, count, parts in _groups(names, times)]
+    if not grouped:
+        # There are too many groups to hold them.
+        table, by_full_name = (
+            make_table("nvtx", single, note, times.names),
+            make_table("nvtx_names", []),
+        )
+    else:
+        table = make_table("nvtx", grouped, note)
+        is_folded = any(row[_NAMES] != 1 for row in grouped)
+        by_full_name = make_table(
+            "nvtx_names", single if is_folded else [], note, times.names if is_folded else 0
+        )
+    events, marks = times.count, 0
     if not events and database.has(EVENTS, *NEEDED):
-        (events,) = next(database.rows(f"SELECT count(*) FROM {EVENTS}"))
-    return Ranges(table, times.threads, times.count, events, times.endless)
+        sql = f"SELECT count(*), total(eventType = {MARK}) FROM {EVENTS}"
+        events, marks = map(to_int, next(database.rows(sql)))
+    threads = times.threads if database.has(EVENTS, *NEEDED, "globalTid") else None
+    return Ranges(table, by_full_name, threads, times.count, events, marks, times.endless)
+
+
+def _groups(names: RangeNames, times: _RangeTimes) -> Iterator[tuple[str, int, _Parts]]:
+    """The groups with the number of names in each; one of a single name has that name."""
+    parts: defaultdict[str, _Parts] = defaultdict(list)
+    members: defaultdict[str, set[int]] = defaultdict(set)
+    examples: dict[str, str] = {}
+    for key, durations in times.groups.items():
+        thread, domain, kind, _ = key
+        if ordered := _ordered(durations):
+            full = names.name(thread, domain, times.examples[key])
+            group = group_name(full)
+            parts[group].append((KINDS[kind], ordered))
+            members[group] |= times.members[key]
+            examples[group] = full
+    merged: defaultdict[str, list[str]] = defaultdict(list)
+    for group, name in merged_names(parts).items():
+        merged[name].append(group)
+    for name, groups in merged.items():
+        count = len(set().union(*(members[group] for group in groups)))
+        times_of_all = [part for group in groups for part in parts[group]]
+        yield (name if count > 1 else examples[groups[0]]), count, times_of_all
 
 
 def _ordered(times: Sequence[int]) -> list[int]:
@@ -180,7 +245,7 @@ def _ordered(times: Sequence[int]) -> list[int]:
     return [time for time in ordered if 0 <= time < LATEST]
 
 
-def _row(name: str, parts: Sequence[tuple[str, list[int]]]) -> tuple[Cell, ...]:
+def _row(name: str, names: int, parts: _Parts) -> tuple[Cell, ...]:
     """All ranges of one name, which may be of several threads and both kinds; the times of each part are in order."""
     ordered = parts[0][1]
     if len(parts) > 1:
@@ -188,16 +253,16 @@ def _row(name: str, parts: Sequence[tuple[str, list[int]]]) -> tuple[Cell, ...]:
     count, total = len(ordered), sum(ordered)
     median = (ordered[(count - 1) // 2] + ordered[count // 2]) // 2
     kinds = ", ".join(sorted({kind for kind, _ in parts}))
-    return (name, kinds, count, total, total // count, median, ordered[0], ordered[-1])
+    return (name, kinds, count, names, total, total // count, median, ordered[0], ordered[-1])
 
 
 def _collect(groups: Groups, wanted: Collection[Any] | None) -> _RangeTimes:
-    """The times of the `wanted` names, or of all; stops once there are too many names."""
+    """The times of the `wanted` names, or of all and their groups; holds no names once there are too many."""
     times = _RangeTimes()
     for called, domain, thread, kind, text in groups():
         if kind == DOMAIN_CREATE:
-            if isinstance(thread, int) and isinstance(called, str):
-                times.domains[process_id(thread), domain] = display_text(called)
+            if isinstance(thread, int) and isinstance(called, (str, int)):
+                times.domains[process_id(thread), domain] = called
             continue
         durations = _durations(text)
         times.count += len(durations)
@@ -208,10 +273,13 @@ def _collect(groups: Groups, wanted: Collection[Any] | None) -> _RangeTimes:
         except TypeError:
             times.endless += durations.count(None)
             integers = array("q", [time for time in durations if isinstance(time, int)])
-        if wanted is None or called in wanted:
-            times.held[thread, domain, kind, called].extend(integers)
-        if wanted is None and len(times.held) > MOST_NAMES:
-            break
+        key = (thread, domain, kind, called)
+        if wanted is None:
+            times.add(key, integers)
+            if len(times.held) > MOST_NAMES and len(times.groups) > MOST_NAMES:
+                break
+        if called in wanted if wanted is not None else len(times.held) <= MOST_NAMES:
+            times.held[key].extend(integers)
     return times
 
 
@@ -229,8 +297,12 @@ def _add_endless(database: Database, times: _RangeTimes) -> None:
     thread, domain, called = _columns(database)
     rest = f"{_LAST} - start FROM {EVENTS} WHERE {_STARTED} AND end IS NULL"
     for *key, time in database.rows(f"SELECT {thread}, {domain}, eventType, {called}, {rest}"):
-        if (not times.names or tuple(key) in times.held) and isinstance(time, int):
+        if not isinstance(time, int):
+            continue
+        if not times.names or tuple(key) in times.held:
             times.held[tuple(key)].append(time)
+        if times.groups:
+            times.add(tuple(key), array("q", [time]))
 
 
 def _longest_names(database: Database) -> tuple[set[Any], int]:

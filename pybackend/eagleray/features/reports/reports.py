@@ -16,6 +16,7 @@ from eagleray.features.reports.metadata import read_note
 from eagleray.features.reports.model import LoadedReport, ReportTable, Summary, TableId
 from eagleray.features.reports.summary import OnProgress, ignore_progress
 from eagleray.features.reports.summary_cache import SummaryCache
+from eagleray.injected.outside_files import opened
 
 # Summaries that stay in memory: sorting a table requests it again and again.
 MOST_IN_MEMORY = 4
@@ -97,8 +98,7 @@ def _examine(path: str) -> tuple[Path, int, bool]:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
             raise no_report(str(file), t("it is not a file"))
-        with file.open("rb"):
-            pass
+        opened(file).close()
     except OSError as error:
         raise no_report(str(file), error.strerror or str(error)) from error
     except (RuntimeError, ValueError) as error:

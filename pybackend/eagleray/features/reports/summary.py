@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -10,13 +11,26 @@ from attrs import frozen
 from eagleray.common.l10n import counted, t
 from eagleray.features.reports import calls, gpu, ranges
 from eagleray.features.reports.aggregates import ParallelReader
-from eagleray.features.reports.database import Database, ReadLimits, open_database
+from eagleray.features.reports.database import (
+    STRINGS,
+    STRINGS_NEEDED,
+    Database,
+    ReadLimits,
+    display_text,
+    open_database,
+    unknown_name,
+)
 from eagleray.features.reports.gpu import END, Gap, GpuSummary
 from eagleray.features.reports.gpu_activities import (
     COPIES,
+    COPIES_NEEDED,
     GRAPH,
+    GRAPHS,
     KERNELS,
     NEEDED,
+    NO_KERNEL,
+    SETS,
+    SETS_NEEDED,
     begin_copies,
     begin_kernels,
     kernels_table,
@@ -37,8 +51,11 @@ from eagleray.features.reports.ranges import RangeNames
 OnProgress = Callable[[str, int], None]
 
 _NEEDED = {
+    STRINGS: STRINGS_NEEDED,
     KERNELS: NEEDED,
-    COPIES: ("start", "end", "bytes", "copyKind"),
+    GRAPHS: NEEDED,
+    COPIES: COPIES_NEEDED,
+    SETS: SETS_NEEDED,
     ranges.EVENTS: ranges.NEEDED,
     calls.OSRT: calls.NEEDED,
     calls.CUDA: calls.NEEDED,
@@ -80,8 +97,8 @@ def _read(reader: ParallelReader, trace: str, on_progress: OnProgress) -> Summar
     gaps = _gaps_table(database, range_names, gpus)
     on_progress(t("Reading the calls"), 80)
     copied = read_copies(database, *copy_groups)
-    cuda = calls.read(database, cuda_groups, "cuda_api")
-    osrt = calls.read(database, osrt_groups, "osrt")
+    cuda = calls.read(database, cuda_groups, calls.CUDA, "cuda_api")
+    osrt = calls.read(database, osrt_groups, calls.OSRT, "osrt")
     threads = calls.threads_table(database, osrt.threads, cuda.threads, nvtx.threads)
     about = read_metadata(database, trace)
     tables = [
@@ -92,12 +109,19 @@ def _read(reader: ParallelReader, trace: str, on_progress: OnProgress) -> Summar
         cuda.table,
         osrt.table,
         threads,
+        nvtx.names,
     ]
     counts = EventCounts(
         kernels=sum(usage.kernels for usage in gpus.gpus),
         unread_kernels=gpus.unread,
+        unnamed_kernels=kernel_sums.unnamed,
+        unnamed=len(database.unnamed),
+        has_strings=database.has(STRINGS, *STRINGS_NEEDED),
+        graphs=database.count(GRAPHS) if database.has(GRAPHS, *NEEDED) else 0,
+        mixed_gpus=gpus.mixed,
         ranges=nvtx.count,
         nvtx_events=nvtx.events,
+        nvtx_marks=nvtx.marks,
         unfinished=nvtx.unfinished,
         cuda_calls=cuda.table.total,
         osrt_calls=osrt.table.total,
@@ -105,8 +129,10 @@ def _read(reader: ParallelReader, trace: str, on_progress: OnProgress) -> Summar
         missing=tuple(
             table
             for table, columns in _NEEDED.items()
-            if table in database.tables and not database.has(table, *columns)
+            if table in database.refused
+            or (table in database.tables and not database.has(table, *columns))
         ),
+        others=() if any(table.rows for table in tables) else _other_events(database),
     )
     shown = tuple(table for table in tables if table.rows)
     return Summary(about, gpus.gpus, shown, tuple(find_warnings(about, counts)))
@@ -129,30 +155,60 @@ def _next_kernel(
 ) -> str:
     if gap.after == END:
         return ""
+    if gap.after == NO_KERNEL:
+        return GRAPH
     _, name = after.get(gap.after, (None, None))
-    return names.get(name, GRAPH) if isinstance(name, int) else GRAPH
+    return (names.get(name) if isinstance(name, int) else "") or unknown_name(name)
 
 
 # The newest major version of the schema that was tested.
 NEWEST_SCHEMA = 3
+_MOST_NAMED = 8
 
 
 @frozen
 class EventCounts:
     """The number of events of each kind in a report; `nvtx_events` also counts those that are not ranges.
 
-    `missing` are the tables that lack a column.
+    `nvtx_marks` are those without a duration.  `graphs` are CUDA graphs that were recorded as one each, `mixed_gpus` the
+    numbers that mean several GPUs, `unnamed` the numbers that StringIds has no text for.  `missing` are the tables that
+    couldn't be read, `others` those that Eagleray doesn't show.
     """
 
     kernels: int = 0
     unread_kernels: int = 0
+    unnamed_kernels: int = 0
+    unnamed: int = 0
+    has_strings: bool = True
+    graphs: int = 0
+    mixed_gpus: tuple[int, ...] = ()
     ranges: int = 0
     nvtx_events: int = 0
+    nvtx_marks: int = 0
     unfinished: int = 0
     cuda_calls: int = 0
     osrt_calls: int = 0
     copies: int = 0
     missing: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+
+# Tables with times that describe the recording, not the program.
+_ABOUT = re.compile(r"TARGET_INFO_|ANALYSIS_|META_DATA|DIAGNOSTIC_|ENUM_|.*OVERHEAD$|PROCESSES$")
+
+
+def _other_events(database: Database) -> tuple[str, ...]:
+    """The tables of events that Eagleray doesn't show, such as GPU_METRICS."""
+    return tuple(
+        sorted(
+            display_text(table)
+            for table, columns in database.tables.items()
+            if table not in _NEEDED
+            and not _ABOUT.match(table)
+            and columns & {"start", "timestamp"}
+            and database.count(table)
+        )
+    )
 
 
 def _nvtx_fix() -> str:
@@ -161,9 +217,20 @@ def _nvtx_fix() -> str:
 
 def find_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[ReportWarning]:
     traced = {name.strip() for name in about.trace.split(",")}
-    is_empty = not (counts.kernels or counts.cuda_calls or counts.osrt_calls or counts.copies)
+    shown = counts.kernels or counts.cuda_calls or counts.osrt_calls or counts.copies
+    is_empty = not (shown or counts.nvtx_events or counts.unread_kernels or counts.missing)
     # A domain of NVTX without any range means an nvtx package that does not fit this nsys.
-    if is_empty and not counts.nvtx_events:
+    if is_empty and counts.others:
+        yield ReportWarning(
+            "only-other-events",
+            t(
+                "The report holds only events that Eagleray doesn't show: {tables}.",
+                tables=", ".join(counts.others[:_MOST_NAMED]),
+            ),
+            t("Nsight Systems shows them."),
+        )
+        return
+    if is_empty:
         yield ReportWarning(
             "empty-capture",
             t("The report holds no event: the capture range was empty."),
@@ -171,13 +238,21 @@ def find_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[Report
             f" {t('You can also record by time or on demand.')}",
         )
         return
-    if not counts.ranges and counts.nvtx_events:
+    if counts.ranges or ranges.EVENTS in counts.missing:
+        pass
+    elif counts.nvtx_marks:
+        yield ReportWarning(
+            "no-nvtx",
+            t("The program has NVTX marks, but no NVTX range."),
+            t("A range is a named part of a program, like a step."),
+        )
+    elif counts.nvtx_events:
         yield ReportWarning(
             "no-nvtx",
             t("No NVTX range was recorded, although the program uses NVTX."),
             f"{t('Its nvtx package does not fit this nsys.')} {_nvtx_fix()}",
         )
-    elif not counts.ranges and "nvtx" in traced:
+    elif "nvtx" in traced:
         yield ReportWarning(
             "no-nvtx",
             t("No NVTX range was recorded."),
@@ -185,13 +260,30 @@ def find_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[Report
             f" {t('If your program names none, ignore this warning.')}"
             f" {t('Otherwise, its nvtx package does not fit this nsys.')} {_nvtx_fix()}",
         )
-    if not counts.kernels and (not about.trace or "cuda" in traced):
+    has_unread = counts.unread_kernels or {KERNELS, GRAPHS} & {*counts.missing}
+    if not (counts.kernels or has_unread) and (not about.trace or "cuda" in traced):
         yield ReportWarning(
             "no-kernels",
             t("No GPU kernel was recorded."),
             f"{t('Trace cuda on a node with a GPU.')} {t('Record the process that uses it.')}"
             if about.gpus or counts.cuda_calls
-            else t("nsys saw no GPU on the recorded machine."),
+            else t("The report lists no GPU either."),
+        )
+    if counts.graphs:
+        yield ReportWarning(
+            "graphs-as-one",
+            f"{counted(counts.graphs, '{n} run of a CUDA graph was recorded as one.', '{n} runs of CUDA graphs were recorded as one each.')}"
+            f" {t('The kernels, copies and NCCL in them are unknown.')}",
+            t("Record with --cuda-graph-trace=node to see them."),
+        )
+    for number in counts.mixed_gpus:
+        yield ReportWarning(
+            "mixed-gpus",
+            t(
+                "GPU {number} is another one in each process; their kernels are added up.",
+                number=number,
+            ),
+            t("Record each process on its own."),
         )
     if counts.unfinished:
         yield ReportWarning(
@@ -210,9 +302,27 @@ def find_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[Report
             ),
             t("Export the report again."),
         )
+    if counts.unnamed or counts.unnamed_kernels:
+        yield _no_names(counts)
     yield from _schema_warnings(about, counts)
     for message in about.messages:
         yield ReportWarning("nsys-says", t("nsys says: {message}", message=message), "")
+
+
+def _no_names(counts: EventCounts) -> ReportWarning:
+    if not counts.has_strings:
+        reason = t("Names are unknown: the report has no readable table {table}.", table=STRINGS)
+    elif counts.unnamed:
+        reason = counted(
+            counts.unnamed,
+            "The table {table} lacks {n} name that the report uses.",
+            "The table {table} lacks {n} names that the report uses.",
+            table=STRINGS,
+        )
+    else:
+        reason = t("The table {table} lacks names of kernels.", table=KERNELS)
+    nccl = t("How long kernels of NCCL ran is unknown.") if counts.unnamed_kernels else ""
+    return ReportWarning("no-names", f"{reason} {nccl}".rstrip(), t("Export the report again."))
 
 
 def _schema_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[ReportWarning]:
@@ -231,6 +341,6 @@ def _schema_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[Rep
     for table in counts.missing:
         yield ReportWarning(
             "unknown-columns",
-            t("The table {table} has unknown columns and was left out.", table=table),
+            t("The table {table} has an unknown form and was left out.", table=table),
             t("Update Eagleray, or open the report in Nsight Systems."),
         )

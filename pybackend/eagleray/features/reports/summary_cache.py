@@ -15,14 +15,16 @@ import cattrs
 from attrs import frozen
 
 from eagleray.common import paths
+from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import shown_language
 from eagleray.features.reports.database import display_text
 from eagleray.features.reports.model import Cell, Summary
+from eagleray.injected.outside_files import whole
 
 log = logging.getLogger(__name__)
 
 # Rises when a summary is computed or stored in another way.
-FORMAT = 4
+FORMAT = 7
 LARGEST = 64 * 2**20
 # A smaller file is read so fast that no cache file needs to be beside it.
 SMALLEST = 4 * 2**20
@@ -107,7 +109,7 @@ class SummaryCache:
         try:
             _write(_beside(database), text)
         except OSError:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, EaglerayError):
                 paths.private_folder(self._folder)
                 _write(self._path_in_folder(database), text)
                 _remove_oldest(self._folder)
@@ -123,9 +125,8 @@ def _beside(database: Path) -> Path:
 
 def _read(path: Path) -> CachedSummary | None:
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST:
-            return None
-        content = json.loads(path.read_text("utf-8"), parse_constant=_refuse_constant)
+        # Beside a report that is shared, others may have made it.
+        content = json.loads(whole(path, LARGEST), parse_constant=_refuse_constant)
         cached = _converter.structure(content, CachedSummary)
         for table in cached.summary.tables:
             if any(len(row) != len(table.shape.columns) for row in table.rows):
@@ -140,12 +141,12 @@ def _read(path: Path) -> CachedSummary | None:
         RecursionError,
         cattrs.BaseValidationError,
     ) as error:
-        log.info("%s is read anew: %s", path, type(error).__name__)
+        log.info("%s is read again: %s", path, type(error).__name__)
         return None
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} isn't a number")
 
 
 def _write(path: Path, text: str) -> None:

@@ -52,13 +52,19 @@ def gpu_rows(gpus: Sequence[GpuUsage]) -> list[tuple[Cell, ...]]:
     ]
 
 
+def _shown_gpus(report: LoadedReport) -> list[list[Cell]]:
+    unknown = t("unknown")
+    rows = gpu_rows(report.summary.gpus)
+    return [[unknown if cell is None else cell for cell in row] for row in rows]
+
+
 def plain(report: LoadedReport, tables: Sequence[ReportTable]) -> str:
     """For a terminal."""
     title = title_of(report)
     lines = [title, *(f"  {line}" for line in _below_title(report, title))]
     lines += [f"  ! {warning}" for warning in _warnings(report)]
     if report.summary.gpus:
-        lines += ["", t("GPUs"), *_aligned(GPU_COLUMNS, gpu_rows(report.summary.gpus))]
+        lines += ["", t("GPUs"), *_aligned(GPU_COLUMNS, _shown_gpus(report))]
     for table in tables:
         lines += ["", _heading(table), *([f"  {table.hint}"] if table.hint else [])]
         lines += [*_aligned(table.shape.columns, table.rows)]
@@ -82,7 +88,7 @@ def markdown(report: LoadedReport, tables: Sequence[ReportTable]) -> str:
             "",
             f"## {t('GPUs')}",
             "",
-            *_markdown_rows(GPU_COLUMNS, gpu_rows(report.summary.gpus)),
+            *_markdown_rows(GPU_COLUMNS, _shown_gpus(report)),
         ]
     for table in tables:
         heading = f"## {_escaped(_heading(table))}"

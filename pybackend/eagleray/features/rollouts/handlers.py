@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,11 @@ from eagleray.features.rollouts.agents.editor_waves import EditorWaves, WaveRepo
 from eagleray.features.rollouts.agents.errors import agents_not_trusted
 from eagleray.features.rollouts.agents.model import WaveProgress
 from eagleray.features.rollouts.batches import batches
-from eagleray.features.rollouts.batches.errors import bad_training_command, untrusted_batch
+from eagleray.features.rollouts.batches.errors import (
+    NeedsUnpickleError,
+    bad_training_command,
+    untrusted_batch,
+)
 from eagleray.features.rollouts.batches.findings import findings
 from eagleray.features.rollouts.batches.model import WrittenBatch
 from eagleray.features.rollouts.batches.replay import areal_script, write_script
@@ -149,10 +153,18 @@ class BatchHandlers:
     def __init__(self, servers: Servers, *, trusted: bool) -> None:
         self._servers = servers
         self._trusted = trusted
+        # The names that a question to the user had, by file.
+        self._announced: dict[str, Sequence[str]] = {}
 
     async def summary(self, request: messages.BatchFile) -> messages.DescribedBatch:
         self._check()
-        summary = await batches.summary(request.path, request.python, request.unpickle)
+        agreed = self._announced.pop(request.path, ()) if request.unpickle else ()
+        try:
+            summary = await batches.summary(request.path, request.python, agreed)
+        except NeedsUnpickleError as error:
+            if error.code == "needs-unpickle":
+                self._announced[request.path] = error.names
+            raise
         return messages.DescribedBatch(summary, findings(summary))
 
     async def save(self, request: messages.DumpToSave) -> WrittenBatch:

@@ -130,6 +130,7 @@ def _worker(worker: RunWorkerState) -> RunWorkerStatus:
         path=stop.path if stop else "",
         line=stop.line if stop else 0,
         python=printable(worker.python, 20),
+        stop=stop.number if stop else 0,
     )
 
 

@@ -17,8 +17,10 @@ from eagleray.features.runs.errors import (
     no_code_at_line,
     no_such_line,
 )
+from eagleray.injected.outside_files import whole
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 
+_LARGEST_SOURCE = 16 * 2**20
 _TEXT = re.compile(r"(?P<path>.+?):(?P<line>[1-9][0-9]{0,6})(?::(?P<condition>.+))?")
 
 
@@ -44,7 +46,7 @@ def breakpoints(texts: Iterable[str], cwd: Path) -> tuple[Breakpoint, ...]:
 
 def _check_lines(path: Path, lines: list[LineBreakpoint]) -> None:
     try:
-        source = path.read_bytes()
+        source = whole(path, _LARGEST_SOURCE)
     except OSError:
         return  # It may exist where the program runs.
     count = len(source.splitlines())

@@ -338,23 +338,62 @@ def copy_not_there(copy: str, where: str) -> EaglerayError:
 # --- notes of a run that is over --------------------------------------------------
 
 
-def nothing_imported(files: list[str]) -> str:
-    """No process of the run had any of these files."""
+def nothing_loaded(files: list[str], *, is_selected: bool) -> str:
+    """No process that may pause was seen to run any of these files, one of which may be the program itself.
+
+    What a tool reads and executes itself isn't seen, unless `injected/process_identity.py` knows the tool.
+    """
     named = ", ".join(printable(file, 120) for file in files[:3])
     more = f" and {len(files) - 3} more" if len(files) > 3 else ""
-    return t("No process of the run imported {named}{more}.", named=named, more=more)
+    note = t(
+        "No process that may pause was seen to import {named}{more}."
+        " Files that a tool reads and runs itself may not stop.",
+        named=named,
+        more=more,
+    )
+    if not is_selected:
+        return note
+    return f"{note} " + t("Only the selected workers and ranks may pause.")
 
 
 def ended_before_stopping() -> str:
-    return t("It ended before a worker paused.")
+    return t("It ended before a process paused.")
 
 
 def missing_cluster() -> str:
-    return t("No worker could pause: the program's Ray cluster was not found.")
+    return t("No worker could pause: no dashboard of the program's Ray has answered.")
+
+
+def lost_cluster() -> str:
+    return t(
+        "The program has another Ray cluster now, whose dashboard doesn't answer. No worker pauses there."
+    )
+
+
+def several_clusters(cluster: str) -> str:
+    return t(
+        "The program uses several Ray clusters. Workers pause only in {cluster}.", cluster=cluster
+    )
 
 
 def program_lost() -> str:
-    return t("Status unknown: its supervisor is gone.")
+    return t("Its exit code is not known: the process that waits for it is gone.")
+
+
+def run_not_recorded(folder: str, reason: str) -> EaglerayError:
+    return EaglerayError(
+        "run-not-recorded",
+        t(
+            "The run can't be recorded in {folder}: {reason}.",
+            folder=printable(folder, 300),
+            reason=printable(reason),
+        ),
+        t("Free space there. Nothing was started."),
+    )
+
+
+def log_not_written(reason: str) -> str:
+    return t("Its log can't be written, but it keeps running: {reason}.", reason=printable(reason))
 
 
 def job_orphaned(kind: str, job: str) -> str:

@@ -18,6 +18,8 @@ from eagleray.features.runs.errors import (
 )
 from eagleray.features.runs.model import Kind
 from eagleray.features.runs.sbatch_arguments import script_index
+from eagleray.features.runs.scripts.launch_lines import LineWord, launch_of
+from eagleray.injected.outside_files import content_of
 
 _SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
 _PYTHON = re.compile(r"python[0-9.]*")
@@ -93,11 +95,12 @@ def active_python(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def name_of(kind: Kind, argv: Sequence[str]) -> str:
-    """A short name: the program's file, the module, the command."""
-    if kind == "module" and "-m" in argv[:-1]:
-        return argv[argv.index("-m") + 1]
+    """A short name: the program's file, the module, the command; of a launcher, the program that it starts."""
     if kind == "sbatch":
         return Path(script_at(kind, argv) or "sbatch").name
+    launch = launch_of([LineWord(word) for word in argv])
+    if launch is not None and kind in ("command", "module"):
+        return launch.target if launch.module else Path(launch.target).name
     skipped = 0 if kind == "command" else 1
     for word in argv[skipped:]:
         if not word.startswith("-"):
@@ -131,8 +134,7 @@ def _kind_of_command(args: Sequence[str]) -> Kind:
 
 def _head(file: Path) -> bytes:
     try:
-        with file.open("rb") as opened:
-            return opened.read(_HEAD)
+        return content_of(file, _HEAD)
     except OSError as error:
         raise no_program(str(file), error.strerror or str(error)) from error
 

@@ -18,8 +18,17 @@ from eagleray.protocol.runs import Breakpoint
 Kind = Literal["program", "module", "script", "command", "sbatch", "job", "remote"]
 When = Literal["always", "steps", "seconds", "on-demand"]
 # "paused": one of its workers is.  "cancelled": by a stop.  "unwatched": its supervisor has ended before it.
+# "unknown": it has ended, and its exit code isn't known.
 Phase = Literal[
-    "starting", "running", "paused", "stopping", "exited", "failed", "cancelled", "unwatched"
+    "starting",
+    "running",
+    "paused",
+    "stopping",
+    "exited",
+    "failed",
+    "cancelled",
+    "unwatched",
+    "unknown",
 ]
 # "starting": it waits for its debugger.  "debugging": an editor shows its stop.  "held": an editor has shown it.
 RunWorkerPhase = Literal["starting", "running", "paused", "debugging", "held"]
@@ -247,7 +256,10 @@ class ProcessIdentity:
 
 @frozen
 class RunWorkerStatus:
-    """A process of the run, as the adapter reports it; `path:line` is its stop location, "" and 0 for none."""
+    """A process of the run, as the adapter reports it; `path:line` is its stop location, "" and 0 for none.
+
+    `stop` is the number of its stop: a later one has another, also at the same line.
+    """
 
     worker_id: str
     pid: int
@@ -259,6 +271,7 @@ class RunWorkerStatus:
     path: str = ""
     line: int = 0
     python: str = ""
+    stop: int = 0
 
     @property
     def is_at_stop(self) -> bool:
@@ -307,7 +320,7 @@ class RunState:
 
     @property
     def is_over(self) -> bool:
-        return self.phase in ("exited", "failed", "cancelled")
+        return self.phase in ("exited", "failed", "cancelled", "unknown")
 
 
 def server_state(state: RunState) -> ServerState:
@@ -349,6 +362,12 @@ def _with_current(value: Any, name: str, earlier: Mapping[str, str]) -> Any:
     return {**value, name: earlier.get(word, word)}
 
 
+def _with_current_code(state: RunState) -> RunState:
+    """Earlier versions have called a program without an exit code exited."""
+    is_unknown = state.phase == "exited" and state.code is None
+    return evolve(state, phase="unknown") if is_unknown else state
+
+
 _structure_worker = make_dict_structure_fn(RunWorkerStatus, _converter)
 _converter.register_structure_hook(
     RunWorkerStatus,
@@ -369,7 +388,9 @@ _structure_state = make_dict_structure_fn(
 )
 _converter.register_structure_hook(
     RunState,
-    lambda value, kind: _structure_state(_with_current(value, "phase", _EARLIER_PHASES), kind),
+    lambda value, kind: _with_current_code(
+        _structure_state(_with_current(value, "phase", _EARLIER_PHASES), kind)
+    ),
 )
 _converter.register_unstructure_hook(ScriptCopy, lambda copy: list(astuple(copy)))
 _converter.register_structure_hook(ScriptCopy, _script_copy)

@@ -23,32 +23,42 @@ MOST = 64 * 2**20
 _PAUSE_S = 0.05
 _PIECE = 2**16
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
+# The note at the place of lost output, for all that write a log.
+MISSING = "\n(eagleray: %d bytes of output are missing here: %s)\n"
 _TOO_MUCH = b"(earlier output was too large to keep)\n"
 
 log = logging.getLogger(__name__)
 
 
 class Output:
-    """Writes the log of a run; the program may hold the file itself, so that its output outlives us."""
+    """Writes the log of a run; another process may hold the file too, so that the output outlives us."""
 
     def __init__(self, path: Path, most: int = MOST) -> None:
         self._path = path
         self._most = most
         self._cut = 0
         self._replaces = False
+        self._lost = 0
+        self._reason = ""
         self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def write(self, text: bytes) -> None:
-        """Output that a full disk does not take is lost; the run continues."""
+        """Output that a full disk doesn't take is lost, which the next that it takes says; the run continues."""
         try:
             if text and self._replaces:
                 self._replaces = False
                 _forget_older(self._path)
                 os.truncate(self.fd, 0)
+            if self._lost:
+                os.write(self.fd, (MISSING % (self._lost, self._reason)).encode())
+                self._lost = 0
             while text:
                 text = text[os.write(self.fd, text) :]
         except OSError as error:
-            log.warning("%d bytes of what was printed are lost: %s", len(text), error)
+            self._lost += len(text)
+            if self._reason != (reason := error.strerror or str(error)):
+                log.warning("what is printed is lost: %s", error)
+            self._reason = reason
 
     def replace_on_write(self) -> None:
         """The next output replaces everything before it, which stays until then."""
@@ -76,7 +86,7 @@ class Output:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
         try:
             with (
-                self._path.open("rb") as source,
+                self._path.open("rb") as source,  # own file
                 os.fdopen(os.open(copy, flags, 0o600), "wb") as out,
             ):
                 source.seek(start)
@@ -103,6 +113,8 @@ class Output:
         return os.fstat(self.fd).st_size
 
     def close(self) -> None:
+        # What was lost last has no later output that notes it.
+        self.write(b"")
         os.close(self.fd)
 
 
@@ -118,7 +130,7 @@ class Older:
 
     def last(self, size: int) -> bytes:
         """The last `size` bytes, or all that is stored."""
-        with contextlib.suppress(OSError), self.path.open("rb") as file:
+        with contextlib.suppress(OSError), self.path.open("rb") as file:  # own file
             file.seek(max(0, os.fstat(file.fileno()).st_size - size))
             return file.read()
         return b""
@@ -152,7 +164,7 @@ async def follow(path: Path, is_over: Callable[[], bool]) -> AsyncIterator[bytes
             if is_over():
                 return
             await growth.wait()
-        with path.open("rb", buffering=0) as file:
+        with path.open("rb", buffering=0) as file:  # own file
             # Bytes that were printed before the log's first one.
             before = 0
             if (moved := older(path)) is not None:

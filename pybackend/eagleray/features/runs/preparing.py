@@ -35,10 +35,12 @@ from eagleray.features.runs.program_python import (
     RayCheck,
     environment_of,
     files_on_path,
+    imports_ray,
     target_of,
 )
 from eagleray.features.runs.sbatch_arguments import narrow_command
 from eagleray.features.runs.scripts.script_edits import with_own_place
+from eagleray.injected.outside_files import whole
 from eagleray.injected.worker_patterns import split_patterns
 from eagleray.protocol.runs import Breakpoint
 
@@ -170,11 +172,12 @@ class RunPreparation:
     async def unfit_python(self, plan: RunPlan) -> EaglerayError | None:
         """Why the Python of a program of this machine can't run it; the user may start it all the same.
 
-        1. It has no Ray.
+        1. It has no Ray, and the program imports Ray.  A program without that import has no version to compare either.
         2. Its cluster, or the local one that it joins, runs another minor version, which Ray refuses.
         """
         if without_ray := await self._ray.missing(plan):
-            return no_ray(_shown(without_ray.path), without_ray.version)
+            needs_ray = await off_loop(partial(imports_ray, plan))
+            return no_ray(_shown(without_ray.path), without_ray.version) if needs_ray else None
         if plan.kind not in ("program", "module") or target_of(plan) is None:
             return None
         here, there = await self._versions(plan)
@@ -251,9 +254,7 @@ def _with_plain_line_ends(plan: RunPlan, script: str) -> RunPlan:
     """No shell runs a script with the line ends of Windows; a copy without them can be run in its place."""
     file = Path(plan.cwd) / script
     try:
-        if not script or file.stat().st_size > _SCRIPT:
-            return plan
-        content = file.read_bytes()
+        content = whole(file, _SCRIPT) if script else b""
         if b"\r\n" not in content:
             return plan
         text = content.decode("utf-8").replace("\r\n", "\n")

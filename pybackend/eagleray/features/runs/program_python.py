@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from attrs import evolve, frozen
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.features.runs.model import RunPlan
+from eagleray.injected.outside_files import content_of
 from eagleray.ray.dashboard import Dashboard
 from eagleray.tools.commands import Commands
 
@@ -26,6 +28,14 @@ _PYTHON = re.compile(r"pythonw?[0-9.]*")
 # The options of Python that take no value of their own, alone or several in one word.
 _FLAGS = re.compile(r"-[bBdEiIOPqRsSuvx]+")
 _WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
+# As in extension/features/runs/ray_programs.ts.
+_IMPORTS_RAY = re.compile(
+    rb"^[ \t]*(?:import[ \t]+(?:[\w.]+(?:[ \t]+as[ \t]+\w+)?[ \t]*,[ \t]*)*ray(?!\w)"
+    rb"|from[ \t]+ray(?:\.[\w.]+)?[ \t]+import\b)",
+    re.MULTILINE,
+)
+# Imports are at the beginning of a file.
+_READ = 2**17
 _ASK = "import sys; print('%d.%d' % sys.version_info[:2])"
 ASK_S = 10.0
 # A folder that happens to have the name is a namespace package, from which nothing can be imported.
@@ -108,6 +118,28 @@ def target_of(plan: RunPlan) -> PythonTarget | None:
         elif not (_FLAGS.fullmatch(word) or word.startswith(("-W", "-X"))):
             return None
     return None
+
+
+def imports_ray(plan: RunPlan) -> bool:
+    """Whether the file or module that Python runs imports Ray itself; a module is only looked up in its folder.
+
+    A program whose modules import it fails in a Python without Ray as it does without Eagleray.
+    """
+    target = target_of(plan)
+    if target is None:
+        return False
+    name = Path(plan.cwd, target.name)
+    module = Path(plan.cwd, *target.name.split("."))
+    files = (
+        [name, name / "__main__.py"]
+        if target.kind == "file"
+        else [module.with_name(f"{module.name}.py"), module / "__main__.py"]
+    )
+    for file in files:
+        with contextlib.suppress(OSError, ValueError):
+            if _IMPORTS_RAY.search(content_of(file, _READ)):
+                return True
+    return False
 
 
 class RayCheck:

@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,47 @@ import cattrs
 from attrs import frozen
 
 from eagleray.common.atomic_file import replace_text
-from eagleray.common.errors import UNREADABLE_JSON
+from eagleray.common.errors import UNREADABLE_JSON, EaglerayError
+from eagleray.common.paths import private_folder, run_folder
 from eagleray.features.runs import model
 from eagleray.features.runs.errors import unknown_run
-from eagleray.features.runs.model import RunPlan, RunState
+from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
 
 _UNREADABLE = (*UNREADABLE_JSON, cattrs.BaseValidationError)
 
 _ID = re.compile(r"[0-9a-f]{12}")
 
 log = logging.getLogger(__name__)
+
+
+@frozen
+class ProgramRecord:
+    """A program by its process id and the time of its start; `code` as `Popen` has it, None while it isn't known."""
+
+    pid: int
+    began: float
+    code: int | None
+    ended: float
+
+
+def _program_record(path: Path) -> ProgramRecord | None:
+    try:
+        value = _read(path)
+        code = value.get("code")
+        return ProgramRecord(
+            int(value["pid"]),
+            float(value["began"]),
+            None if code is None else int(code),
+            float(value.get("ended", 0.0)),
+        )
+    except (*UNREADABLE_JSON, KeyError, TypeError):
+        return None
+
+
+def recorded_end(paths: Sequence[Path]) -> ProgramRecord | None:
+    """The last record in files of which each is used where those before it can't be written."""
+    read = [_program_record(path) for path in paths]
+    return max((record for record in read if record), key=lambda record: record.ended, default=None)
 
 
 @frozen
@@ -65,6 +96,23 @@ class RunRecord:
     def stop_request(self) -> Path:
         """A file that requests a stop from the supervisor; written on another machine."""
         return self.folder / "stop"
+
+    def ends(self) -> tuple[Path, ...]:
+        """The files with the process id and exit code of a program of this machine: here, or in a full home beside the sockets."""
+        try:
+            return (self.folder / "program.json", run_folder() / f"program-{self.id}.json")
+        except (OSError, EaglerayError):
+            return (self.folder / "program.json",)
+
+    def end(self) -> ProgramRecord | None:
+        """What the parent of a program of this machine has recorded last; None without a record."""
+        return recorded_end(self.ends())
+
+    def program(self, state: RunState) -> ProcessIdentity | None:
+        """The program of a run of this machine, from its state, else from its parent: in a full home no state names it."""
+        if state.program is not None or (recorded := self.end()) is None:
+            return state.program
+        return ProcessIdentity(recorded.pid, recorded.began)
 
     def plan(self) -> RunPlan:
         return model.plan_of_json(_read(self.folder / "plan.json"))
@@ -115,12 +163,12 @@ class RunRecord:
 
     def secret(self) -> str:
         """The secret key in hex, which signs requests to the run's debug proxies."""
-        return (self.folder / "secret").read_text("ascii")
+        return (self.folder / "secret").read_text("ascii")  # own file
 
     def server_key(self) -> str:
         """The API key of the inference server that the run is, "" without one."""
         try:
-            return (self.folder / "server-key").read_text("utf-8")
+            return (self.folder / "server-key").read_text("utf-8")  # own file
         except FileNotFoundError:
             return ""
 
@@ -153,13 +201,18 @@ class RunRecords:
         """A new run with a new key."""
         run = secrets.token_hex(6)
         record = RunRecord(run, self.folder / run)
+        private_folder(self.folder)
         record.folder.mkdir(mode=0o700)
-        secret = os.open(record.folder / "secret", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(secret, "w") as file:
-            file.write(secrets.token_hex(32))
-        record.write_plan(plan)
-        # A folder is a run once it has a state.
-        record.write_state(state)
+        try:
+            secret = os.open(record.folder / "secret", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(secret, "w") as file:
+                file.write(secrets.token_hex(32))
+            record.write_plan(plan)
+            # A folder is a run once it has a state.
+            record.write_state(state)
+        except OSError:
+            shutil.rmtree(record.folder, ignore_errors=True)
+            raise
         return record
 
     def find(self, written: str) -> RunRecord:
@@ -200,6 +253,8 @@ class RunRecords:
             (record.folder / "state.json").unlink()
         if lock is not None:
             os.close(lock)
+        for path in record.ends()[1:]:
+            path.unlink(missing_ok=True)
         shutil.rmtree(record.folder, ignore_errors=True)
         return True
 
@@ -221,7 +276,11 @@ class RunRecords:
         return damaged
 
     def _all(self) -> list[RunRecord]:
-        names = (entry.name for entry in os.scandir(self.folder) if entry.is_dir())
+        try:
+            names = [entry.name for entry in os.scandir(self.folder) if entry.is_dir()]
+        except (FileNotFoundError, NotADirectoryError):
+            # It couldn't be created.
+            names = []
         return [RunRecord(name, self.folder / name) for name in sorted(names)]
 
 
@@ -235,7 +294,7 @@ def load_if_readable(record: RunRecord) -> StoredRun | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    value: dict[str, Any] = json.loads(path.read_text("utf-8"))  # own file
     return value
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from attrs import frozen
 
@@ -15,8 +16,13 @@ from eagleray.common.errors import UNREADABLE_JSON, EaglerayError
 from eagleray.features.clusters.clusters import ClusterRegistry
 from eagleray.features.clusters.discovery import address_of, dashboard_processes
 from eagleray.features.runs.model import RunState
+from eagleray.injected.outside_files import content_of
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import WorkerRow
+
+Trouble = Literal["", "lost", "several"]
+# Ray's dashboard answers within this time, and ends within it.
+LASTING_S = 30.0
 
 
 @frozen
@@ -32,6 +38,14 @@ class OwnDashboard:
 
 
 @frozen
+class JoinedCluster:
+    """A cluster that a driver of the run reports to have joined: where programs join it, and its session."""
+
+    gcs: str
+    session: str = ""
+
+
+@frozen
 class Home:
     """A cluster with the name of its session, which tells it from others at the same address."""
 
@@ -41,14 +55,16 @@ class Home:
 
 
 class HomeCluster:
-    """Resolves the cluster of a run, which then stays the same.
+    """Resolves the cluster of a run: the current one, since a program may leave a cluster and start or join another.
 
     1. The cluster that the plan names.
     2. That of the SLURM job that the run has become.
     3. One whose dashboard runs on this machine with the id of the run in its environment.
     4. One whose dashboard runs on this machine and which a driver of the run reports to have `joined`.
 
-    Unless it `is_searched`, it has none.
+    Of several of the last two kinds the one that a driver has joined last.  Unless it `is_searched`, it has none.
+    `is_expected` once it is known that the program uses Ray.  `problem` is set once that lasts: the program's cluster is
+    "lost", or is one of "several" at a time.
     """
 
     def __init__(
@@ -58,9 +74,10 @@ class HomeCluster:
         clusters: ClusterRegistry,
         dashboard: Callable[[str], Dashboard],
         own: Callable[[], list[OwnDashboard]],
-        joined: Callable[[], Collection[str]] = tuple,
+        joined: Callable[[], Sequence[JoinedCluster]] = tuple,
         *,
         is_searched: bool = True,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._run = run
         self._named = named
@@ -69,34 +86,96 @@ class HomeCluster:
         self._own = own
         self._joined = joined
         self._is_searched = is_searched
-        self.resolved: Home | None = None
+        self._now = now
+        self._searched_with: Sequence[JoinedCluster] = ()
+        self._resolved_with: set[JoinedCluster] = set()
+        self._is_certain = False
+        self._trouble: Trouble = ""
+        self._trouble_since = 0.0
+        self._last: Home | None = None
+        self.is_expected = bool(named)
+        self.problem: Trouble = ""
+
+    @property
+    def resolved(self) -> Home | None:
+        """The cluster that was found last, unless the program is in another one by now."""
+        return None if self.problem == "lost" else self._last
 
     async def find(self, state: RunState) -> Home | None:
-        """The cluster, None as long as it doesn't answer."""
-        if self.resolved is None and self._is_searched and (written := self._written(state)):
-            try:
-                cluster = await self._clusters.resolve(written, clicked=False)
-                version = await self._dashboard(cluster).version()
-            except EaglerayError:
-                return None
-            self.resolved = Home(cluster, version.session, self._dashboard(cluster))
+        """The current cluster, None as long as none answers; one that is gone is replaced once another answers."""
+        if self._is_searched:
+            is_fixed = bool(self._named or state.external_id)
+            joined = () if is_fixed else self._joined()
+            if not self._is_certain or joined != self._searched_with:
+                await self._search(state, joined)
         return self.resolved
 
-    def _written(self, state: RunState) -> str:
+    def doubt(self) -> None:
+        """A request to its dashboard has failed, so that the next call of `find` searches again."""
+        self._is_certain = False
+
+    async def _search(self, state: RunState, joined: Sequence[JoinedCluster]) -> None:
+        written = self._written(state, joined)
+        home, used = None, 0
+        for address, sessions in written.items():
+            answer = await self._answering(address) if home is None or sessions else None
+            if answer and sessions and _is_another(answer.session, sessions):
+                continue
+            home, used = home or answer, used + 1
+        trouble: Trouble = "several" if home and used > 1 else ""
+        if home:
+            self._last = home
+            self._resolved_with.update(joined[:1])
+        elif self._last and joined and joined[0] not in self._resolved_with:
+            trouble = "lost"
+        self._searched_with, self._is_certain = joined, home is not None and not trouble
+        # Between two clusters there is a moment with none, or with both.
+        if trouble != self._trouble:
+            self._trouble, self._trouble_since = trouble, self._now()
+        self.problem = trouble if self._now() - self._trouble_since >= LASTING_S else ""
+
+    async def _answering(self, written: str) -> Home | None:
+        try:
+            cluster = await self._clusters.resolve(written, clicked=False)
+            version = await self._dashboard(cluster).version()
+        except EaglerayError:
+            return None
+        return Home(cluster, version.session, self._dashboard(cluster))
+
+    def _written(
+        self, state: RunState, joined: Sequence[JoinedCluster]
+    ) -> dict[str, Collection[str]]:
+        """The addresses of the clusters that it may be with their sessions, if known, the likeliest first."""
         if self._named:
-            return self._named
+            return {self._named: ()}
         if state.external_id:
-            return (
-                f"ssh://{state.ssh}/slurm://{state.external_id}"
-                if state.ssh
-                else f"slurm://{state.external_id}"
+            self.is_expected = True
+            job = f"slurm://{state.external_id}"
+            return {f"ssh://{state.ssh}/{job}" if state.ssh else job: ()}
+        self.is_expected = self.is_expected or bool(joined)
+        order = [each.gcs for each in joined]
+        ours = [each for each in self._own() if each.run == self._run or each.gcs in order]
+        ours.sort(
+            key=lambda each: (
+                each.run != self._run,
+                order.index(each.gcs) if each.gcs in order else len(order),
             )
-        own, joined = self._own(), self._joined()
-        started = [dashboard.address for dashboard in own if dashboard.run == self._run]
-        return next(
-            iter([*started, *(dashboard.address for dashboard in own if dashboard.gcs in joined)]),
-            "",
         )
+        return {
+            each.address: () if each.run == self._run else _sessions(each.gcs, joined)
+            for each in ours
+        }
+
+
+def _is_another(session: str, joined: Collection[str]) -> bool:
+    """Whether this cluster has the port of one that is gone; the dashboard of an old Ray doesn't report its session's name."""
+    return session.startswith("session_") and session not in joined
+
+
+def _sessions(gcs: str, joined: Sequence[JoinedCluster]) -> set[str]:
+    """The sessions that drivers have joined there; empty if one of them is unknown."""
+    sessions = {each.session for each in joined if each.gcs == gcs}
+    return set() if "" in sessions else sessions
 
 
 def own_dashboards() -> list[OwnDashboard]:
@@ -140,7 +219,7 @@ def joined_python(environ: Mapping[str, str]) -> str:
 def _started_last(environ: Mapping[str, str]) -> str:
     folder = environ.get("RAY_TMPDIR") or tempfile.gettempdir()
     try:
-        return Path(folder, "ray", "ray_current_cluster").read_text("utf-8").strip()
+        return content_of(Path(folder, "ray", "ray_current_cluster"), 1000).decode().strip()
     except (OSError, UnicodeDecodeError):
         return ""
 
@@ -177,27 +256,38 @@ def in_table(
 
 def in_folder(folder: Path) -> Iterator[ProxyAddress]:
     """The debug proxies that drivers of this machine, or with this home, have announced by files."""
-    for name, announcement in _announced(folder):
+    for path, announcement in _announced(folder):
         try:
             host, port = str(announcement["host"]), int(announcement["port"])
         except (ValueError, KeyError, TypeError, OverflowError):
             continue
-        yield ProxyAddress(name, host, port, is_local=host.startswith("127."))
+        yield ProxyAddress(path.name, host, port, is_local=host.startswith("127."))
 
 
-def joined_in(folder: Path) -> set[str]:
-    """The clusters that drivers have joined, as the addresses at which programs join; some have no debug proxy."""
+def joined_in(folder: Path) -> list[JoinedCluster]:
+    """The clusters that drivers have joined, the last one first; some of these drivers have no debug proxy."""
     announced = [*_announced(folder), *_announced(folder, "driver")]
-    addresses = (str(announcement.get("gcs") or "") for _, announcement in announced)
-    return {address for address in addresses if address}
+    announced.sort(key=lambda each: _written_at(each[0]), reverse=True)
+    joined = (
+        JoinedCluster(str(values.get("gcs") or ""), str(values.get("session") or ""))
+        for _, values in announced
+    )
+    return list(dict.fromkeys(cluster for cluster in joined if cluster.gcs))
 
 
-def _announced(folder: Path, kind: str = "proxy") -> Iterator[tuple[str, dict[str, Any]]]:
+def _written_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _announced(folder: Path, kind: str = "proxy") -> Iterator[tuple[Path, dict[str, Any]]]:
     for path in sorted(folder.glob(f"{kind}-*.json")):
         try:
-            announcement = json.loads(path.read_text("utf-8"))
+            announcement = json.loads(content_of(path, 2**20))
         except UNREADABLE_JSON:
             # It ended, or is being written.
             continue
         if isinstance(announcement, dict):
-            yield path.name, announcement
+            yield path, announcement

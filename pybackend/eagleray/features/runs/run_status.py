@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,8 +18,13 @@ from eagleray.features.runs.errors import (
     program_lost,
     program_orphaned,
 )
-from eagleray.features.runs.model import RunPlan, RunState
-from eagleray.features.runs.records import RunRecord, StoredRun, load_if_readable
+from eagleray.features.runs.model import Phase, ProcessIdentity, RunPlan, RunState
+from eagleray.features.runs.records import (
+    ProgramRecord,
+    RunRecord,
+    StoredRun,
+    load_if_readable,
+)
 from eagleray.tools.processes import lives
 
 # The last runs, which can be started again; live runs are never removed.
@@ -34,7 +40,7 @@ def with_current_state(run: StoredRun, reported: AdapterRunStatus | None = None)
     2. While its supervisor lives: start, stop and end as they are in the folder; workers and breakpoints from the
        adapter's events, and from the folder too if no adapter of this machine has the run.
     3. "unwatched" for a job, for a program of another machine, and for one of this machine that lives.
-    4. It has ended, since its program has.
+    4. It has ended, since its program has; with the exit code that the parent of the program has recorded, else "unknown".
     """
     state = run.state
     if state.is_over:
@@ -42,11 +48,12 @@ def with_current_state(run: StoredRun, reported: AdapterRunStatus | None = None)
     gave_up = state.phase == "unwatched"
     if supervisor_process.is_supervised(run.record, state) and not gave_up:
         return run if reported is None else evolve(run, state=with_workers(state, reported))
-    if is_remote(state) or _has_program(state):
-        note = f"{_orphaned_note(run.plan, state)} {_adoption_error(state)}".strip()
-        return evolve(run, state=evolve(state, phase="unwatched", workers=(), note=note))
-    over = evolve(state, phase="exited", ended=_last_sign(run.record.folder), note=program_lost())
-    return evolve(run, state=evolve(over, workers=()))
+    program = None if is_remote(state) else run.record.program(state)
+    if is_remote(state) or (program is not None and lives(program.pid, program.born)):
+        note = f"{_orphaned_note(run.plan, state, program)} {_adoption_error(state)}".strip()
+        orphaned = evolve(state, phase="unwatched", program=program, workers=(), note=note)
+        return evolve(run, state=orphaned)
+    return evolve(run, state=_ended(run, run.record.end()))
 
 
 def with_workers(state: RunState, reported: AdapterRunStatus) -> RunState:
@@ -103,21 +110,29 @@ def _is_done(run: StoredRun, now: RunState) -> bool:
     return run.state.is_over or (now.is_over and run.plan.profile is None)
 
 
-def _has_program(state: RunState) -> bool:
-    program = state.program
-    return program is not None and lives(program.pid, program.born)
+def _ended(run: StoredRun, recorded: ProgramRecord | None) -> RunState:
+    """The state of a run whose supervisor didn't write its end."""
+    state = evolve(run.state, workers=())
+    if recorded is None or recorded.code is None:
+        ended = _last_sign(run.record.folder)
+        return evolve(state, phase="unknown", ended=ended, note=program_lost())
+    # As in a shell.
+    code = 128 - recorded.code if recorded.code < 0 else recorded.code
+    was_stopped = state.phase == "stopping" or recorded.code == -signal.SIGINT
+    phase: Phase = "cancelled" if was_stopped else "failed" if code else "exited"
+    return evolve(state, phase=phase, code=code, ended=recorded.ended)
 
 
-def _orphaned_note(plan: RunPlan, state: RunState) -> str:
+def _orphaned_note(plan: RunPlan, state: RunState, program: ProcessIdentity | None) -> str:
     if plan.kind == "remote":
         return program_elsewhere(state.ssh or plan.cluster)
     if state.external_id:
         return job_orphaned(
             t("SLURM job") if plan.kind == "sbatch" else t("job"), state.external_id
         )
-    if state.host != host_name() or state.program is None:
+    if program is None:
         return program_elsewhere(state.host)
-    return program_orphaned(state.program.pid)
+    return program_orphaned(program.pid)
 
 
 def _adoption_error(state: RunState) -> str:

@@ -23,6 +23,7 @@ from eagleray.features.runs import supervisor_process
 from eagleray.features.runs.adapter_gateway import AdapterRunGateway, AdapterRunStatus
 from eagleray.features.runs.errors import (
     needs_consent,
+    run_not_recorded,
     runs_elsewhere,
     still_runs,
     stop_needs_consent,
@@ -32,7 +33,9 @@ from eagleray.features.runs.preflight import check
 from eagleray.features.runs.program_python import with_python
 from eagleray.features.runs.records import RunRecord, RunRecords, StoredRun, load
 from eagleray.features.runs.run_status import ORPHAN_RETENTION_S, outdated, with_current_state
+from eagleray.features.runs.streams import Streams
 from eagleray.features.runs.supervisor_process import end_orphan
+from eagleray.features.runs.waiting_supervisor import WaitingSupervisor
 from eagleray.protocol.runs import Breakpoint
 
 # Whether a supervisor lives is known by its process.
@@ -52,6 +55,7 @@ class Runs:
 
     `access` returns what the user has typed in for a cluster, which supervisors get.  Methods that aren't coroutines
     read files, so they are called off the event loop.  Only while `run` runs does it get the adapter's events.
+    `waiting` is the supervisor of the first run.
     """
 
     def __init__(
@@ -59,12 +63,14 @@ class Runs:
         records: RunRecords,
         adapter: AdapterRunGateway,
         access: Callable[[str], Mapping[str, Any]] = lambda cluster: {},
+        waiting: WaitingSupervisor | None = None,
     ) -> None:
         self._records = records
         self._adapter = adapter
         # Replaced as a whole, since other threads read it.
         self._reported: Mapping[str, AdapterRunStatus] = {}
         self._access = access
+        self._waiting = waiting
         self._listeners = Listeners[[]]()
         self._files = InOrder()
         self._setting_breakpoints = asyncio.Lock()
@@ -84,10 +90,17 @@ class Runs:
         reported = self._reported
         return [with_current_state(run, reported.get(run.record.id)) for run in stored]
 
-    async def start(self, plan: RunPlan, *, confirmed: bool, server_key: str = "") -> str:
+    async def start(
+        self,
+        plan: RunPlan,
+        *,
+        confirmed: bool,
+        server_key: str = "",
+        streams: Streams | None = None,
+    ) -> str:
         """The id of the new run; raises what keeps it from starting, `needs-consent`, or `keeper-not-started`.
 
-        `server_key` is the API key of an inference server, "" for none.
+        `server_key` is the API key of an inference server, "" for none; `streams` are those of the program.
         """
         question = confirm_text(plan)
         if question and not confirmed:
@@ -96,7 +109,8 @@ class Runs:
         state = RunState("starting", time.time(), host=host_name(), cluster=plan.cluster)
         record = await self._files.run(partial(self._recorded, plan, state, server_key))
         try:
-            await supervisor_process.start(record, self._access(plan.cluster))
+            waiting, self._waiting = self._waiting, None
+            await supervisor_process.start(record, self._access(plan.cluster), streams, waiting)
         except EaglerayError as error:
             failed = evolve(state, phase="failed", ended=time.time(), note=error.message)
             await self._files.run(partial(record.write_state, failed))
@@ -112,9 +126,13 @@ class Runs:
         for torn in self._records.damaged(ORPHAN_RETENTION_S):
             log.warning("run %s can't be read and is removed", torn.id)
             self._records.forget(torn, is_over=False)
-        record = self._records.create(plan, state)
-        if server_key:
-            record.write_server_key(server_key)
+        try:
+            record = self._records.create(plan, state)
+            if server_key:
+                record.write_server_key(server_key)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise run_not_recorded(str(self._records.folder), reason) from error
         return record
 
     async def stop(self, written: str, *, confirmed: bool) -> None:
@@ -158,6 +176,7 @@ class Runs:
         confirmed: bool,
         python: str = "",
         server_env: Mapping[str, str] | None = None,
+        streams: Streams | None = None,
     ) -> str:
         """Starts the same command again, with another `python` if one is given; a live run continues beside it.
 
@@ -171,7 +190,7 @@ class Runs:
             plan = with_server(plan, server_env)
         if breakpoints is not None and _stops_at_breakpoints(plan):
             plan = evolve(plan, breakpoints=tuple(breakpoints))
-        return await self.start(plan, confirmed=confirmed, server_key=key)
+        return await self.start(plan, confirmed=confirmed, server_key=key, streams=streams)
 
     async def forget(self, written: str) -> None:
         """Removes a run that is over, or that has no supervisor; raises `run-lives`."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from eagleray.features.runs.scripts.bash_tokens import commands_of
 from eagleray.features.runs.scripts.script import read_script
+from eagleray.injected.outside_files import whole
 
 # Options without a value; all other long ones take the next word unless they have a `=`.
 _FLAGS = frozenset(
@@ -171,9 +172,7 @@ def _is_narrow(names: str, script: str) -> bool:
 
 def _text(file: Path) -> str:
     try:
-        if file.is_file() and file.stat().st_size <= _LARGEST:
-            return file.read_text("utf-8", errors="replace")
+        return whole(file, _LARGEST).decode("utf-8", "replace")
     except OSError:
         # A file that can't be read here can still be started.
         return ""
-    return ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -15,15 +14,16 @@ from typing import Any
 
 from attrs import evolve
 
-from eagleray.common import bounded_log
+from eagleray.common import bounded_log, l10n
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import host_name
-from eagleray.features.runs.errors import supervisor_not_started
+from eagleray.features.runs.errors import stop_failed, supervisor_not_started
 from eagleray.features.runs.model import ProcessIdentity, RunState
 from eagleray.features.runs.records import RunRecord
-from eagleray.tools.code_copies import detached_command
-from eagleray.tools.processes import lives, process_tree, start_detached
+from eagleray.features.runs.streams import Streams
+from eagleray.features.runs.waiting_supervisor import WaitingSupervisor, start_waiting
+from eagleray.tools.processes import lives, process_tree
 
 START_TIMEOUT_S = 30.0
 # The supervisor touches the state file this often; the clocks of machines differ a little.
@@ -34,16 +34,28 @@ ALREADY_SUPERVISED = 3
 _POLL_INTERVAL_S = 0.02
 
 
-async def start(record: RunRecord, access: Mapping[str, Any]) -> None:
+async def start(
+    record: RunRecord,
+    access: Mapping[str, Any],
+    streams: Streams | None = None,
+    waiting: WaitingSupervisor | None = None,
+) -> None:
     """Returns when a supervisor has begun or adopted the run; raises `keeper-not-started`.
 
     If another supervisor has just adopted the run, it stays with that one.  `access` is the access to its cluster, which
-    the supervisor reads from its standard input: it must be in no file, no argument and no environment.
+    the supervisor reads from its standard input: it must be in no file, no argument and no environment.  The program of
+    this machine gets `streams`.  `waiting` gets the run, unless it has ended.
     """
-    process = await off_loop(partial(_spawned, record), discard=subprocess.Popen.terminate)
-    assert process.stdin is not None
-    with contextlib.suppress(OSError), process.stdin as pipe:
-        pipe.write(json.dumps(access).encode())
+    if waiting is None or waiting.process.poll() is not None:
+        waiting = await off_loop(partial(_started, record), discard=WaitingSupervisor.end)
+    process = waiting.process
+    request = {
+        "run": record.id,
+        "access": access,
+        "ignored": streams and list(streams.ignored),
+        "language": l10n.language(),
+    }
+    waiting.send(request, () if streams is None else tuple(streams.descriptors().values()))
     deadline = time.monotonic() + START_TIMEOUT_S
     try:
         while not await off_loop(partial(_is_supervised_by, record, process)):
@@ -92,19 +104,17 @@ def is_supervised(record: RunRecord, state: RunState) -> bool:
     return lives(state.supervisor.pid, state.supervisor.born)
 
 
-def _spawned(record: RunRecord) -> subprocess.Popen[bytes]:
-    # This may copy the code first.
-    command = detached_command("supervise", record.id)
+def _started(record: RunRecord) -> WaitingSupervisor:
     with os.fdopen(bounded_log.open_log(record.supervisor_log), "ab") as log:
         try:
-            return start_detached(command, log, subprocess.PIPE)
+            return start_waiting(log, record.id)
         except OSError as error:
             raise supervisor_not_started(str(error)) from error
 
 
 def _logged(record: RunRecord) -> str:
     try:
-        return record.supervisor_log.read_text(errors="replace")[-2000:]
+        return record.supervisor_log.read_text(errors="replace")[-2000:]  # own file
     except OSError:
         return ""
 
@@ -122,11 +132,16 @@ async def end_orphan(record: RunRecord) -> None:
     try:
         state = await off_loop(record.state)
         if not state.is_over:
-            await _end(state.program)
-            if state.server is not None and state.program is not None:
-                await end_session(state.program)
-            cancelled = evolve(state, phase="cancelled", ended=time.time())
-            await off_loop(partial(record.write_state, cancelled))
+            program = await off_loop(partial(record.program, state))
+            await _end(program)
+            if program is not None and lives(program.pid, program.born):
+                raise stop_failed(TimeoutError(f"PID {program.pid} still runs"))
+            if state.server is not None and program is not None:
+                await end_session(program)
+            cancelled = evolve(state, phase="cancelled", program=program, ended=time.time())
+            # In a full home the parent of the program has recorded its end.
+            with contextlib.suppress(OSError):
+                await off_loop(partial(record.write_state, cancelled))
     finally:
         await off_loop(partial(_close, lock))
 

@@ -22,6 +22,7 @@ from attrs import frozen
 from eagleray.common.errors import printable
 from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
+from eagleray.features.runs.failure_reason import reason_in
 from eagleray.features.runs.output import Growth, older
 from eagleray.features.runs.records import StoredRun
 
@@ -58,14 +59,6 @@ _BYTES = 2**14
 _LINES = 12
 _LONGEST = 300
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[@-~]|\([0B]|[78DEM])")
-# As Python ends a traceback; Ray puts the name and process of a worker before the lines of that.
-_EXCEPTION = re.compile(
-    r"^(?:\([^)]*\) )?(?P<exception>[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Failure)\b(?:\([^)]*\))?(?::.*)?)$"
-)
-
-
-# As tqdm and Ray draw the progress of something.
-_PROGRESS = re.compile(r"\d+%\s*\||\[\d+:\d+[<,]|\b(?:it|s)/(?:it|s)\b|^[\s━▀-▟#=>.-]+$")
 
 
 def clean(text: str) -> tuple[str, str]:
@@ -150,7 +143,7 @@ def _read(path: Path, offset: int, is_over: Callable[[], bool]) -> Piece:
     # Checked first, so that all output before the end is read.
     over = is_over()
     try:
-        file = path.open("rb", buffering=0)
+        file = path.open("rb", buffering=0)  # own file
     except FileNotFoundError:
         # A run that never began has no output.
         return Piece("", max(offset, 0), 0, over)
@@ -211,21 +204,17 @@ def tail_of(run: StoredRun) -> Tail:
 
 
 def tail_in(text: str) -> Tail:
-    """The last line that ends a traceback says why; without one, the last line that isn't a progress bar."""
     plain = _ESCAPE.sub("", text).replace("\r", "\n")
     lines = [line.rstrip() for line in redact_text(plain).split("\n") if line.strip()]
-    exceptions = [match["exception"] for line in lines if (match := _EXCEPTION.match(line))]
-    others = [line for line in lines if not _PROGRESS.search(line)]
-    reason = exceptions[-1] if exceptions else "".join(others[-1:]).strip()
     last = [printable(line, _LONGEST) for line in lines[-_LINES:]]
-    return Tail(printable(reason, _LONGEST), "\n".join(last))
+    return Tail(printable(reason_in(lines), _LONGEST), "\n".join(last))
 
 
 @functools.lru_cache(maxsize=128)
 def _tail(path: Path, size: int) -> Tail:
     """`size` is only part of the key: an output that was started over has another one."""
     try:
-        with path.open("rb", buffering=0) as file:
+        with path.open("rb", buffering=0) as file:  # own file
             file.seek(max(0, size - _BYTES))
             return tail_in(decode(file.read(_BYTES), is_end=True)[0])
     except OSError:

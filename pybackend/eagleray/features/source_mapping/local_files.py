@@ -6,6 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
+from eagleray.injected.outside_files import opened
 from eagleray.protocol.control import Mounts
 
 _UNRELATED = {"node_modules", "__pycache__", "site-packages"}
@@ -53,7 +54,7 @@ def sha256(path: str) -> str:
     """The hash of a local file, or "" if it cannot be read."""
     digest = hashlib.sha256()
     try:
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             while block := file.read(2**20):
                 digest.update(block)
     except (OSError, ValueError):

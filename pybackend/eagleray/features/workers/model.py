@@ -76,6 +76,7 @@ class PausedWorker:
     adapter holds it, whatever its state.  `is_attached`: an editor debugs it, also while it runs.  `waiting_s`
     counts from when it began to wait, None if that is unknown; `held_s` from when an adapter began to hold it without an editor,
     0.0 if none does.  `call_line` is that of the breakpoint() after which a debugger stopped it, 0 if unknown.
+    `stop` is the number of the stop in its debug adapter, which a later one at the same line doesn't have; 0 without one.
     """
 
     cluster: str
@@ -101,6 +102,7 @@ class PausedWorker:
     is_attached: bool = False
     held_s: float = 0.0
     call_line: int = 0
+    stop: int = 0
 
     @property
     def key(self) -> Key:

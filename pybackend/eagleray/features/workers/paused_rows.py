@@ -127,6 +127,7 @@ def _row(
         is_attached=state is not None and state.editor,
         held_s=round(held_s, 3),
         call_line=_call_line(key, state, sources),
+        stop=state.stop.number if state and state.stop else 0,
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from attrs import frozen
@@ -234,14 +235,17 @@ class PausedWorkers:
         waiting = {key for key in waiting if key not in states} | {
             key for key, state in states.items() if waits(state)
         }
+        stops = {key: state.stop.number for key, state in states.items() if state.stop}
         self._waits.update(
-            waiting, lambda key: 0.0 if key in states or key[0] in self._listed_sessions else None
+            waiting,
+            lambda key: 0.0 if key in states or key[0] in self._listed_sessions else None,
+            stops,
         )
         self._listed_sessions = {
             status.session for status in self._watch.statuses() if status.state == "connected"
         }
         held = {key: s.held_s for key, s in states.items() if s.state == "stopped" and not s.editor}
-        self._holds.update(held, held.get)
+        self._holds.update(held, held.get, stops)
         self._describe(listed, states)
         # A stop location of the adapter is certain and is not looked up.
         self._locator.want(
@@ -290,24 +294,35 @@ async def _at_most(waiting: Coroutine[Any, Any, None], limit_s: float) -> None:
 
 
 class WaitTimer:
-    """Times waits: a wait starts when it is first listed and ends when the worker runs; each has its own number."""
+    """Times waits, each with its own number.
+
+    A wait starts when it is first listed.  It ends when the worker runs, or has another stop: it may have run unseen.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._since: dict[Key, float] = {}
         self._number: dict[Key, int] = {}
+        self._stops: dict[Key, int] = {}
         self._count = 0
 
     def update(
-        self, waiting: Collection[Key], before: Callable[[Key], float | None] = lambda key: 0.0
+        self,
+        waiting: Collection[Key],
+        before: Callable[[Key], float | None] = lambda key: 0.0,
+        stops: Mapping[Key, int] = MappingProxyType({}),
     ) -> None:
         """`waiting` are all workers that wait now; `before` are the seconds for which a new one has waited already.
 
-        None: nobody knows since when it waits.
+        None: nobody knows since when it waits.  `stops` are the numbers that debug adapters gave the stops.
         """
-        for gone in self._number.keys() - set(waiting):
-            self._since.pop(gone, None)
-            del self._number[gone]
+        others = {key for key, stop in stops.items() if self._stops.get(key, stop) != stop}
+        for ended in self._number.keys() & (others | self._number.keys() - set(waiting)):
+            self._since.pop(ended, None)
+            del self._number[ended]
+        self._stops = {
+            key: stop for key, stop in {**self._stops, **stops}.items() if key in waiting
+        }
         for key in waiting:
             if key not in self._number:
                 self._count += 1

@@ -9,6 +9,8 @@ import os
 import time
 from pathlib import Path
 
+from eagleray.injected.outside_files import opened
+
 # The beginning of the line in every version of Ray from 2.9 on (ray/util/debugpy.py).
 _WAITING = b"Waiting for debugger to attach"
 _END = 4096
@@ -26,7 +28,7 @@ def waited_s(
         log = (proc / str(pid) / "fd" / "2").readlink()
         if not worker_id or not log.name.startswith(f"worker-{worker_id}-"):
             return None
-        with log.open("rb") as file:
+        with opened(log) as file:
             status = os.fstat(file.fileno())
             file.seek(max(0, status.st_size - _END))
             last = file.read(_END).rstrip(b"\n").rpartition(b"\n")[2]

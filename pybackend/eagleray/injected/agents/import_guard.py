@@ -11,6 +11,7 @@ import contextlib
 import functools
 import sys
 
+from ..outside_files import opened
 from .after_import import AfterImport
 
 TYPE_CHECKING = False
@@ -158,8 +159,8 @@ def _calls(body: Iterable[ast.AST]) -> Iterator[ast.Expr]:
 
 def _parsed(file: str) -> list[ast.stmt]:
     try:
-        with open(file, "rb") as opened:
-            return ast.parse(opened.read()).body
+        with opened(file) as source:
+            return ast.parse(source.read()).body
     except (OSError, SyntaxError, ValueError):
         return []
 

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> None:
     os.environ.pop(PROCESS_NAME, None)
     stream = None
     if arguments[:1] == ["--plan"]:
-        with open(arguments[1], encoding="utf-8") as opened:
+        with open(arguments[1], encoding="utf-8") as opened:  # own file
             plan = json.load(opened)
     else:
         # The agent's own reads get nothing: what follows the plan is for us.
@@ -205,7 +205,7 @@ def _in_thread(call: Any, name: str) -> threading.Thread:
 
 
 def _read_nothing() -> None:
-    null = os.open(os.devnull, os.O_RDONLY)
+    null = os.open(os.devnull, os.O_RDONLY)  # kernel's file
     os.dup2(null, 0)
     os.close(null)
 

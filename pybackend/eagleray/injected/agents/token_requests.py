@@ -70,7 +70,7 @@ class TokenServer:
         answer = await self._post(path, request(ids, {**settings, "model": model}))
         try:
             generated: GeneratedTokens = read(answer)
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise TokenRequestFailed(f"{path} of {engine} has no token ids: {error!r}") from error
         return _cut(generated, settings["stop_token_ids"])
 

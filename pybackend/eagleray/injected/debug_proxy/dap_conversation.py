@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 from .frames import BrokenStream
@@ -17,6 +18,11 @@ _MAX_HEADER = 2**13
 
 # The mark of a stop in a worker that the filter of the run excludes.
 EXCLUDED = "eagleray_excluded"
+# The number of a stop in its process: a stop that is reported again keeps it, the next one at the same line has another.
+STOP_NUMBER = "eagleray_stop"
+_stop_numbers = itertools.count(1)
+# After these the threads that stop do so again.
+_RESUMING = frozenset({"continue", "next", "stepIn", "stepOut", "goto"})
 
 
 class DapMessages:
@@ -70,6 +76,7 @@ class DapConversation:
         self._stopped: dict[int | None, dict[str, Any]] = {}
         self._pending: dict[int, str] = {}
         self._abandoned: list[int] = []
+        self._number = 0
 
     def follow_request(self, body: bytes) -> bool:
         """Follows a message of the client; False if debugpy must not receive it, since it would close the connection."""
@@ -80,13 +87,15 @@ class DapConversation:
             number = message.get("seq")
             if not isinstance(number, int):
                 return False
-            self._pending[number] = str(message.get("command"))
+            self._pending[number] = command = str(message.get("command"))
+            if command in _RESUMING:
+                self._number = 0
         return True
 
     def follow_reply(self, body: bytes, matches: bool) -> bytes | None:
         """The message of debugpy as the client gets it; None if it gets none.
 
-        A stop in a worker that the filter of the run excludes is marked.
+        A stop has its number, and a mark in a worker that the filter of the run excludes.
         """
         message = _read(body) or {}
         if message.get("type") == "response":
@@ -96,12 +105,17 @@ class DapConversation:
         if message.get("event") == "stopped":
             if not matches:
                 event[EXCLUDED] = True
-                body = json.dumps(message).encode()
-            thread = event.get("threadId")
+            thread = event.get("threadId") if isinstance(event.get("threadId"), int) else None
+            # debugpy may report several threads for one stop.
+            if not self._number or thread in self._stopped:
+                self._number = next(_stop_numbers)
+            event[STOP_NUMBER] = self._number
             # The next client needs the stop, even one with an invalid thread.
-            self._stopped[thread if isinstance(thread, int) else None] = event
+            self._stopped[thread] = event
+            body = json.dumps({**message, "body": event}).encode()
         elif message.get("event") == "continued":
             self._stopped.clear()
+            self._number = 0
         return body
 
     def inherited(self) -> dict[str, Any]:

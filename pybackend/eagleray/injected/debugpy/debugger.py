@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TRACES_BY_THREAD = sys.version_info < (3, 12)
 # debugpy starts within a second; a fork that holds a lock which debugpy needs must not wait without a limit.
 FORK_S = 10.0
+START_S = 20.0
 
 
 class DebugpyMissing(Exception):
@@ -33,19 +34,20 @@ class DebugpyInUse(DebugpyNotStarted):
 class DebugpyServer:
     """Starts debugpy at most once.  Several threads may call.
 
-    With `children`, debugpy also debugs the processes that this one starts, where their connections can be
-    distinguished from those of other users.
+    With `children`, debugpy also debugs the processes that this one forks, where their connections can be
+    distinguished from those of other users.  With `changes_commands` it also debugs others that this one starts.
     """
 
     def __init__(self, offered: str = "", children: bool = False) -> None:
         self.is_listening = False
         self.version = ""
         self.children = children
+        self.changes_commands = False
         self._offered = offered
         self._lock = threading.RLock()
         self._channel: socket.socket | None = None
         self._is_half_started = False
-        self._debugpy: Any = None
+        self._pydevd: Any = None
         self._threads = threading.local()
         os.register_at_fork(
             before=self._before_fork,
@@ -55,11 +57,15 @@ class DebugpyServer:
 
     @property
     def is_attached(self) -> bool:
-        return self.is_listening and bool(self._debugpy.is_client_connected())
+        # The functions of debugpy itself are for the program.
+        return self.is_listening and bool(self._pydevd._is_attached())
 
     def listen(self) -> None:
         """Imports debugpy and starts its adapter; raises DebugpyMissing, DebugpyNotStarted, or what debugpy raises."""
-        with self._lock:
+        # The thread that starts it may need the lock of an import in which this one is.
+        if not self._lock.acquire(timeout=START_S):
+            raise DebugpyNotStarted("another thread is still starting debugpy")
+        try:
             if self.is_listening:
                 return
             if self._is_half_started:
@@ -75,15 +81,17 @@ class DebugpyServer:
                 with quiet():
                     debugpy = imported(self._offered)
                 adapter = adapter_of(debugpy, adapter, self.children)
-                listen(debugpy, adapter, self.children)
+                listen(debugpy, adapter, self.children, self.changes_commands)
             except BaseException:
                 if adapter is not None:
                     adapter.close()
                 raise
             self._channel = adapter.clients
-            self._debugpy = debugpy
+            self._pydevd = sys.modules["pydevd"]
             self.version = str(getattr(debugpy, "__version__", "?"))
             self.is_listening = True
+        finally:
+            self._lock.release()
 
     def take_channel(self) -> socket.socket | None:
         """The channel of debugpy's clients, for the debug proxy; None if it has been taken."""
@@ -93,13 +101,11 @@ class DebugpyServer:
 
     def wait(self, seconds: float | None) -> bool:
         """Waits until a debugger has attached and set its breakpoints, at most `seconds`."""
-        import pydevd
-
         from .listening import own_breakpoint
 
         # Like `debugpy.wait_for_client()`, whose limit would be a thread that debugpy sees when it ends.
         with own_breakpoint():
-            pydevd._wait_for_attach(cancel=TimeLimit(seconds))
+            self._pydevd._wait_for_attach(cancel=TimeLimit(seconds))
         return self.is_attached
 
     def trace_this_thread(self, wanted: bool) -> None:
@@ -120,26 +126,20 @@ class DebugpyServer:
             from .listening import own_breakpoint
 
             with own_breakpoint():
-                self._debugpy.debug_this_thread()
+                self._pydevd.settrace(suspend=False, notify_stdin=False)
+        elif wanted:
+            self._pydevd.get_global_debugger().enable_tracing()
         else:
-            self._debugpy.trace_this_thread(wanted)
+            self._pydevd.get_global_debugger().disable_tracing()
 
     def forget(self) -> None:
         """Switches debugpy off in a forked child, which doesn't have its threads."""
         if not self.is_listening:
             return
         self.is_listening = False
-        import pydevd_tracing
-        from _pydevd_bundle import pydevd_constants
+        from .listening import stop_tracing
 
-        pydevd_constants.set_global_debugger(None)
-        threading.settrace(None)
-        if TRACES_BY_THREAD:
-            pydevd_tracing.SetTrace(None)
-        else:
-            monitoring: Any = vars(sys)["monitoring"]
-            for event in filter(None, vars(monitoring.events).values()):
-                monitoring.register_callback(monitoring.DEBUGGER_ID, event, None)
+        stop_tracing()
 
     def _before_fork(self) -> None:
         """Waits for a start of debugpy: a process forked during it would have half of its modules, and their locks."""

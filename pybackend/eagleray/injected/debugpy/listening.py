@@ -21,18 +21,22 @@ if TYPE_CHECKING:
     from .adapter import DebugpyAdapter
 
 
-def listen(debugpy: Any, adapter: DebugpyAdapter, children: bool) -> None:
-    """Like `debugpy.listen()`, with the `adapter` that has started; raises what debugpy raises."""
+def listen(debugpy: Any, adapter: DebugpyAdapter, children: bool, changed: bool) -> None:
+    """Like `debugpy.listen()`, with the `adapter` that has started; raises what debugpy raises.
+
+    `children`: pydevd debugs forked processes, and with `changed` those that it can reach by changing their commands.
+    """
     with ExitStack() as stack:
         for part in (quiet(), own_breakpoint(), no_description()):
             stack.enter_context(part)
         debugpy.configure(subProcess=children)
         stack.enter_context(connected(adapter.server))
-        begin(adapter)
+        begin(adapter, changed)
 
 
-def begin(adapter: DebugpyAdapter) -> None:
+def begin(adapter: DebugpyAdapter, changed: bool) -> None:
     """Makes pydevd trace, as `debugpy.listen()` does once its own adapter listens."""
+    from _pydev_bundle import pydev_monkey
     from _pydevd_bundle import pydevd_constants
     from debugpy.server import api
 
@@ -40,6 +44,7 @@ def begin(adapter: DebugpyAdapter) -> None:
     # The program or Ray's `breakpoint()` has started it.
     if pydevd_constants.get_global_debugger() is not None:
         raise DebugpyInUse("debugpy is already in use in this process")
+    leave_commands(pydev_monkey, changed)
 
     def start(address: tuple[str, int], settings: dict[str, Any]) -> None:
         host, port = address
@@ -55,6 +60,59 @@ def begin(adapter: DebugpyAdapter) -> None:
     of_debugpy._starts_debugging(start)(adapter.address())
     # A call of the program is refused from now on, as after a real `listen()`.
     of_debugpy.listen.called = True
+
+
+def leave_commands(pydev_monkey: Any, changed: bool) -> None:
+    """Keeps pydevd from changing the commands of processes that the program starts, except, if `changed`, of new ones.
+
+    A changed command connects to the debugger of this process: the new one would end with an error if that has gone.
+    After `exec` it always has, and `os.spawn*` is a fork, which pydevd debugs, and an `exec`.  A forked process runs
+    without the debugger if that has gone.
+    """
+    before, connect = pydev_monkey.monkey_patch_module, pydev_monkey._on_forked_process
+
+    def monkey_patch_module(module: Any, name: str, make: Any) -> None:
+        if name == "fork" or (changed and not name.startswith(("exec", "spawn"))):
+            before(module, name, make)
+
+    def on_forked_process(setup_tracing: bool = True) -> None:
+        import pydevd
+        from _pydevd_bundle import pydevd_comm
+
+        with replaced(pydevd, start_client=silently(pydevd_comm, pydevd.start_client)):
+            try:
+                connect(setup_tracing)
+            except OSError:
+                stop_tracing()
+
+    pydev_monkey.monkey_patch_module = monkey_patch_module
+    pydev_monkey._on_forked_process = on_forked_process
+
+
+def stop_tracing() -> None:
+    """Switches pydevd off in a forked process, which doesn't have its threads."""
+    import pydevd_tracing
+    from _pydevd_bundle import pydevd_constants
+
+    pydevd_constants.set_global_debugger(None)
+    threading.settrace(None)
+    if not hasattr(sys, "monitoring"):
+        pydevd_tracing.SetTrace(None)
+        return
+    monitoring: Any = vars(sys)["monitoring"]
+    for event in filter(None, vars(monitoring.events).values()):
+        monitoring.register_callback(monitoring.DEBUGGER_ID, event, None)
+
+
+def silently(pydevd_comm: Any, connect: Any) -> Any:
+    """`connect`, which is pydevd's `start_client`, without its words about a failure in the program's output."""
+    nothing = types.SimpleNamespace(info=lambda *_: None, exception=lambda *_: None)
+
+    def start_client(host: str, port: int) -> Any:
+        with replaced(pydevd_comm, pydev_log=nothing):
+            return connect(host, port)
+
+    return start_client
 
 
 @contextmanager

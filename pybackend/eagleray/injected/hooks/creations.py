@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .. import ray_worker
-from ..file_copies import functions_of
 from ..guard import never_raise
 from ..nsys.created_classes import CreatedClasses
 from ..nsys.profile_settings import ProfileRequests, with_profile_request
@@ -13,7 +12,7 @@ from .runtime_env import extended, needs_extending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import CodeType, ModuleType
     from typing import Any
 
@@ -159,3 +158,23 @@ def mentions(code: CodeType) -> bool:
         return True
     inner = [constant for constant in code.co_consts if hasattr(constant, "co_names")]
     return any(mentions(code) for code in inner)
+
+
+def functions_of(thing: object) -> Iterator[object]:
+    if not isinstance(thing, type):
+        yield from wrapped(thing)
+        return
+    for kind in thing.__mro__[:-1]:
+        for value in list(vars(kind).values()):
+            value = getattr(value, "fget", None) or getattr(value, "__func__", value)
+            if callable(value) and not isinstance(value, type):
+                yield from wrapped(value)
+
+
+def wrapped(function: object) -> Iterator[object]:
+    """A function and those that it decorates, at most 20."""
+    for _ in range(20):
+        yield function
+        function = getattr(function, "__wrapped__", None)
+        if function is None:
+            return

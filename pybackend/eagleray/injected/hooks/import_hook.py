@@ -1,11 +1,17 @@
-"""The import hook: reports modules with breakpoints before they run, and extends modules of Ray after."""
+"""The import hook: reports modules and files with breakpoints before they run, and extends modules of Ray after."""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+from importlib.machinery import SourceFileLoader
 
+from ..file_copies import stem_of
 from ..guard import never_raise
+
+# Python leaves frames of this file out of the tracebacks of failed imports.
+_OF_PYTHON = "<frozen importlib._bootstrap_external>"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,10 +22,12 @@ if TYPE_CHECKING:
 
 
 class ImportHook:
-    """A finder in front of all others that finds nothing itself.
+    """A finder in front of all others that finds nothing itself, also of those that come later, such as pytest's.
 
     A module whose name ends with one of `stems` is reported to `on_import`, with its file and name, just before it
-    runs.  Both attributes may change at any time.
+    runs, and so is a file of such a name that the program loads without a search, by `spec_from_file_location`, or runs
+    by `runpy.run_path`.
+    Both attributes may change at any time.
     """
 
     def __init__(self) -> None:
@@ -30,6 +38,38 @@ class ImportHook:
 
     def install(self) -> None:
         sys.meta_path.insert(0, self)
+        loader: Any = SourceFileLoader
+        loader.get_code = self._reporting(loader.get_code)
+        self.after("pkgutil", self._extend_pkgutil)
+
+    def _reporting(self, get: Callable[..., Any]) -> Callable[..., Any]:
+        """Python's function that returns the code of a file, called when the file is about to run."""
+
+        def get_code(loader: Any, fullname: str) -> Any:
+            code = get(loader, fullname)
+            if code is not None and stem_of(code.co_filename) in self.stems:
+                never_raise(self.on_import)(code.co_filename, fullname)
+            return code
+
+        get_code.__code__ = get_code.__code__.replace(co_filename=_OF_PYTHON)
+        return get_code
+
+    def _extend_pkgutil(self, module: Any) -> None:
+        """Reports the files that `runpy.run_path` runs: it reads each by this function, then compiles it in its own frame."""
+        before = module.read_code
+
+        def read_code(stream: Any) -> Any:
+            code = before(stream)
+            never_raise(self._read)(stream)
+            return code
+
+        module.read_code = read_code
+
+    def _read(self, stream: Any) -> None:
+        name = getattr(stream, "name", "")
+        file = os.path.abspath(os.fsdecode(name)) if isinstance(name, (str, bytes)) else ""
+        if file and stem_of(file) in self.stems:
+            self.on_import(file, "")
 
     def after(self, name: str, extend: Callable[[ModuleType], object]) -> None:
         """Calls `extend` with the module `name` when it has run, at once if it has."""
@@ -42,6 +82,8 @@ class ImportHook:
             self._after[name] = never_raise(extend)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if sys.meta_path[0] is not self:
+            self._come_first()
         if name not in self._after and name.rpartition(".")[2] not in self.stems:
             return None
         if getattr(self._busy, "is_asking", False):
@@ -53,13 +95,15 @@ class ImportHook:
             self._busy.is_asking = False
         if spec is None:
             return None
-        origin = spec.origin if spec.has_location else ""
+        loader: Any = spec.loader
+        origin = spec.origin if spec.has_location and not is_of_python(loader) else ""
+        if not origin and name not in self._after:
+            return spec
 
         def before() -> None:
             if origin:
                 never_raise(self.on_import)(origin, name)
 
-        loader: Any = spec.loader
         if not hasattr(loader, "exec_module"):
             before()
         elif name in self._after:
@@ -68,6 +112,12 @@ class ImportHook:
             loader = PreExecLoader(loader, before)
         spec.loader = loader
         return spec
+
+    def _come_first(self) -> None:
+        """Moves itself to the front; the import that asks now still asks the finders that follow."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+            sys.meta_path.insert(0, self)
 
     def _extend(self, name: str, module: ModuleType) -> None:
         extend = self._after.pop(name, None)
@@ -82,6 +132,14 @@ class ImportHook:
             if spec is not None:
                 return spec
         return None
+
+
+def is_of_python(loader: object) -> bool:
+    """Whether the loader runs what `SourceFileLoader.get_code` returns, which reports it."""
+    names = ("exec_module", "get_code")
+    return isinstance(loader, SourceFileLoader) and all(
+        getattr(type(loader), name) is getattr(SourceFileLoader, name) for name in names
+    )
 
 
 class PreExecLoader:

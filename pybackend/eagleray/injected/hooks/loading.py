@@ -50,11 +50,8 @@ class LoadingHook:
         def load_actor_class(
             manager: Any, job_id: Any, actor_creation_function_descriptor: Any
         ) -> Any:
-            own = self._class_named(actor_creation_function_descriptor)
-            loaded = load(manager, job_id, actor_creation_function_descriptor)
-            if own:
-                self._loaded(loaded)
-            return loaded
+            self._class_named(actor_creation_function_descriptor)
+            return load(manager, job_id, actor_creation_function_descriptor)
 
         return load_actor_class
 
@@ -62,8 +59,6 @@ class LoadingHook:
         def get_execution_info(manager: Any, job_id: Any, function_descriptor: Any) -> Any:
             self._function_named(function_descriptor)
             info = get(manager, job_id, function_descriptor)
-            if not self._is_actor:
-                self._loaded(info.function)
             return self._watched(watched, info, function_descriptor) or info
 
         return get_execution_info
@@ -71,10 +66,10 @@ class LoadingHook:
     # --- the worker -----------------------------------------------------------------------------
 
     @never_raise
-    def _class_named(self, descriptor: Any) -> bool:
-        """Called before a class is loaded, since its modules may have breakpoints.  Returns whether it is this worker's own."""
+    def _class_named(self, descriptor: Any) -> None:
+        """Called before a class is loaded, since its code may have breakpoints."""
         if self._is_actor or not ray_worker.becomes_actor():
-            return False
+            return
         self._is_actor = True
         self._definition = {
             "class": descriptor.class_name,
@@ -82,7 +77,6 @@ class LoadingHook:
             "name": ray_worker.actor_name(),
         }
         self._decide()
-        return True
 
     @never_raise
     def _function_named(self, descriptor: Any) -> None:
@@ -90,10 +84,6 @@ class LoadingHook:
             return
         self._definition = {"function": descriptor.function_name, "module": descriptor.module_name}
         self._decide()
-
-    @never_raise
-    def _loaded(self, thing: object) -> None:
-        self._process.add_definition(thing)
 
     def _decide(self) -> None:
         definition = self._definition
@@ -131,13 +121,10 @@ class LoadingHook:
     def _before_call(self, definition: dict[str, Any]) -> None:
         """Called in the thread that is about to run a method or function."""
         process = self._process
-        if definition is not self._definition:
-            # A worker of tasks now runs another function than the last one.
+        # A worker of tasks may now run another function than the last one, and the rank of an actor may become known
+        # only after it has run for a while.
+        if definition is not self._definition or process.matches is None:
             self._definition = definition
-            process.matches = self._verdict(definition)
-            process.send_info()
-        elif process.matches is None:
-            # The rank of an actor may become known only after it has run for a while.
             self._decide()
         process.debugger.trace_this_thread(process.matches is True)
 

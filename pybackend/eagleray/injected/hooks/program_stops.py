@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
+
+from ..guard import never_raise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import FrameType
+    from types import FrameType, TracebackType
     from typing import Any
 
     from ..debuggable_process import DebuggableProcess
 
 # The program is never stopped in a frame of these modules.
 OURS = ("ray.util", "pydevd", "debugpy", __name__.rpartition(".")[0])
+
+# The longest chain of causes that is searched.
+_CAUSES = 20
 
 
 def extend_debugpy_of_ray(module: Any, process: DebuggableProcess) -> None:
@@ -24,22 +30,28 @@ def extend_debugpy_of_ray(module: Any, process: DebuggableProcess) -> None:
     def set_trace(breakpoint_uuid: Any = None) -> None:
         is_failure = breakpoint_uuid == post_mortem
         if is_failure and process.settings.post_mortem:
-            stop_at_failure(process, sys.exc_info())
+            stop_at_failure(process, sys.exc_info()[1])
         elif not (process.matches and process.is_findable()):
             before(breakpoint_uuid)
         elif process.wait_for_debugger("exception" if is_failure else "breakpoint", None):
             if is_failure:
-                stop_in(sys.exc_info())
+                stop_in(sys.exc_info()[1])
             else:
                 stop_at(frame_of_program())
 
     module.set_trace = set_trace
 
 
-def stop_at_failure(process: DebuggableProcess, error: Any) -> None:
+@never_raise
+def stop_at_failure(process: DebuggableProcess, error: BaseException | None) -> None:
     """Post-mortem of the run: waits a while for a debugger, then the failure takes its course."""
-    if error[1] is None or not process.matches or is_echo(process, error[1]):
+    if error is None or is_echo(process, error):
         return
+    if process.matches is None:
+        process.matches = process.reconsider()
+    if not process.matches:
+        return
+    process.last_failure = identity_of(error)
     if process.wait_for_debugger("exception"):
         stop_in(error)
 
@@ -50,13 +62,17 @@ def stop_at(frame: FrameType | None) -> None:
     pydevd.settrace(stop_at_frame=frame)
 
 
-def stop_in(error: Any) -> None:
+def stop_in(error: BaseException | None) -> None:
     """Stops in the frame that raised, whatever exceptions the debugger has asked for."""
     import debugpy
 
+    error = cause_of(error) if error is not None else None
+    if error is None or error.__traceback__ is None:
+        return
+    raised = (type(error), error, error.__traceback__)
     trigger = getattr(debugpy, "trigger_exception_handler", None)
     if trigger is not None:
-        trigger(error, as_uncaught=False)
+        trigger(raised, as_uncaught=False)
         return
     # An older debugpy has no function for this.
     import pydevd
@@ -64,17 +80,51 @@ def stop_in(error: Any) -> None:
     debugger = pydevd.get_global_debugger()
     thread = threading.current_thread()
     info = debugger.set_additional_thread_info(thread)
+    frames: list[FrameType] = []
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        frames.append(trace.tb_frame)
+        trace = trace.tb_next
     info.is_tracing += 1
     try:
-        debugger.stop_on_unhandled_exception(debugger, thread, info, error)
+        debugger.do_stop_on_unhandled_exception(
+            thread, frames[-1], {id(frame): frame for frame in frames}, raised
+        )
     finally:
         info.is_tracing -= 1
 
 
+def cause_of(error: BaseException) -> BaseException:
+    """The first error in a group, such as that of an asyncio.TaskGroup; any other error itself."""
+    parts = getattr(error, "exceptions", None)
+    if isinstance(parts, tuple) and type(error).__name__.endswith("ExceptionGroup"):
+        first = next((part for part in parts if getattr(part, "__traceback__", None)), None)
+        return cause_of(first) if first is not None else error
+    return error
+
+
 def is_echo(process: DebuggableProcess, error: BaseException) -> bool:
-    """Whether the failure is that of another worker, where it stopped already."""
-    kind = getattr(sys.modules.get("ray.exceptions"), "RayTaskError", None)
-    return kind is not None and isinstance(error, kind) and not process.settings.filters
+    """Whether the process, or another worker of the run, has stopped at this error or its cause already."""
+    of_worker = getattr(sys.modules.get("ray.exceptions"), "RayTaskError", ())
+    cause: BaseException | None = error
+    for _ in range(_CAUSES):
+        if cause is None:
+            return False
+        if identity_of(cause) is process.last_failure:
+            return True
+        if isinstance(cause, of_worker) and not process.settings.filters:
+            return True
+        cause = cause.__cause__
+    return False
+
+
+def identity_of(error: BaseException) -> object:
+    """Returns what only this error has: the same object each time, which doesn't keep the error and its frames."""
+    try:
+        return weakref.ref(error)
+    except TypeError:
+        # Errors of Python itself have no weak references, but a dictionary, which is mostly empty.
+        return object.__getattribute__(error, "__dict__")
 
 
 def frame_of_program() -> FrameType | None:

@@ -15,6 +15,7 @@ import shutil
 import threading
 import time
 
+from ..outside_files import opened
 from . import node_reports
 from .installations import is_newer
 from .program import NsysError
@@ -118,7 +119,7 @@ class NodeDatabases:
 def pack(file: str, packed: str, limit: float) -> None:
     """Compresses `file`; raises NsysError if that takes longer than until `limit`, or OSError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-    with open(file, "rb") as source, os.fdopen(os.open(packed, flags, 0o600), "wb") as out:
+    with opened(file) as source, os.fdopen(os.open(packed, flags, 0o600), "wb") as out:
         _compress(source, out, limit)
 
 

@@ -18,7 +18,9 @@ import subprocess
 import sys
 import time
 
-from .. import jsonlines
+from .. import jsonlines, step_signals
+from ..guard import write_line
+from ..outside_files import content_of
 from ..worker_patterns import rank_of
 from . import arguments, framework_nsys, installations, node_reports
 from .private_folders import held, private_folder
@@ -40,6 +42,7 @@ GO_S = 90.0
 ATTEMPTS = 4
 APART_S = 0.05
 _LONGEST_LINE = 2**16
+_LONGEST_PORT = 16
 
 # For the debug proxy of this process: {"nsys": the watcher's socket} or {"profile": why there is none}.
 for_proxy: dict[str, Any] = {}
@@ -106,7 +109,7 @@ def _begin_under_nsys(
         _continue_without(settings, worker, f"{installations.NO_NSYS}{where}")
         return
     message = f"Nsight profiling enabled for worker '{_name(worker)}' (matched pattern '{worker['pattern']}')"
-    sys.stderr.write(f"{message}\n")
+    write_line(message)
     why = ""
     for attempt in range(ATTEMPTS):
         time.sleep(attempt * APART_S * (1 + os.getpid() % 8))
@@ -138,7 +141,7 @@ def _watch_framework(
     facts = {**worker, "nsys": framework["program"], "options": []}
     start = _watcher_start(settings, facts, framework["session"], message)
     for_proxy["nsys"] = _start_watcher(private_folder(), {**start, "framework": framework})
-    sys.stderr.write(f"{message}\n")
+    write_line(message)
     _may_begin(for_proxy["nsys"])
 
 
@@ -159,7 +162,7 @@ def _watcher_start(
 def _continue_without(settings: RunSettings, worker: dict[str, Any], why: str) -> None:
     """Continues as the worker, and reports why in its log, to its debug proxy and beside the reports of others."""
     problem = f"Node {worker['host']}: {why}; worker '{_name(worker)}' runs without nsys."
-    sys.stderr.write(f"{problem}\n")
+    write_line(problem)
     status = {"state": "missing", "said": problem, "problem": problem, "reports": []}
     for_proxy["profile"] = status
     with contextlib.suppress(OSError):
@@ -187,7 +190,8 @@ def _run_under(nsys: list[str], address: str) -> tuple[str, bool]:
             return f"nsys cannot be started: {error.strerror}", False
         worker = _started(watcher, front)
         if worker:
-            # A signal to this process is meant for the worker.
+            # A signal to this process is meant for the worker, which gets those to all processes of a job step as well.
+            step_signals.ignore()
             signal.signal(signal.SIGTERM, lambda *_: _pass_on(worker, signal.SIGTERM))
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             code = front.wait()
@@ -289,6 +293,6 @@ def session_dir(argv: list[str]) -> str:
 def agent_port(folder: str, node: str) -> int:
     """The port at which Ray's agent of this node serves the logs; 0 if it hasn't written it down."""
     path = os.path.join(folder, f"dashboard_agent_listen_port_{node}")
-    with contextlib.suppress(OSError, ValueError), open(path) as stream:
-        return int(stream.read())
+    with contextlib.suppress(OSError, ValueError):
+        return int(content_of(path, _LONGEST_PORT))
     return 0

@@ -13,6 +13,8 @@ import socket
 import stat
 import time
 
+from ..outside_files import opened
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,7 +117,7 @@ def write_json(path: str, content: Mapping[str, Any], is_durable: bool = False) 
 def measured(path: str) -> tuple[int, str]:
     """The size and SHA-256 of a file; raises OSError."""
     digest, size = hashlib.sha256(), 0
-    with open(path, "rb") as stream:
+    with opened(path) as stream:
         while piece := stream.read(_PIECE):
             digest.update(piece)
             size += len(piece)

@@ -48,7 +48,7 @@ def main() -> None:
     folder, listener = sys.argv[-2], socket.socket(fileno=int(sys.argv[-1]))
     remove_abandoned(os.path.dirname(folder))
     try:
-        with open(os.path.join(folder, "begin.json"), encoding="utf-8") as stream:
+        with open(os.path.join(folder, "begin.json"), encoding="utf-8") as stream:  # own file
             begin = json.load(stream)
         watcher_for(begin, folder, listener).run()
     finally:

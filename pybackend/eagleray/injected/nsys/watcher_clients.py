@@ -64,5 +64,5 @@ def _begin(call: Any, *args: Any) -> None:
 
 def user_of(sock: socket.socket) -> int:
     """The user at the other end, by the kernel."""
-    peer = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    return int(struct.unpack("3i", peer)[1])
+    peer = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII"))
+    return int(struct.unpack("iII", peer)[1])

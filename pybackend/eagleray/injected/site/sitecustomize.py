@@ -1,5 +1,6 @@
 """The entry of our code into a process of a run: Python imports it by this name; then it imports the user's own."""
 
+import contextlib
 import os
 import sys
 
@@ -20,7 +21,8 @@ def begin() -> None:
             sys.path.remove(os.path.dirname(package))
         starting.start(site)
     except Exception as error:
-        if sys.stderr is not None:
+        # There may be no stderr, or one that nothing reads.
+        with contextlib.suppress(Exception):
             sys.stderr.write(
                 f"eagleray: what this run is for (breakpoints, profiling) does not work here: {error!r}\n"
             )

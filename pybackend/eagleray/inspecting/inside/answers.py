@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import _thread
+import contextlib
 import hashlib
+import itertools
 import sys
 
+from ...injected.outside_files import content_of
+from .arrays import Array
 from .awaited import awaits
-from .descriptions import LONGEST_VALUE, access_of, children, described
+from .descriptions import LONGEST_VALUE, access_of, child_count, children, described
 from .exceptions import held_exceptions
 from .expressions import evaluate
 from .flight_record import flight_record
@@ -19,15 +22,21 @@ from .frames import (
     frame_row,
     frames_of,
     handled_exception,
+    has_more,
     is_own_thread,
     locals_of,
+    main_first,
     main_ident,
+    other_threads,
     thread_names,
 )
-from .operations import Refused
+from .limits import ClientGone, Refused, begin, check, end
+from .memory import Unreadable
+from .objects import MOST_CHILDREN, name_of, of_exception, qualified_name_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 # More than anyone expands by hand; each is held in the memory of the program.
@@ -44,7 +53,8 @@ class Answers:
     gone.  A thread that it has stopped is released when it is gone.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_gone: Callable[[], bool] = bool) -> None:
+        self._is_gone = is_gone
         self._values: list[Any] = []
         self._stop: Any = None
 
@@ -54,43 +64,59 @@ class Answers:
             self._stop = None
 
     def answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        begin(self._is_gone)
         try:
             answer: dict[str, Any] = getattr(self, "on_" + question["op"])(question)
             return answer
         except Refused as refused:
             return {"error": str(refused), "refused": True}
+        except Unreadable as unreadable:
+            return {"error": str(unreadable)}
         except FrameEnded as ended:
             return {"error": str(ended), "ended": True}
+        except ClientGone:
+            raise
         except BaseException as error:
-            return {"error": f"{type(error).__name__}: {error}"[:LONGEST_VALUE]}
+            # Also SystemExit, which an audit hook of the program may raise anywhere.
+            return {"error": _text_of_error(error)[:LONGEST_VALUE]}
+        finally:
+            end()
 
     def on_threads(self, _question: dict[str, Any]) -> dict[str, Any]:
+        """The threads, with `is_cut` where the stack has more frames, or time was up."""
         names = thread_names()
         main = main_ident()
-        own = _thread.get_ident()
         exceptions = sys._current_exceptions() if hasattr(sys, "_current_exceptions") else {}
-        return {
-            "threads": [
-                {
-                    "id": ident,
-                    "name": names.get(ident, ""),
-                    "is_main": ident == main,
-                    "exception": handled_exception(exceptions.get(ident)),
-                    "stack": [frame_row(frame) for frame in frames_of(top)],
-                }
-                for ident, top in sys._current_frames().items()
-                if ident != own and not is_own_thread(frames_of(top))
-            ]
-        }
+        tops = other_threads()
+        threads = []
+        for ident in main_first(main, tops):
+            try:
+                frames = frames_of(tops[ident])
+                is_cut = has_more(frames)
+            except Refused:
+                frames, is_cut = [], True
+            if not is_own_thread(frames):
+                threads.append(
+                    {
+                        "id": ident,
+                        "name": names.get(ident, ""),
+                        "is_main": ident == main,
+                        "exception": handled_exception(exceptions.get(ident)),
+                        "stack": list(map(frame_row, frames)),
+                        "is_cut": is_cut,
+                    }
+                )
+        return {"threads": threads}
 
     def on_variables(self, question: dict[str, Any]) -> dict[str, Any]:
-        """The local variables of a frame, or its global ones, those with data first."""
+        """The local variables of a frame, or its global ones; of many, those with data first."""
         held = [frame_at(question)]
         if question.get("scope") == "globals":
-            names = data_first(held[0].f_globals)
-        else:
-            names = list(locals_of(held).items())
-        return {"variables": [self._variable(name, value) for name, value in names]}
+            return self._variables(*data_first(held[0].f_globals))
+        local = locals_of(held)
+        if len(local) > MOST_CHILDREN:
+            return self._variables(*data_first(local))
+        return self._variables(list(local.items()), len(local))
 
     def on_forget(self, _question: dict[str, Any]) -> dict[str, Any]:
         self._values.clear()
@@ -99,11 +125,12 @@ class Answers:
     def on_source(self, question: dict[str, Any]) -> dict[str, Any]:
         """The text of a file whose code runs in some thread, as this process sees it."""
         path = question["path"]
-        tops = sys._current_frames().values()
-        if not any(frame.f_code.co_filename == path for top in tops for frame in frames_of(top)):
+        tops = other_threads().values()
+        if not any(
+            text_of(frame.f_code.co_filename) == path for top in tops for frame in frames_of(top)
+        ):
             raise FrameEnded("No thread runs code of this file any more")
-        with open(path, "rb") as file:
-            content = file.read(LONGEST_SOURCE)
+        content = content_of(path, LONGEST_SOURCE)
         return {
             "text": content.decode("utf-8", "replace"),
             "sha256": hashlib.sha256(content).hexdigest(),
@@ -111,18 +138,18 @@ class Answers:
 
     def on_children(self, question: dict[str, Any]) -> dict[str, Any]:
         value = self._values[question["reference"] - 1]
-        return {
-            "variables": [self._variable(name, child) for name, child in children(value)],
-            "access": access_of(value),
-        }
+        listed = self._variables(children(value), child_count(value))
+        return {**listed, "access": access_of(value)}
 
     def on_evaluate(self, question: dict[str, Any]) -> dict[str, Any]:
         held = [frame_at(question)]
         expression, names, others = question["expression"], locals_of(held), held[0].f_globals
         if question.get("allow_all"):
             value = eval(expression, others, names)  # noqa: S307 -- the user has allowed it
+            # It may have taken long.
+            begin(self._is_gone)
         else:
-            value = evaluate(expression, others, names)
+            value = evaluate(question["tree"], others, names)
         return self._variable(expression, value)
 
     def on_stop(self, question: dict[str, Any]) -> dict[str, Any]:
@@ -155,22 +182,38 @@ class Answers:
         return {}
 
     def on_exceptions(self, _question: dict[str, Any]) -> dict[str, Any]:
-        return {"exceptions": held_exceptions()}
+        return held_exceptions()
 
     def on_awaits(self, _question: dict[str, Any]) -> dict[str, Any]:
-        return {"awaits": awaits()}
+        return awaits()
 
     def on_collectives(self, _question: dict[str, Any]) -> dict[str, Any]:
         return {"record": flight_record()}
 
+    def _variables(self, pairs: Iterable[tuple[str, Any]], count: int) -> dict[str, Any]:
+        """The first of `count` variables, as many as there is time for; `left_out` is the number of the others."""
+        listed: list[dict[str, Any]] = []
+        with contextlib.suppress(Refused):
+            for name, value in itertools.islice(pairs, MOST_CHILDREN):
+                check()
+                listed.append(self._variable(name, value))
+        return {"variables": listed, "left_out": max(0, count - len(listed))}
+
     def _variable(self, name: str, value: Any) -> dict[str, Any]:
-        has_children = next(iter(children(value)), None) is not None
-        has_children = has_children and len(self._values) < MOST_VALUES
+        has_children = child_count(value) > 0 and len(self._values) < MOST_VALUES
         if has_children:
             self._values.append(value)
         return {
             "name": name,
             "value": described(value),
-            "type": type.__dict__["__qualname__"].__get__(type(value)),
+            "type": qualified_name_of(value.kind if type(value) is Array else type(value)),
             "reference": len(self._values) if has_children else 0,
         }
+
+
+def _text_of_error(error: BaseException) -> str:
+    """The error on one line; only texts of its arguments are taken, no `__str__` is called."""
+    args = of_exception(error, "args")
+    if len(args) == 1 and type(args[0]) is str:
+        return f"{name_of(type(error))}: {args[0]}"
+    return described(error)

@@ -2,87 +2,162 @@
 
 from __future__ import annotations
 
+import _weakref
 import contextlib
 import gc
-import sys
 import types
 
 from .descriptions import LONGEST_VALUE
 from .exceptions import MOST_FRAMES
-from .frames import frame_row, frames_of
+from .frames import frame_row, frames_of, has_more, locals_of, other_threads
+from .limits import Refused, check
+from .objects import (
+    attributes_of,
+    first_of,
+    in_class,
+    kind_of,
+    mro_of,
+    name_of,
+    named,
+    names_of,
+    of_module,
+    text_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-# Of an event loop: tasks that are read, and kinds of them that are told apart.
+# Tasks that are read, tasks among which these are looked for, and kinds of them that are told apart.
 MOST_TASKS = 5000
+MOST_LISTED_TASKS = 100_000
 MOST_CHAINS = 50
 MOST_NAMES = 5
 
 
-def awaits() -> list[dict[str, Any]]:
+def awaits() -> dict[str, Any]:
     """What the tasks of all event loops of the process await: tasks that await the same are one entry.
 
-    `state` is `waits`, `runs` or `ready`, and `waits_for` the task or future at the end of the chain.
+    `state` is `waits`, `runs` or `ready`, and `waits_for` the task or future at the end of the chain.  `is_cut` says that
+    there are more: they are many, or time was up.
     """
     entries: dict[Any, dict[str, Any]] = {}
-    for task in _tasks():
-        coroutine = task.get_coro()
-        frames = _awaited_frames(coroutine)
-        waiter = getattr(task, "_fut_waiter", None)
-        runs = bool(getattr(coroutine, "cr_running", getattr(coroutine, "gi_running", False)))
-        state = "runs" if runs else "ready" if waiter is None else "waits"
-        key = (state, tuple((frame["path"], frame["function"], frame["line"]) for frame in frames))
-        entry = entries.setdefault(
-            key,
-            {
-                "state": state,
-                "frames": frames,
-                "waits_for": _future(waiter),
-                "count": 0,
-                "names": [],
-            },
-        )
-        entry["count"] += 1
-        if len(entry["names"]) < MOST_NAMES:
-            entry["names"].append(str(task.get_name())[:LONGEST_VALUE])
-    return sorted(entries.values(), key=lambda entry: -entry["count"])[:MOST_CHAINS]
+    tasks = _Tasks()
+    count, is_cut = 0, False
+    try:
+        for task in tasks.pending():
+            if count == MOST_TASKS:
+                is_cut = True
+                break
+            count += 1
+            _add(entries, tasks, task)
+    except Refused:
+        is_cut = True
+    listed = sorted(entries.values(), key=lambda entry: -entry["count"])
+    return {
+        "awaits": listed[:MOST_CHAINS],
+        "is_cut": is_cut or tasks.is_cut or len(listed) > MOST_CHAINS,
+    }
 
 
-def _tasks() -> list[Any]:
-    """The tasks that have not ended; from outside their threads no function of asyncio lists them all."""
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None:
-        return []
-    listed: dict[int, Any] = {}
-    # Up to 3.11 the first, since 3.12 the others; since 3.14 those of C are only listed by loop.
-    for name in ("_all_tasks", "_scheduled_tasks", "_eager_tasks"):
-        for task in _copied(getattr(asyncio.tasks, name, ())):
-            listed[id(task)] = task
-    for loop in _loops():
-        with contextlib.suppress(Exception):
-            listed.update((id(task), task) for task in asyncio.all_tasks(loop))
-    tasks = [task for task in listed.values() if issubclass(type(task), asyncio.Task)]
-    return [task for task in tasks if not asyncio.Future.done(task)][:MOST_TASKS]
+def _add(entries: dict[Any, dict[str, Any]], tasks: _Tasks, task: Any) -> None:
+    coroutine, waiter = tasks.read(task, "_coro"), tasks.read(task, "_fut_waiter")
+    frames = _awaited_frames(coroutine)
+    state = "runs" if _runs(coroutine) else "ready" if waiter is None else "waits"
+    key = (state, tuple((frame["path"], frame["function"], frame["line"]) for frame in frames))
+    entry = entries.get(key)
+    if entry is None:
+        waits_for = tasks.text(waiter)
+        entry = {"state": state, "frames": frames, "waits_for": waits_for, "count": 0, "names": []}
+        entries[key] = entry
+    entry["count"] += 1
+    if len(entry["names"]) < MOST_NAMES:
+        entry["names"].append(tasks.text(task))
 
 
-def _copied(tasks: Any) -> list[Any]:
-    """A copy of a set to which other threads add meanwhile."""
-    for _attempt in range(1000):
-        with contextlib.suppress(RuntimeError):
-            return list(tasks)
-    return []
+class _Tasks:
+    """The tasks of event loops, and what asyncio itself has of them, whose class may be one of the program.
+
+    The classes of asyncio are looked up once.  `is_cut` says that not all tasks were listed.
+    """
+
+    def __init__(self) -> None:
+        self.is_cut = False
+        self._of_c = of_module("_asyncio", "Task")
+        self._kinds = (*self._of_c, *of_module("asyncio.tasks", "_PyTask"))
+        self._readers: dict[str, Any] = {}
+
+    def pending(self) -> Iterator[Any]:
+        """The tasks that have not ended."""
+        for task in self._listed():
+            check()
+            if self._is_task(task) and text_of(self.read(task, "_state")) == "PENDING":
+                yield task
+
+    def read(self, task: Any, name: str) -> Any:
+        """What asyncio has of a task: in C, else in its dictionary."""
+        kind = type(task)
+        for of_c in self._of_c:
+            if issubclass(kind, of_c):
+                if name not in self._readers:
+                    method = named(names_of(of_c), f"get{name}")
+                    self._readers[name] = method[0] if method else in_class(of_c, name)[0].__get__
+                return self._readers[name](task)
+        return next(iter((*named(attributes_of(task), name), *in_class(kind, name))), None)
+
+    def text(self, future: Any) -> str:
+        """The name of a task, or the kind of a future; "" for None."""
+        if future is None:
+            return ""
+        if self._is_task(future):
+            return text_of(self.read(future, "_name"))[:LONGEST_VALUE]
+        return name_of(type(future)).lstrip("_")
+
+    def _is_task(self, task: Any) -> bool:
+        return any(base is kind for kind in self._kinds for base in mro_of(type(task)))
+
+    def _listed(self) -> list[Any]:
+        """All tasks; from outside their threads no function of asyncio lists them."""
+        listed: dict[int, Any] = {}
+        # Up to 3.11 the first, since 3.12 the others; since 3.14 those of C are only listed by loop.
+        for name in ("_all_tasks", "_scheduled_tasks", "_eager_tasks"):
+            for tasks in of_module("asyncio.tasks", name):
+                listed.update((id(task), task) for task in self._copied(tasks))
+        for all_tasks in of_module("_asyncio", "all_tasks"):
+            for loop in self._loops():
+                with contextlib.suppress(Exception):
+                    listed.update((id(task), task) for task in all_tasks(loop))
+        return list(listed.values())
+
+    def _copied(self, tasks: Any) -> list[Any]:
+        """The tasks of a set, or of one that refers to them weakly."""
+        references = next(iter(named(attributes_of(tasks), "data")), tasks)
+        if kind_of(references) is not set:
+            return []
+        items = first_of(references, MOST_LISTED_TASKS)
+        self.is_cut = self.is_cut or len(references) > len(items)
+        return [item() if kind_of(item) is _weakref.ref else item for item in items]
+
+    def _loops(self) -> list[Any]:
+        loops = []
+        for top in other_threads().values():
+            frames = frames_of(top)
+            self.is_cut = self.is_cut or has_more(frames)
+            for frame in frames:
+                if text_of(frame.f_code.co_name) == "run_forever":
+                    loops += named(locals_of([frame]), "self")
+        return loops
 
 
-def _loops() -> list[Any]:
-    return [
-        loop
-        for top in sys._current_frames().values()
-        for frame in frames_of(top)
-        if frame.f_code.co_name == "run_forever"
-        and (loop := frame.f_locals.get("self")) is not None
-    ]
+def _runs(coroutine: Any) -> bool:
+    kind = kind_of(coroutine)
+    if kind is types.CoroutineType:
+        return bool(coroutine.cr_running)
+    if kind is types.GeneratorType:
+        return bool(coroutine.gi_running)
+    # Compiled by Cython.
+    return _member(coroutine, "cr_running") is True
 
 
 def _awaited_frames(coroutine: Any) -> list[dict[str, Any]]:
@@ -98,14 +173,14 @@ def _awaited_frames(coroutine: Any) -> list[dict[str, Any]]:
             frame, coroutine = coroutine.gi_frame, coroutine.gi_yieldfrom
         elif kind is types.AsyncGeneratorType:
             frame, coroutine = coroutine.ag_frame, coroutine.ag_await
-        elif kind.__name__ in (
+        elif kind_of(coroutine) is kind and name_of(kind) in (
             "async_generator_asend",
             "async_generator_athrow",
             "coroutine_wrapper",
         ):
             # Objects of C, which name what they run only to the garbage collector.
             frame, coroutine = None, _referred(coroutine)
-        elif type(kind.__dict__.get("cr_await")) is types.MemberDescriptorType:
+        elif any(type(entry) is types.MemberDescriptorType for entry in in_class(kind, "cr_await")):
             # Compiled by Cython, as that is which runs the methods of an async actor of Ray.
             frame, coroutine = None, _member(coroutine, "cr_await")
         else:
@@ -116,22 +191,14 @@ def _awaited_frames(coroutine: Any) -> list[dict[str, Any]]:
 
 
 def _member(value: Any, name: str) -> Any:
-    """The value of an attribute of C, which runs no code of the program; None if it has none."""
-    try:
-        return type(value).__dict__[name].__get__(value)
-    except AttributeError:
-        return None
+    """The value of an attribute in memory of C; None if it has none."""
+    for entry in in_class(type(value), name):
+        if type(entry) is types.MemberDescriptorType:
+            with contextlib.suppress(AttributeError):
+                return entry.__get__(value)
+    return None
 
 
 def _referred(value: Any) -> Any:
     generators = (types.CoroutineType, types.AsyncGeneratorType)
     return next((item for item in gc.get_referents(value) if type(item) in generators), None)
-
-
-def _future(future: Any) -> str:
-    if future is None:
-        return ""
-    task = getattr(sys.modules.get("asyncio"), "Task", None)
-    if task is not None and issubclass(type(future), task):
-        return str(future.get_name())[:LONGEST_VALUE]
-    return type(future).__name__.lstrip("_")

@@ -1,253 +1,208 @@
-"""Evaluates expressions that can neither change the program nor wait for a GPU or for other ranks."""
+"""Evaluates expressions that can neither change the program nor wait for a GPU or for other ranks.
+
+They come as the tree of `inspecting/parsing.py`, so that no parser runs in the program, which could print warnings there.
+"""
 
 from __future__ import annotations
 
-import ast
-import collections
-import math
 import operator
 
+from .arrays import MOST_MADE, Array, indexed, is_array
 from .attributes import attribute
+from .calculation import calculated, mapped
 from .descriptions import described
-from .objects import CONTAINERS, is_array, is_torch_size, kind_of, name_of
-from .operations import (
-    KEYS,
-    Refused,
-    check_arrays,
-    check_call,
-    check_index,
-    check_made,
-    check_operation,
-    contains,
-    looked_up,
-    operand,
-    parts_of,
-    read_function,
-)
+from .functions import FUNCTIONS, called, called_method
+from .limits import Refused, check, too_many
+from .objects import DICTIONARIES, SEQUENCES, SETS, is_torch_shape, kind_of, name_of, named
+from .operations import check_product, check_times, contains, looked_up, number_of, operand, truth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_BINARY: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "Div": operator.truediv,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
 }
-_UNARY: dict[type, Callable[[Any], Any]] = {
-    ast.Not: operator.not_,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Invert: operator.invert,
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "USub": operator.neg,
+    "UAdd": operator.pos,
+    "Invert": operator.invert,
 }
-_COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
 }
-FUNCTIONS: dict[str, Any] = {
-    function.__name__: function
-    for function in (
-        *(abs, all, any, bool, enumerate, float, id, int, isinstance, len, list),
-        *(max, min, round, set, sorted, sum, tuple, dict, type, zip),
-    )
-}
-_PLAIN_METHODS = (
-    "keys",
-    "values",
-    "items",
-    "get",
-    "count",
-    "index",
-    "startswith",
-    "endswith",
-    "split",
-    "strip",
-)
-# They return an array as large as theirs, or its numbers.
-_MAKING_METHODS = ("abs", "isnan", "isinf", "unique", "tolist")
-_TENSOR_METHODS = [
-    "size",
-    "dim",
-    "numel",
-    "item",
-    "sum",
-    "mean",
-    "std",
-    "min",
-    "max",
-    "abs",
-    "norm",
-    "isnan",
-    "isinf",
-    "any",
-    "all",
-    "tolist",
-    "element_size",
-    "stride",
-    "is_contiguous",
-    "argmax",
-    "argmin",
-    "unique",
-]
+_ELLIPSIS = ["Constant", "ellipsis", None]
+_DEEPEST_TREE = 60
 
 
-def evaluate(expression: str, global_names: dict[str, Any], local_names: dict[str, Any]) -> Any:
-    """The value of `expression`, of what can neither change the program nor wait for a GPU or for other ranks.
+def evaluate(tree: Any, global_names: dict[str, Any], local_names: dict[str, Any]) -> Any:
+    """The value of an expression, of what can neither change the program nor wait for a GPU or for other ranks.
 
-    Raises Refused for anything else, SyntaxError, and what the expression itself raises.
+    Raises Refused for anything else, and what the expression itself raises.
     """
-    return _Evaluation(global_names, local_names).value(ast.parse(expression, mode="eval").body)
+    return _Evaluation(global_names, local_names).value(tree)
 
 
 class _Evaluation:
     def __init__(self, global_names: dict[str, Any], local_names: dict[str, Any]) -> None:
         self.global_names = global_names
         self.local_names = local_names
+        self._depth = 0
 
-    def value(self, node: ast.AST) -> Any:
-        method = getattr(self, "_" + type(node).__name__.lower(), None)
+    def value(self, tree: Any) -> Any:
+        check()
+        kind, *parts = tree
+        method = getattr(self, f"_on_{kind.lower()}", None)
         if method is None:
-            raise Refused(f"{type(node).__name__} may change the program")
-        return method(node)
+            raise Refused(f"{kind} may change the program")
+        self._depth += 1
+        if self._depth > _DEEPEST_TREE:
+            raise Refused("This expression has too many levels")
+        try:
+            return method(*parts)
+        finally:
+            self._depth -= 1
 
-    def _constant(self, node: ast.Constant) -> Any:
-        return node.value
+    def _on_constant(self, kind: str, value: Any) -> Any:
+        if kind == "complex":
+            return complex(*value)
+        if kind == "ellipsis":
+            return Ellipsis
+        return value.encode("latin-1") if kind == "bytes" else value
 
-    def _name(self, node: ast.Name) -> Any:
+    def _on_name(self, name: str) -> Any:
         for names in (self.local_names, self.global_names):
-            # The dictionary may be of a class of the program.
-            if dict.__contains__(names, node.id):
-                return dict.__getitem__(names, node.id)
-        builtin = FUNCTIONS.get(node.id)
+            for value in named(names, name):
+                return value
+        builtin = FUNCTIONS.get(name)
         if builtin is None:
-            raise NameError(f"name {node.id!r} is not defined")
+            raise NameError(f"name {name!r} is not defined")
         return builtin
 
-    def _attribute(self, node: ast.Attribute) -> Any:
-        return attribute(self.value(node.value), node.attr)
+    def _on_attribute(self, owner: Any, name: str) -> Any:
+        return attribute(self.value(owner), name)
 
-    def _subscript(self, node: ast.Subscript) -> Any:
-        items, index = self.value(node.value), operand(self.value(node.slice))
-        # A subclass of dict may have its own way, and a defaultdict would get another item.
-        if kind_of(items) in (dict, collections.OrderedDict):
-            return looked_up(items, index)
+    def _on_subscript(self, owner: Any, index_tree: Any) -> Any:
+        items = self.value(owner)
         if is_array(items):
-            check_index(items, index)
-        elif kind_of(items) in (str, bytes, *CONTAINERS) or is_torch_size(items):
-            if type(index) is slice:
-                check_made(len(range(*index.indices(len(items)))))
-        else:
+            return indexed(operand(items), self._array_index(index_tree))
+        index = number_of(operand(self.value(index_tree)))
+        # A subclass of dict may have its own way, and a defaultdict would get another item.
+        if kind_of(items) in DICTIONARIES:
+            return looked_up(items, index)
+        if is_torch_shape(items):
+            items = tuple(items)
+        if kind_of(items) not in (*SEQUENCES, range):
             raise Refused(f"Indexing a {name_of(type(items))} runs its code")
+        if type(index) is slice and kind_of(items) is not range:
+            count = len(range(*index.indices(len(items))))
+            if count > MOST_MADE:
+                raise too_many(count)
         return items[index]
 
-    def _slice(self, node: ast.Slice) -> slice:
-        parts = (node.lower, node.upper, node.step)
+    def _array_index(self, tree: Any) -> Any:
+        if tree[0] == "Tuple":
+            return tuple(
+                operand(self.value(part)) if part != _ELLIPSIS else ... for part in tree[1]
+            )
+        return ... if tree == _ELLIPSIS else operand(self.value(tree))
+
+    def _on_slice(self, *parts: Any) -> slice:
         return slice(*(self.value(part) if part else None for part in parts))
 
-    def _index(self, node: Any) -> Any:
-        return self.value(node.value)
+    def _on_tuple(self, parts: Any) -> Any:
+        return tuple(map(self.value, parts))
 
-    def _tuple(self, node: ast.Tuple) -> Any:
-        return tuple(self.value(item) for item in node.elts)
+    def _on_list(self, parts: Any) -> Any:
+        return list(map(self.value, parts))
 
-    def _list(self, node: ast.List) -> Any:
-        return [self.value(item) for item in node.elts]
-
-    def _binop(self, node: ast.BinOp) -> Any:
-        function = _BINARY.get(type(node.op))
+    def _on_binop(self, name: str, left_tree: Any, right_tree: Any) -> Any:
+        function = _BINARY.get(name)
         if function is None:
-            raise Refused(f"{type(node.op).__name__} isn't allowed")
-        left, right = operand(self.value(node.left)), operand(self.value(node.right))
-        check_operation(node.op, left, right)
+            raise Refused(f"{name} isn't allowed")
+        left, right = operand(self.value(left_tree)), operand(self.value(right_tree))
+        if type(left) is Array or type(right) is Array:
+            return calculated(function, left, right)
+        kinds = kind_of(left), kind_of(right)
+        if name == "Mod" and (kinds[0] is str or kinds[0] is bytes):
+            raise Refused("Formatting isn't allowed")
+        if name == "Mult":
+            check_product(left, right)
+            for items, times in ((left, right), (right, left)):
+                check_times(len(items) if kind_of(items) in SEQUENCES else 0, times)
+        if any(kind in SETS for kind in kinds) and name != "Sub":
+            raise TypeError("unsupported operand of a set")
         return function(left, right)
 
-    def _unaryop(self, node: ast.UnaryOp) -> Any:
-        value = operand(self.value(node.operand))
-        check_arrays(value)
-        return _UNARY[type(node.op)](value)
+    def _on_unaryop(self, name: str, tree: Any) -> Any:
+        if name == "Not":
+            return not truth(self.value(tree))
+        value = operand(self.value(tree))
+        if type(value) is Array:
+            return mapped(_UNARY[name].__name__, value)
+        if name == "Invert" and type(value) is bool:
+            # Python 3.12 prints a warning.
+            value = int(value)
+        return _UNARY[name](value)
 
-    def _boolop(self, node: ast.BoolOp) -> Any:
-        stops_at = isinstance(node.op, ast.Or)
+    def _on_boolop(self, name: str, trees: Any) -> Any:
         value = None
-        for item in node.values:
-            value = operand(self.value(item))
-            if bool(value) is stops_at:
+        for tree in trees:
+            value = self.value(tree)
+            if tree is not trees[-1] and truth(value) is (name == "Or"):
                 break
         return value
 
-    def _compare(self, node: ast.Compare) -> Any:
-        left = self.value(node.left)
-        for comparison, item in zip(node.ops, node.comparators):
-            right = self.value(item)
-            if isinstance(comparison, (ast.In, ast.NotIn)):
-                result = contains(right, operand(left)) is isinstance(comparison, ast.In)
-            elif isinstance(comparison, (ast.Is, ast.IsNot)):
-                result = _COMPARISONS[type(comparison)](left, right)
+    def _on_compare(self, left_tree: Any, comparisons: Any) -> Any:
+        left, result = self.value(left_tree), None
+        for number, (name, tree) in enumerate(comparisons):
+            right = self.value(tree)
+            if name in ("In", "NotIn"):
+                result = contains(right, operand(left)) is (name == "In")
+            elif name in ("Is", "IsNot"):
+                result = (left is right) is (name == "Is")
             else:
-                check_arrays(operand(left), operand(right))
-                result = _COMPARISONS[type(comparison)](left, right)
-            if isinstance(result, bool) and not result:
-                return False
+                result = self._compared(_COMPARISONS[name], operand(left), operand(right))
+            if number + 1 < len(comparisons) and not truth(result):
+                break
             left = right
         return result
 
-    def _ifexp(self, node: ast.IfExp) -> Any:
-        return self.value(node.body if operand(self.value(node.test)) else node.orelse)
+    @staticmethod
+    def _compared(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+        if type(left) is Array or type(right) is Array:
+            other = right if type(left) is Array else left
+            if other is None and function in (operator.eq, operator.ne):
+                return function is operator.ne
+            return calculated(function, left, right)
+        return function(left, right)
 
-    def _call(self, node: ast.Call) -> Any:
-        if isinstance(node.func, ast.Attribute):
-            return self._method(node, self.value(node.func.value), node.func.attr)
-        if isinstance(node.func, ast.Name) and node.func.id in ("str", "repr"):
-            return described(self.value(node.args[0]))
-        function = self.value(node.func)
-        if not any(function is allowed for allowed in FUNCTIONS.values()):
-            raise Refused("Calling this function may change the program or wait")
-        if function in (type, id, isinstance, len):
-            return read_function(function, list(map(self.value, node.args)), node.keywords)
-        positional, named = self._arguments(node)
-        check_call(function.__name__, positional, named)
-        return function(*positional, **named)
+    def _on_ifexp(self, test: Any, body: Any, orelse: Any) -> Any:
+        return self.value(body if truth(self.value(test)) else orelse)
 
-    def _method(self, node: ast.Call, owner: Any, name: str) -> Any:
-        kind = kind_of(owner)
-        if is_array(owner) and name in _TENSOR_METHODS:
-            positional, named = self._arguments(node)
-            # One would be written to, as `out`.
-            if any(is_array(value) for value in parts_of((positional, *named.values()))):
-                raise Refused(f"{name}() of arrays may change them")
-            if name in _MAKING_METHODS:
-                check_arrays(owner)
-            if name == "tolist":
-                check_made(math.prod(owner.shape))
-            return getattr(owner, name)(*positional, **named)
-        if kind not in (str, bytes, *CONTAINERS) or name not in _PLAIN_METHODS:
-            raise Refused(f"Calling {name}() may change the program or wait")
-        positional, named = self._arguments(node)
-        if name == "get" and positional and not named:
-            default = positional[1] if len(positional) > 1 else None
-            return looked_up(owner, positional[0], [default])
-        if name in ("count", "index"):
-            operand(owner)
-        if name == "split":
-            check_made(len(owner))
-        return getattr(owner, name)(*positional, **named)
-
-    def _arguments(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-        if any(part.arg is None for part in node.keywords):
+    def _on_call(self, function_tree: Any, trees: Any, named_trees: Any) -> Any:
+        if any(name is None for name, _ in named_trees):
             raise Refused("** isn't allowed")
-        positional = [operand(self.value(argument)) for argument in node.args]
-        named = {str(part.arg): self.value(part.value) for part in node.keywords}
-        for value in named.values():
-            if not any(value is key for key in KEYS):
-                operand(value)
-        return positional, named
+        is_method = function_tree[0] == "Attribute"
+        function = self.value(function_tree[1]) if is_method else None
+        if function_tree[0] == "Name" and function_tree[1] in ("str", "repr"):
+            (tree,) = trees
+            return described(self.value(tree))
+        if not is_method:
+            function = self.value(function_tree)
+        positional = list(map(self.value, trees))
+        named_values = {name: self.value(tree) for name, tree in named_trees}
+        if is_method:
+            return called_method(function, function_tree[2], positional, named_values)
+        return called(function, positional, named_values)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
+import types
 
 from .descriptions import LONGEST_VALUE
+from .objects import in_class, of_module, pairs_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,14 +22,13 @@ def flight_record() -> dict[str, Any]:
 
     Reads only memory of the process: no rank and no GPU is asked.
     """
-    module = sys.modules.get("torch._C._distributed_c10d")
     best: dict[str, Any] = {}
     # That of NCCL is separate, where PyTorch was built with it.
     for name in ("_dump_nccl_trace_json", "_dump_fr_trace_json"):
-        function = getattr(module, name, None)
-        if function is None:
+        functions = of_module("torch._C._distributed_c10d", name)
+        if not functions or type(functions[0]) is not types.BuiltinFunctionType:
             continue
-        record = json.loads(function(True, False))
+        record = json.loads(functions[0](True, False))
         entries = record.get("entries", [])[-MOST_COLLECTIVES:]
         if entries or not best:
             best = {
@@ -45,11 +45,16 @@ def flight_record() -> dict[str, Any]:
 
 def _joined_groups() -> list[list[str]]:
     """The names and descriptions of the process groups that this rank has joined: the recorder has only those that it used."""
-    world = getattr(sys.modules.get("torch.distributed.distributed_c10d"), "_world", None)
-    names = getattr(world, "pg_names", None)
-    if type(names) is not dict:
-        return []
-    return [
-        [str(name)[:LONGEST_VALUE], str(getattr(group, "group_desc", ""))[:LONGEST_VALUE]]
-        for group, name in list(names.items())[:MOST_GROUPS]
-    ]
+    joined = []
+    for groups in of_module("torch.distributed.distributed_c10d", "_pg_names"):
+        for group, name in pairs_of(groups, MOST_GROUPS) if issubclass(type(groups), dict) else ():
+            joined.append([text_of(name)[:LONGEST_VALUE], _description(group)])
+    return joined
+
+
+def _description(group: Any) -> str:
+    """The description of a group, which C++ reads; a group of the program may have another one in its place."""
+    for entry in in_class(type(group), "group_desc"):
+        if type(entry) is property and type(entry.fget) is types.BuiltinFunctionType:
+            return text_of(entry.fget(group))[:LONGEST_VALUE]
+    return ""

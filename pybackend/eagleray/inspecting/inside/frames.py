@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import _thread
 import collections
 import itertools
 import sys
 import types
 
 from .descriptions import described
-from .objects import MOST_CHILDREN, attributes_of
+from .limits import CHECKED, MOST_ITEMS_READ, check
+from .objects import MOST_CHILDREN, attributes_of, named, of_module, pairs_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
+# The innermost frames of a thread, which are listed; Python makes an object for each.
+MOST_LISTED = 5000
 _CO_OPTIMIZED = 0x1
 # To an object in a list: the list's, that of `getrefcount`, and its owner's: Python's to a frame, a frame's to its dictionary.
 _REFERENCES = 3
@@ -22,29 +27,45 @@ _CALLS_REFER = sys.version_info < (3, 11)
 _DEBUGGERS = frozenset(("bdb", "pydevd"))
 # Of the code that stops a thread, whose frames are ours.
 STOP_FILE = "<eagleray stop>"
+# The type through which local variables are read from Python 3.13 on.
+_LOCALS_PROXY: Any = type((lambda: sys._getframe().f_locals)())
 
 
 class FrameEnded(Exception):
     """The thread has returned from the frame since it was listed."""
 
 
+def other_threads() -> dict[int, Any]:
+    """The innermost frame of each other thread.  That of this one would be in a cycle with the variable that has the dictionary."""
+    tops = sys._current_frames()
+    del tops[_thread.get_ident()]
+    return tops
+
+
 def frames_of(top: Any) -> list[Any]:
-    """The frames from `top`, the innermost, outwards, without those that stop the thread."""
-    frames = []
-    while top is not None and top.f_code.co_filename == STOP_FILE:
+    """The first frames from `top`, the innermost, outwards, without those that stop the thread.  Raises like `check`."""
+    frames: list[Any] = []
+    while top is not None and text_of(top.f_code.co_filename) == STOP_FILE:
         top = top.f_back
-    while top is not None:
+    while top is not None and len(frames) < MOST_LISTED:
+        if len(frames) % CHECKED == 0:
+            check()
         frames.append(top)
         top = top.f_back
     return frames
+
+
+def has_more(frames: list[Any]) -> bool:
+    """Whether the thread has frames beyond those of `frames_of`."""
+    return bool(frames) and frames[-1].f_back is not None
 
 
 def frame_row(frame: Any) -> dict[str, Any]:
     code = frame.f_code
     return {
         "id": id(frame),
-        "function": getattr(code, "co_qualname", code.co_name),
-        "path": code.co_filename,
+        "function": text_of(getattr(code, "co_qualname", code.co_name)),
+        "path": text_of(code.co_filename),
         "line": frame.f_lineno or 0,
     }
 
@@ -62,11 +83,16 @@ def frame_at(question: dict[str, Any]) -> Any:
     return frames[number]
 
 
-def data_first(names: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Variables without those of Python itself; modules, classes and functions come last."""
+def data_first(names: dict[str, Any]) -> tuple[list[tuple[str, Any]], int]:
+    """Variables without those of Python itself, and their number; modules, classes and functions come last."""
     code = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
-    own = [(name, value) for name, value in list(names.items()) if not name.startswith("__")]
-    return sorted(own, key=lambda item: issubclass(type(item[1]), code))[:MOST_CHILDREN]
+    own = [
+        (name, value)
+        for name, value in pairs_of(names, MOST_ITEMS_READ)
+        if type(name) is str and not name.startswith("__")
+    ]
+    count = len(own) + max(0, dict.__len__(names) - MOST_ITEMS_READ)
+    return sorted(own, key=lambda item: issubclass(type(item[1]), code))[:MOST_CHILDREN], count
 
 
 def locals_of(held: list[Any]) -> dict[str, Any]:
@@ -77,7 +103,7 @@ def locals_of(held: list[Any]) -> dict[str, Any]:
     writes it back into the frame afterwards and would delete all variables.  Such a function has the frame as its argument.
     """
     names = [held[0].f_locals]
-    copy = dict(names[0])
+    copy = _text_items(names[0])
     is_cached = type(names[0]) is dict and held[0].f_code.co_flags & _CO_OPTIMIZED
     if is_cached and not _is_traced(held[0]):
         calls = _CALLS_REFER and not any(top is held[0] for top in sys._current_frames().values())
@@ -89,12 +115,23 @@ def locals_of(held: list[Any]) -> dict[str, Any]:
     return copy
 
 
+def _text_items(names: Any) -> dict[str, Any]:
+    """A copy of local variables; those of a class body may be in a mapping of the program, which is only read as a dictionary."""
+    if issubclass(type(names), dict):
+        pairs = pairs_of(names)
+    elif type(names) is _LOCALS_PROXY:
+        pairs = list(names.items())
+    else:
+        return {}
+    return {name: value for name, value in pairs if type(name) is str}
+
+
 def _is_traced(frame: Any) -> bool:
     return frame.f_trace is not None or not _DEBUGGERS.isdisjoint(sys.modules)
 
 
 def is_own_thread(frames: list[Any]) -> bool:
-    return any(frame.f_code.co_filename == __file__ for frame in frames)
+    return any(text_of(frame.f_code.co_filename) == __file__ for frame in frames)
 
 
 def handled_exception(current: Any) -> str:
@@ -105,36 +142,41 @@ def handled_exception(current: Any) -> str:
 
 def main_ident() -> int:
     """The main thread.  Another tool may have imported `threading` in a thread of its own, which then counts as it."""
-    tops = {
-        ident: top
-        for ident, top in sys._current_frames().items()
-        if not is_own_thread(frames_of(top))
-    }
-    threading = threading_module()
-    named: int = threading.main_thread().ident or 0 if threading is not None else 0
-    if named in tops:
-        return named
+    tops = other_threads()
+    # Not the function `main_thread`, which the program may have replaced.
+    for thread in of_module("threading", "_main_thread"):
+        for ident in named(attributes_of(thread), "_ident"):
+            if type(ident) is int and ident in tops and not is_own_thread(frames_of(tops[ident])):
+                return ident
+    others = []
     for ident, top in tops.items():
-        if any(frame.f_globals.get("__name__") == "__main__" for frame in frames_of(top)):
+        frames = frames_of(top)
+        if is_own_thread(frames):
+            continue
+        others.append(ident)
+        names = (name for frame in frames for name in named(frame.f_globals, "__name__"))
+        if any(text_of(name) == "__main__" for name in names):
             return ident
     # The newest thread comes first.
-    return list(tops)[-1] if tops else named
+    return others[-1] if others else 0
+
+
+def main_first(main: int, idents: Iterable[int]) -> list[int]:
+    """The numbers of threads, with the main thread first: time may end before all are read."""
+    return sorted(idents, key=lambda ident: ident != main)
 
 
 def thread_names() -> dict[int, str]:
-    """The names of threads by number, read without the lock that a thread of the program may have."""
-    threads = getattr(threading_module(), "_active", {})
-    # Not `name`, a property, which the class of a thread may have replaced.
-    names = {
-        ident: str(attributes_of(thread).get("_name", ""))
-        for ident, thread in list(threads.items())
-    }
-    return names or {main_ident(): "MainThread"}
+    """The names of threads by number, read without the lock that a thread of the program may have.
 
-
-def threading_module() -> Any:
-    """The module, if the program has imported it.
-
-    Python takes the thread that imports it first for the main thread, and waits at the end until that has ended.
+    The module `threading` is only used if the program has imported it: Python takes the thread that imports it first for
+    the main thread, and waits at the end until that has ended.
     """
-    return sys.modules.get("threading")
+    names = {}
+    for threads in of_module("threading", "_active"):
+        for ident, thread in pairs_of(threads) if issubclass(type(threads), dict) else ():
+            # Not `name`, a property, which the class of a thread may have replaced.
+            for name in named(attributes_of(thread), "_name"):
+                if type(ident) is int:
+                    names[ident] = text_of(name)
+    return names or {main_ident(): "MainThread"}

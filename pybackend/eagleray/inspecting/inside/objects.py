@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import collections
+import _collections  # type: ignore[import-not-found]
 import itertools
+import operator
 import sys
 import types
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 MOST_CHILDREN = 200
 # In `__flags__`: a class made by Python, as that of the program may be.
 _HEAP_TYPE = 1 << 9
 SCALARS = (int, float, complex, bool, str, bytes, type(None), type, range, slice)
-CONTAINERS = (list, tuple, dict, set, frozenset, collections.OrderedDict, collections.deque)
-SEQUENCES = (str, bytes, list, tuple, collections.deque)
+DICTIONARIES = (dict, _collections.OrderedDict)
+SETS = (set, frozenset)
+CONTAINERS = (list, tuple, *SETS, *DICTIONARIES, _collections.deque)
+SEQUENCES = (str, bytes, list, tuple, _collections.deque)
 _OF_TORCH = ("Size", "dtype", "device")
-_Pair = collections.namedtuple("_Pair", "x")
-# Of classes of C, and of Python itself: reading them runs no code of the program.
-DATA_DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType, type(_Pair.x))
 
 
 class _OfAnotherKind:
@@ -58,36 +59,56 @@ def names_of(kind: type) -> Any:
 
 
 def name_of(kind: type) -> str:
-    name: str = type.__dict__["__name__"].__get__(kind)
-    return name
+    return text_of(type.__dict__["__name__"].__get__(kind))
+
+
+def qualified_name_of(kind: type) -> str:
+    return text_of(type.__dict__["__qualname__"].__get__(kind))
 
 
 def module_of(kind: type) -> str:
     try:
-        module = type.__dict__["__module__"].__get__(kind)
+        return text_of(type.__dict__["__module__"].__get__(kind))
     except AttributeError:
         return ""
-    return module if type(module) is str else ""
 
 
 def in_class(kind: type, name: str) -> list[Any]:
     """What the class has under `name`: nothing, or one value."""
     for base in mro_of(kind):
-        names = names_of(base)
-        if name in names:
-            return [names[name]]
+        if entry := named(names_of(base), name):
+            return entry
     return []
 
 
-def attributes_of(value: Any) -> dict[str, Any]:
-    """The dictionary with the attributes of an object, {} without one; no `__getattribute__` of the program is called."""
-    for descriptor in in_class(type(value), "__dict__"):
-        if kind_of(descriptor) in DATA_DESCRIPTORS:
-            names = descriptor.__get__(value)
-            if type(names) is dict:
-                return names
-            if issubclass(type(names), dict):
-                return dict.copy(names)
+def named(names: Mapping[Any, Any], name: str) -> list[Any]:
+    """The value of `name` in a dictionary with names, or nothing; a key of the program may have its own `__eq__`."""
+    if type(names) is not types.MappingProxyType and type(names) is not dict:
+        return [value for key, value in pairs_of(names) if type(key) is str and key == name]
+    if all(map(operator.is_, map(type, names), itertools.repeat(str))):
+        return [names[name]] if name in names else []
+    return [value for key, value in list(names.items()) if type(key) is str and key == name]
+
+
+def pairs_of(names: Any, count: int | None = None) -> list[tuple[Any, Any]]:
+    """A copy of the first items of a dictionary, whose class may be the program's, in one step."""
+    return list(itertools.islice(dict.items(names), count))
+
+
+def attributes_of(value: Any) -> dict[Any, Any]:
+    """The dictionary with the attributes of an object, {} without one; no `__getattribute__` of the program is called.
+
+    It may be of a class of the program, so it is read by `named` and `pairs_of`.
+    """
+    kind = type(value)
+    # Without a place in its memory, C makes the dictionary, as that of each thread in `threading.local`.
+    if type.__dict__["__dictoffset__"].__get__(kind):
+        for descriptor in in_class(kind, "__dict__"):
+            if kind_of(descriptor) in (types.GetSetDescriptorType, types.MemberDescriptorType):
+                names = descriptor.__get__(value)
+                if issubclass(type(names), dict):
+                    attributes: dict[Any, Any] = names
+                    return attributes
     return {}
 
 
@@ -96,29 +117,22 @@ def is_torch_shape(value: Any) -> bool:
 
 
 def is_torch_size(value: Any) -> bool:
+    """Whether it is a shape, a dtype or a device of PyTorch."""
     kind = type(value)
-    torch = names_of_module("torch")
-    return any(kind is torch.get(name) for name in _OF_TORCH)
+    return (
+        not is_heap_type(kind)
+        and name_of(kind) in _OF_TORCH
+        and any(kind is entry for entry in of_module("torch", name_of(kind)))
+    )
 
 
 def text_of(key: Any) -> str:
     return key if type(key) is str else ""
 
 
-def names_of_module(name: str) -> dict[str, Any]:
-    """The names of a module, {} if the program hasn't imported it."""
-    return attributes_of(sys.modules.get(name))
-
-
-def is_array(value: Any) -> bool:
-    """Whether `value` is a tensor or array in the memory of the CPU: one of a GPU may wait for the hung GPU."""
-    kind = type(value)
-    if kind_of(value) in SCALARS:
-        return False
-    if not is_heap_type(kind):
-        # Of an array of objects the items run code.
-        return is_ndarray(kind) and not value.dtype.hasobject
-    return is_tensor(kind) and str(value.device) == "cpu"
+def of_module(module: str, name: str) -> list[Any]:
+    """What a module that the program has imported has under `name`, or nothing."""
+    return named(attributes_of(dict.get(sys.modules, module)), name)
 
 
 def is_ndarray(kind: type) -> bool:
@@ -127,9 +141,16 @@ def is_ndarray(kind: type) -> bool:
 
 
 def is_tensor(kind: type) -> bool:
-    return kind is names_of_module("torch").get("Tensor") or kind is names_of_module(
-        "torch.nn.parameter"
-    ).get("Parameter")
+    """Whether it is a class of PyTorch's own, whose tensors have their numbers themselves."""
+    bases = mro_of(kind)
+    if len(bases) < 3 or is_heap_type(bases[-2]) or module_of(bases[-2]) != "torch._C":
+        return False
+    name, module = name_of(kind), module_of(kind)
+    is_librarys = (len(bases), module, name) in (
+        (3, "torch", "Tensor"),
+        (4, "torch.nn.parameter", "Parameter"),
+    )
+    return is_librarys and any(kind is entry for entry in of_module(module, name))
 
 
 def of_exception(error: BaseException, name: str) -> Any:
@@ -137,6 +158,6 @@ def of_exception(error: BaseException, name: str) -> Any:
     return BaseException.__dict__[name].__get__(error)
 
 
-def first_of(items: Any, count: int) -> list[Any]:
+def first_of(items: Iterable[Any], count: int) -> list[Any]:
     """A copy of the first items, in one step, so that no other thread changes them meanwhile."""
     return list(itertools.islice(items, count))

@@ -1,206 +1,257 @@
-"""What operators and functions of an expression may do: run no code of the program, and make little in its memory."""
+"""Values that operators and functions of an expression may use: copies of plain values, which hold no code of the program."""
 
 from __future__ import annotations
 
-import ast
-import collections
-import math
+import itertools
+import operator
 import types
 
+from .arrays import MOST_MADE, Array, array_of, array_of_scalar, is_array
 from .descriptions import MOST_BITS
+from .limits import CHARACTERS, MOST_ITEMS_READ, Refused, check, spend, too_many
 from .objects import (
     CONTAINERS,
+    DICTIONARIES,
     SCALARS,
-    SEQUENCES,
+    SETS,
     in_class,
-    is_array,
-    is_ndarray,
     is_numpy_scalar,
-    is_tensor,
     is_torch_shape,
     is_torch_size,
     kind_of,
-    module_of,
     mro_of,
     name_of,
+    named,
     names_of,
+    pairs_of,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
     from typing import Any
 
-# What an expression may make in the memory of the program: items, and bytes of an array.
-MOST_MADE = 1_000_000
-MOST_BYTES = 64 * 2**20
 _MOST_DIGITS = 400
-# Those that go through all items.
-_THROUGH_ITEMS = frozenset(
-    (
-        "all",
-        "any",
-        "dict",
-        "enumerate",
-        "list",
-        "max",
-        "min",
-        "set",
-        "sorted",
-        "sum",
-        "tuple",
-        "zip",
-    )
-)
-# By which `sorted` and others may compare.
-KEYS = (int, float, bool, abs, len)
-
-
-class Refused(Exception):
-    """An expression that might change the program, or wait for it."""
+_DEEPEST = 4
+# Items of sets count more: those with the same hash are compared with each other.
+SET_ITEM = 100
+_AT_ONCE_HASHED = 64
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_SIZED = (*SCALARS, *CONTAINERS, *_VIEWS, bytearray, memoryview)
 
 
 def operand(value: Any, depth: int = 0) -> Any:
-    """`value`, if operators and functions on it run no code of the program.  Raises Refused."""
+    """A copy of `value` of which operators and functions run no code of the program.  Raises Refused.
+
+    The program may change the original meanwhile.  Items of containers are plain values, too.
+    """
     kind = kind_of(value)
-    if kind is slice:
-        ends = (value.start, value.stop, value.step)
-        if not all(end is None or _is_number(end) for end in ends):
+    spend(1)
+    if kind is int:
+        spend(value.bit_length() // (8 * CHARACTERS))
+        _check_bits(value.bit_length())
+    elif kind is str or kind is bytes:
+        spend(len(value) // CHARACTERS)
+    elif kind is slice or kind is range:
+        parts = [operand(part) for part in (value.start, value.stop, value.step)]
+        if not all(part is None or type(part) in (int, Array) for part in parts):
             raise Refused("A slice of objects runs their code")
-        return value
-    if kind in SCALARS or is_array(value) or is_torch_size(value) or is_numpy_scalar(kind):
-        return value
-    if kind in CONTAINERS and depth < 4:
-        parts = [*value, *value.values()] if isinstance(value, dict) else value
-        for part in parts:
-            operand(part, depth + 1)
-        return value
-    raise Refused(f"An operation on a {name_of(type(value))} may run its code, or wait for a GPU")
+        if kind is slice:
+            return slice(*(part.item() if type(part) is Array else part for part in parts))
+    elif is_array(value):
+        if depth:
+            raise Refused("An operation on an array and a list isn't allowed")
+        return array_of(value)
+    elif is_torch_shape(value):
+        return tuple(value)
+    elif is_numpy_scalar(type(value)):
+        return array_of_scalar(value).item() if depth else array_of_scalar(value)
+    elif kind in CONTAINERS and depth < _DEEPEST:
+        return _copy(value, kind, depth)
+    elif kind not in SCALARS and not is_torch_size(value):
+        raise Refused(
+            f"An operation on a {name_of(type(value))} may run its code, or wait for a GPU"
+        )
+    return value
 
 
-def _is_number(value: Any) -> bool:
+def _copy(value: Any, kind: type, depth: int) -> Any:
+    items = items_of(value)
+    if kind in DICTIONARIES:
+        spend(len(items) * SET_ITEM)
+        pairs = [(operand(key, depth + 1), operand(item, depth + 1)) for key, item in items]
+        return kind(pairs)
+    if kind in SETS:
+        spend(len(items) * SET_ITEM)
+    copies = [operand(item, depth + 1) for item in items]
+    return copies if kind is list else kind(copies)
+
+
+def items_of(value: Any) -> list[Any]:
+    """A copy of the items of a container, or of the pairs of a dictionary.  Raises Refused if there are many."""
+    if len(value) > MOST_ITEMS_READ:
+        raise too_many(len(value))
+    spend(len(value))
+    return pairs_of(value) if kind_of(value) in DICTIONARIES else list(value)
+
+
+def truth(value: Any) -> bool:
+    """Whether a value is true, which needs no look at its items."""
     kind = kind_of(value)
-    return kind is int or kind is bool or is_numpy_scalar(kind)
+    if kind in SCALARS or kind in CONTAINERS:
+        return bool(value)
+    if is_array(value) or is_numpy_scalar(type(value)):
+        array: Array = operand(value)
+        return bool(array.item())
+    if type(type(value)) is type and not any(
+        in_class(kind, name) for name in ("__bool__", "__len__")
+    ):
+        return True
+    return bool(operand(value))
 
 
 def looked_up(items: Any, key: Any, default: list[Any] | None = None) -> Any:
-    """The value of `key`, or the only value of `default`; keys of the program's classes aren't compared.
+    """The value of `key`, an operand, or the only value of `default`; keys of the program's classes aren't compared.
 
     Python compares them if they have the same hash, which numbers and classes of a program may have.
     """
-    if kind_of(items) not in (dict, collections.OrderedDict):
+    if kind_of(items) not in DICTIONARIES:
         raise Refused(f"Indexing a {name_of(type(items))} runs its code")
-    for each, value in items.items():
-        if _is_same(each, key):
-            return value
+    key = number_of(key)
+    # One that has no hash is an error.
+    hash(key)
+    if _has_keys_of(items, type(key)):
+        if key in items:
+            return items[key]
+    else:
+        for each, value in _pairs_in_parts(items):
+            if is_same(each, key):
+                return value
     if default is None:
         raise KeyError(key)
     return default[0]
 
 
-def _is_same(item: Any, key: Any) -> bool:
-    """Whether an item of a dictionary or set is `key`, whose parts are operands."""
-    if item is key:
-        return True
-    kinds = kind_of(item), kind_of(key)
-    if str in kinds or bytes in kinds:
-        return kinds[0] is kinds[1] and bool(item == key)
+def _has_keys_of(items: Any, kind: type) -> bool:
+    """Whether all keys are texts or numbers of this type, so that a look-up runs no code."""
+    if kind not in (str, int) or len(items) > MOST_MADE // 2:
+        return False
+    return all(map(operator.is_, map(type, items), itertools.repeat(kind)))
+
+
+def _pairs_in_parts(items: Any) -> Iterable[tuple[Any, Any]]:
+    """The pairs of a dictionary, which other threads may change meanwhile."""
+    pairs = iter(dict.items(items))
     try:
-        # Of other types, too: 1, 1.0 and True are the same.
-        return not is_array(item) and bool(operand(item) == key)
+        while part := list(itertools.islice(pairs, 256)):
+            check()
+            yield from part
+    except RuntimeError as error:
+        raise Refused("The program changes it meanwhile") from error
+
+
+def is_same(item: Any, key: Any) -> bool:
+    """Whether an item of a dictionary or set is `key`, an operand; False where only code of the program could say it."""
+    try:
+        return item is key or (not is_array(item) and _is_equal_to(item, key))
     except Refused:
+        check()
         return False
 
 
+def _is_equal_to(item: Any, operand_value: Any) -> bool:
+    """Whether an item of a container is equal to an operand.  Raises Refused where only code of the program could say it."""
+    if item is operand_value:
+        return True
+    # A list with many items isn't a number.
+    if kind_of(item) in CONTAINERS and kind_of(operand_value) not in CONTAINERS:
+        spend(1)
+        return False
+    return is_equal(operand(item, 1), operand_value)
+
+
+def is_equal(left: Any, right: Any) -> bool:
+    """Whether two operands are equal; also those of other types may be, as 1, 1.0 and True."""
+    kinds = kind_of(left), kind_of(right)
+    if any(kind is str or kind is bytes for kind in kinds) and kinds[0] is not kinds[1]:
+        return False
+    return bool(number_of(left) == number_of(right))
+
+
+def number_of(value: Any) -> Any:
+    return value.item() if type(value) is Array else value
+
+
 def contains(items: Any, item: Any) -> bool:
-    if kind_of(items) in (dict, collections.OrderedDict, set, frozenset):
-        return any(_is_same(each, item) for each in list(items))
-    if type(items) is range and kind_of(item) not in (int, bool):
-        raise Refused("Only numbers without a fraction are compared with a range")
-    check_arrays(operand(items), item)
-    return bool(item in items)
+    """Whether `item`, an operand, is in a container or text."""
+    kind = kind_of(items)
+    item = number_of(item)
+    if kind is str or kind is bytes:
+        check_search(items, item)
+        return bool(item in items)
+    if kind is range:
+        if type(item) not in (int, bool):
+            raise Refused("Only numbers without a fraction are compared with a range")
+        return item in operand(items)
+    if kind in DICTIONARIES:
+        return looked_up(items, item, [Refused]) is not Refused
+    if kind in SETS:
+        return any(is_same(each, item) for each in _parts_of(items))
+    if kind not in CONTAINERS:
+        raise Refused(f"`in` of a {name_of(type(items))} may run its code")
+    return any(_is_equal_to(each, item) for each in _parts_of(items))
 
 
-def read_function(function: Any, values: list[Any], named: list[ast.keyword]) -> Any:
-    """The result of a function that takes any object, without asking that itself."""
-    if named or len(values) != (2 if function is isinstance else 1):
-        raise Refused(f"{function.__name__}() with these arguments may run code of the program")
-    value = values[0]
-    if function is isinstance:
-        return _is_instance(value, values[1])
-    if function is len and not _has_own_length(value):
-        raise Refused(f"len() of a {name_of(type(value))} runs its code")
-    return function(value)
+def _parts_of(items: Any) -> list[Any]:
+    if len(items) > MOST_MADE:
+        raise too_many(len(items))
+    return list(items)
 
 
-def _has_own_length(value: Any) -> bool:
-    """Whether Python itself or a library of arrays tells the length."""
+def places_of(items: Any, item: Any) -> list[int]:
+    """Where `item`, an operand, is in a list."""
+    return [at for at, each in enumerate(_parts_of(items)) if _is_equal_to(each, item)]
+
+
+def check_search(text: Any, part: Any) -> None:
+    """Raises Refused if searching may take long: Python 3.9 needs the product of both lengths."""
+    spend(len(text) // CHARACTERS)
+    if kind_of(part) in (str, bytes):
+        spend(len(text) * len(part) // (CHARACTERS * 20))
+
+
+def length_of(value: Any) -> int:
+    if is_array(value):
+        array = array_of(value)
+        if not array.shape:
+            raise TypeError("len() of a 0-d array")
+        return array.shape[0]
     for length in in_class(type(value), "__len__"):
-        if type(length) is types.WrapperDescriptorType:
-            owner = length.__objclass__
-            return module_of(owner) in ("builtins", "collections") or is_ndarray(owner)
-    return is_tensor(type(value))
+        if type(length) is types.WrapperDescriptorType and _is_sized(length.__objclass__):
+            return len(value)
+    raise Refused(f"len() of a {name_of(type(value))} runs its code")
 
 
-def _is_instance(value: Any, classes: Any) -> bool:
-    if type(classes) is tuple:
-        return any(_is_instance(value, each) for each in classes)
+def _is_sized(kind: type) -> bool:
+    return any(kind is each for each in _SIZED)
+
+
+def is_instance(value: Any, classes: Any, depth: int = 0) -> bool:
+    if type(classes) is tuple and depth < _DEEPEST:
+        return any(is_instance(value, each, depth + 1) for each in classes)
     if not issubclass(type(classes), type):
         raise TypeError("isinstance() needs a class")
-    if any("__instancecheck__" in names_of(base) for base in mro_of(type(classes))[:-2]):
-        raise Refused(f"isinstance() with {name_of(classes)} runs its code")
-    return any(base is classes for base in mro_of(type(value)))
+    for base in mro_of(type(classes))[:-2]:
+        if named(names_of(base), "__instancecheck__"):
+            raise Refused(f"isinstance() with {name_of(classes)} runs its code")
+    kind = value.kind if type(value) is Array else type(value)
+    return any(base is classes for base in mro_of(kind))
 
 
-def check_call(name: str, positional: list[Any], named: dict[str, Any]) -> None:
-    """Raises Refused for what would run a function of the program, or take very long."""
-    if "key" in named and not any(named["key"] is key for key in KEYS):
-        raise Refused("A key runs code of the program")
-    if any(type(value) is type for value in positional):
-        raise Refused("Calling this function with a class may run its code")
-    values = (*positional, *named.values())
-    check_arrays(*values)
-    if name in _THROUGH_ITEMS:
-        for value in values:
-            if not is_array(value):
-                check_made(len(value) if kind_of(value) in (range, *SEQUENCES, *CONTAINERS) else 0)
-            elif value.shape:
-                check_made(value.shape[0])
-    if name == "sum" and any(kind_of(value) in CONTAINERS for value in values[1:]):
-        raise Refused("sum() of lists may take very long")
-    for value in values:
-        if name == "int" and kind_of(value) in (str, bytes) and len(value) > _MOST_DIGITS:
-            raise Refused("Numbers with this many digits take very long")
-        if name == "round" and type(value) is int and value < -_MOST_DIGITS:
-            raise Refused("Numbers with this many digits take very long")
-
-
-def check_operation(operator_node: ast.operator, left: Any, right: Any) -> None:
-    """Raises Refused if the result may be large."""
-    check_arrays(left, right)
-    if isinstance(operator_node, ast.Mod) and kind_of(left) in (str, bytes):
-        raise Refused("Formatting isn't allowed")
-    if any(is_array(value) for value in (left, right)):
-        if any(kind_of(value) in CONTAINERS for value in (left, right)):
-            raise Refused("An operation on an array and a list isn't allowed")
-        return
-    sizes = [
-        len(value) if kind_of(value) in (*SEQUENCES, *CONTAINERS) or is_torch_shape(value) else 0
-        for value in (left, right)
-    ]
-    if isinstance(operator_node, ast.Mult):
-        for size, times in ((sizes[0], right), (sizes[1], left)):
-            if size and (kind_of(times) in (int, bool) or is_numpy_scalar(type(times))):
-                check_made(size * int(times))
-        if type(left) is int and type(right) is int:
-            _check_bits(left.bit_length() + right.bit_length())
-    else:
-        check_made(sum(sizes))
-
-
-def check_made(items: int) -> None:
-    if items > MOST_MADE:
-        raise Refused(f"This would go through {items:,} items in the program")
+def check_times(size: int, times: Any) -> None:
+    """Raises Refused if so many items times a number are many."""
+    if type(times) in (int, bool) and size * times > MOST_MADE:
+        raise too_many(size * times)
 
 
 def _check_bits(bits: int) -> None:
@@ -208,36 +259,25 @@ def _check_bits(bits: int) -> None:
         raise Refused("Numbers with this many digits take very long")
 
 
-def check_arrays(*values: Any) -> None:
-    """Raises Refused if arrays in `values` are together larger than what may be made of them."""
-    arrays = [value for value in parts_of(values) if is_array(value)]
-    if not arrays:
-        return
-    rank = max(len(array.shape) for array in arrays)
-    shapes = [(1,) * (rank - len(array.shape)) + tuple(array.shape) for array in arrays]
-    count = math.prod(max(sizes) for sizes in zip(*shapes)) if rank else 1
-    if count * max(array.dtype.itemsize for array in arrays) > MOST_BYTES:
-        raise Refused("The result would need much memory of the program")
+def check_product(left: Any, right: Any) -> None:
+    if type(left) is int and type(right) is int:
+        _check_bits(left.bit_length() + right.bit_length())
 
 
-def check_index(array: Any, index: Any) -> None:
-    """Raises Refused if a copy of the indexed items may be large; without one it is a view."""
-    chosen = 0
-    for part in parts_of((index,)):
-        if is_array(part):
-            chosen += math.prod(part.shape)
-    parts = index if type(index) is tuple else (index,)
-    chosen += sum(len(part) for part in parts if kind_of(part) in (list, *CONTAINERS))
-    rows = array.shape[0] if array.shape else 1
-    row = math.prod(array.shape) * array.dtype.itemsize // max(1, rows)
-    if chosen * row > MOST_BYTES:
-        raise Refused("The result would need much memory of the program")
+def check_digits(text: Any) -> None:
+    if kind_of(text) in (str, bytes) and len(text) > _MOST_DIGITS:
+        raise Refused("Numbers with this many digits take very long")
 
 
-def parts_of(values: Any) -> Iterator[Any]:
-    """The operands in `values`, and in containers among them."""
-    for value in values:
-        if kind_of(value) in CONTAINERS:
-            yield from parts_of([*value, *value.values()] if isinstance(value, dict) else value)
-        else:
-            yield value
+def check_rounding(digits: Any) -> None:
+    if type(digits) is int and abs(digits) > _MOST_DIGITS:
+        raise Refused("Numbers with this many digits take very long")
+
+
+def hashed(items: list[Any]) -> set[Any]:
+    """A set of operands, a few at once, since items of the same hash are all compared."""
+    made: set[Any] = set()
+    for start in range(0, len(items), _AT_ONCE_HASHED):
+        check()
+        made.update(items[start : start + _AT_ONCE_HASHED])
+    return made

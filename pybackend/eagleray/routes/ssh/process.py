@@ -67,7 +67,8 @@ class SshProcess:
     """Owns an ssh process and its pipes until `stop`; `changed` is called when it is ready or has ended.
 
     `control_path` is where the master listens: this process if it `owns_path`, else the user's own.
-    The process dies with us even when we are killed: its session ends at the end of its input.
+    The process dies with us even when we are killed: its session ends at the end of its input.  While it still
+    logs in, it ends when its question fails, a security key gives up (30 s) or the server does (120 s).
     """
 
     def __init__(self, control_path: Path, owns_path: bool, changed: Callable[[], None]) -> None:

@@ -28,11 +28,12 @@ from eagleray.features.runs.remote_files import (
 )
 from eagleray.features.runs.run_discovery import OwnDashboard
 from eagleray.features.runs.scripts.script_edits import COPIES, ORIGINAL
+from eagleray.features.runs.streams import Streams
 from eagleray.ray.dashboard import Dashboard
 from eagleray.remote_scripts import package_copies
 from eagleray.slurm.queue import SlurmQueue
 from eagleray.supervisor.launchers.launcher import Launcher
-from eagleray.supervisor.launchers.local_program import LocalProgram
+from eagleray.supervisor.launchers.local_program import LocalProgram, ProgramListener, ProgramPaths
 from eagleray.supervisor.launchers.main_program import main_program
 from eagleray.supervisor.launchers.ray_job import RayJob
 from eagleray.supervisor.launchers.remote_program import RemoteProgram, RemoteStart
@@ -65,9 +66,14 @@ class LauncherFactory:
         self._queue = queue
 
     async def create(
-        self, record: RunRecord, output: Output, environ: Mapping[str, str]
+        self,
+        record: RunRecord,
+        output: Output,
+        environ: Mapping[str, str],
+        streams: Streams | None = None,
+        listener: ProgramListener | None = None,
     ) -> Launcher:
-        """Raises an error of the cluster or host that the plan names."""
+        """Raises an error of the cluster or host that the plan names; `streams` are for a program of this machine."""
         plan, adopted = with_copy(record, record.plan()), record.state().external_id
         plan = with_server_key(record, plan)
         if adopted:
@@ -82,7 +88,11 @@ class LauncherFactory:
             remote_since = _records_of(record).needed_since(UNUSED_DAYS_REMOTE)
             launcher = await self._sbatch(plan, config, output, environ, adopted, remote_since)
         else:
-            launcher = self._local(plan, config, output, environ)
+            full = local_environment(plan, config, environ, is_attended=streams is not None)
+            if plan.cluster:
+                full["RAY_ADDRESS"] = self._gcs(plan.cluster)
+            files = ProgramPaths(record.output, record.ends())
+            launcher = LocalProgram(plan.command, plan.cwd, full, files, streams, listener)
         since = _records_of(record).needed_since(UNUSED_DAYS)
         await asyncio.to_thread(package_copies.remove_unused, injected(), since)
         return launcher
@@ -95,21 +105,6 @@ class LauncherFactory:
         config = key_config(record) if option else ""
         start = RemoteStart(ssh, job, plan.command, plan.cwd, plan.env, option, config)
         return RemoteProgram(self._commands, start, record.id, output, is_adopted=is_adopted)
-
-    def _local(
-        self, plan: RunPlan, config: InjectedConfig, output: Output, environ: Mapping[str, str]
-    ) -> Launcher:
-        path = str(deliver(config.package))
-        full = environment_of(plan, environ)
-        full["PYTHONPATH"] = injected_config.with_site(full, path, config.package.name)
-        full[injected_config.VARIABLE] = injected_config.encode_config(
-            plan, evolve(config, path=path)
-        )
-        # The output is a file, in which lines would otherwise appear long after they were printed.
-        full.setdefault("PYTHONUNBUFFERED", "1")
-        if plan.cluster:
-            full["RAY_ADDRESS"] = self._gcs(plan.cluster)
-        return LocalProgram(plan.command, plan.cwd, full, output.fd)
 
     async def _job(
         self, plan: RunPlan, config: InjectedConfig, output: Output, job: str
@@ -184,6 +179,20 @@ async def injected_config_for(record: RunRecord, plan: RunPlan) -> InjectedConfi
         reader="" if plan.profile is None else await nsys.version_here(),
         nsys=local_nsys or nsys.configured(),
     )
+
+
+def local_environment(
+    plan: RunPlan, config: InjectedConfig, environ: Mapping[str, str], *, is_attended: bool
+) -> dict[str, str]:
+    """The environment of a program of this machine; `is_attended`: a terminal or script gets its output."""
+    path = str(deliver(config.package))
+    full = environment_of(plan, environ)
+    full["PYTHONPATH"] = injected_config.with_site(full, path, config.package.name)
+    full[injected_config.VARIABLE] = injected_config.encode_config(plan, evolve(config, path=path))
+    if not is_attended or plan.watch_minutes:
+        # Lines would otherwise get into the log long after they were printed.
+        full.setdefault("PYTHONUNBUFFERED", "1")
+    return full
 
 
 def reports_folder(record: RunRecord) -> str:

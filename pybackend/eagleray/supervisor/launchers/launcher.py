@@ -21,10 +21,14 @@ class LaunchedProgram:
 
 @frozen
 class ProgramEnd:
-    """How a program ended; `code` None if that is not known, `note` is a sentence."""
+    """How a program ended; `code` None if that is not known, `note` is a sentence.
+
+    `was_interrupted`: a signal of the terminal has ended it.
+    """
 
     code: int | None
     note: str = ""
+    was_interrupted: bool = False
 
 
 class Launcher(Protocol):

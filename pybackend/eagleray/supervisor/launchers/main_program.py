@@ -12,18 +12,12 @@ from pathlib import Path, PurePosixPath
 from eagleray.common.errors import EaglerayError
 from eagleray.features.runs import kinds
 from eagleray.features.runs.model import RunPlan
+from eagleray.features.runs.program_python import environment_of, files_on_path, target_of
 from eagleray.features.runs.scripts.launch_lines import Launch, LineWord, launch_of
 from eagleray.features.runs.scripts.script import read_script
+from eagleray.injected.outside_files import content_of
+from eagleray.injected.process_identity import LAUNCHERS, module_of_script
 
-# Modules that start the program in separate processes.
-_LAUNCHERS = frozenset(
-    {
-        "torch.distributed.run",
-        "torch.distributed.launch",
-        "accelerate.commands.launch",
-        "deepspeed.launcher.runner",
-    }
-)
 _LARGEST_SCRIPT = 2**20
 
 
@@ -32,7 +26,8 @@ def main_program(plan: RunPlan, *, is_remote: bool = False) -> str:
 
     1. A shell script, also one for SLURM: the last Python program that it starts.
     2. `bash -c TEXT`: the same of the text.
-    3. A Python file that is executable.
+    3. The script of an installed command, such as `.venv/bin/torchrun`, or another executable file of Python: itself,
+       unless the module that it imports is a launcher.
     4. Any other command: the Python program in it, behind `uv run`, `torchrun`, `srun` and the like.
     A script on another host (`is_remote`) can't be read.
     """
@@ -43,9 +38,29 @@ def main_program(plan: RunPlan, *, is_remote: bool = False) -> str:
         return _named(read_script(text, command[command.index(script) + 1 :]).launch)
     if len(command) > 2 and command[1].startswith("-") and command[1].endswith("c"):
         return _named(read_script(command[2]).launch) or _named(_launch(command))
-    if _kind_of_file(command, plan.cwd) == "program":
-        return _portable_end(command[0])
+    installed = "" if is_remote else _installed_command(plan)
+    if installed in LAUNCHERS:
+        # Its options, and the program behind them.
+        following = command[command.index(_script_of_python(plan)) + 1 :]
+        return _named(_launch(["python", *following]))
+    if installed or _kind_of_file(command, plan.cwd) == "program":
+        return _portable_end(_script_of_python(plan))
     return _named(_launch(command))
+
+
+def _installed_command(plan: RunPlan) -> str:
+    """The module that the command imports if it is an installed one, given by its name, its path or after `python`."""
+    script = _script_of_python(plan)
+    if target_of(plan) is not None:
+        return module_of_script(str(Path(plan.cwd) / script))
+    files = files_on_path(script, plan.cwd, environment_of(plan).get("PATH"))
+    return module_of_script(str(files[0])) if files else ""
+
+
+def _script_of_python(plan: RunPlan) -> str:
+    """The file that the command has Python run: behind `python`, else its first word."""
+    target = target_of(plan)
+    return target.name if target is not None and target.kind == "file" else plan.command[0]
 
 
 def _script(command: Sequence[str], cwd: str) -> str:
@@ -65,8 +80,7 @@ def _kind_of_file(command: Sequence[str], cwd: str) -> str:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as opened:
-            return opened.read(_LARGEST_SCRIPT).decode("utf-8", "replace")
+        return content_of(path, _LARGEST_SCRIPT).decode("utf-8", "replace")
     except OSError:
         return ""
 
@@ -76,7 +90,7 @@ def _launch(command: Sequence[str]) -> Launch | None:
 
 
 def _named(launch: Launch | None) -> str:
-    while launch is not None and launch.module and launch.target in _LAUNCHERS:
+    while launch is not None and launch.module and launch.target in LAUNCHERS:
         launch = launch_of([LineWord("python"), *launch.arguments])
     if launch is None:
         return ""

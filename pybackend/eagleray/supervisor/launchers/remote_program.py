@@ -23,7 +23,7 @@ from eagleray.features.runs.errors import (
     program_elsewhere,
     program_lost,
 )
-from eagleray.features.runs.output import Output
+from eagleray.features.runs.output import MISSING, Output
 from eagleray.protocol import jsonlines
 from eagleray.remote_scripts import detached_program
 from eagleray.supervisor.launchers.job_output import JobOutput
@@ -106,6 +106,7 @@ class RemoteProgram:
             "without": ["SLURM_", "SBATCH_", "SRUN_"] if self._start.slurm_job else [],
             "option": self._start.option,
             "config": self._start.config,
+            "missing": MISSING,
         }
         status = await (
             self._request("status") if self._is_adopted else self._request("start", request)

@@ -24,7 +24,7 @@ export class ComparisonView {
         request(kind);
       });
     this.again = requests("again");
-    const { title, confidence, sentence, next_step, a, b, readings, rows, worst, notes } =
+    const { title, confidence, sentence, next_step, a, b, readings, rows, worst, notes, steps } =
       comparison;
     const engines: [string, string][] = [
       [texts.rollouts, engineText(a)],
@@ -52,6 +52,7 @@ export class ComparisonView {
       ),
       ...(readings.length > 1 ? [this.readings()] : []),
       section("figures", texts.figures, values(this.figures())),
+      ...(steps.length > 1 ? [section("steps", texts.steps, list(this.stepSentences()))] : []),
       ...(rows.length > 0 ? [new HeatMap(texts, comparison).root] : []),
       ...(worst.length > 0 ? [section("worst", texts.worst, worstTokens(texts, worst))] : []),
       ...(notes.length > 0 ? [section("notes", texts.notes, list(notes))] : []),
@@ -88,7 +89,30 @@ export class ComparisonView {
             [texts.multError, fixed(metrics.mult_error, 5)],
             [texts.pearson, metrics.pearson === null ? "" : fixed(metrics.pearson, 6)],
           ];
-    return [...logprobs, ...this.promptFigures(), ...this.greedyFigures()];
+    return [...logprobs, ...this.ratioFigures(), ...this.promptFigures(), ...this.greedyFigures()];
+  }
+
+  private ratioFigures(): [string, string][] {
+    const { texts } = this;
+    const { ratios } = this.comparison;
+    if (ratios === null) {
+      return [];
+    }
+    const { outside, largest, clipped, quarters } = ratios;
+    const shares = quarters.map((share) => `${shareFigure(share)} %`).join(", ");
+    return [
+      [
+        texts.ratios,
+        filled(texts.ratio, shareFigure(outside), figure(largest), shareFigure(clipped)),
+      ],
+      ["", filled(texts.quarters, shares)],
+    ];
+  }
+
+  private stepSentences(): string[] {
+    return this.comparison.steps.map(({ step, outside, largest }) =>
+      filled(this.texts.step, step, shareFigure(outside), figure(largest)),
+    );
   }
 
   private promptFigures(): [string, string][] {
@@ -137,6 +161,11 @@ export class ComparisonView {
 
 function engineText({ name, kind, model, dtype }: ShownEngine): string {
   return [name, kind, model, dtype].filter((text) => text !== "").join(" · ");
+}
+
+/** A share as a percentage of two digits. */
+function shareFigure(share: number): string {
+  return String(Number((share * 100).toPrecision(2)));
 }
 
 function percentage(confidence: number): number {

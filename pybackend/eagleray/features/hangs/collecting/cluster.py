@@ -1,4 +1,8 @@
-"""Takes a picture of a cluster of Ray: a job samples all nodes, and the dashboard serves what it has found as a file."""
+"""Takes a picture of a cluster of Ray.
+
+Nodes that are this machine are sampled directly.  For others, a job samples all nodes, and the dashboard serves what it has
+found as a file.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,8 @@ from attrs import asdict, evolve, field, frozen
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
+from eagleray.features.hangs.collecting import local_sampling
+from eagleray.features.hangs.collecting.here import ask
 from eagleray.features.hangs.collecting.ray_jobs import (
     ClusterRows,
     of_workers,
@@ -22,6 +28,7 @@ from eagleray.features.hangs.collecting.ray_jobs import (
     with_jobs,
 )
 from eagleray.features.hangs.collecting.readings import (
+    AskFurther,
     FurtherAnswers,
     answered,
     answers_in,
@@ -37,9 +44,9 @@ from eagleray.features.hangs.ray_names import NodeNames, hosts_of, names_of_node
 from eagleray.features.hangs.ray_tasks import rows, steady
 from eagleray.ray import logs
 from eagleray.ray.cluster_query import ClusterQuery
-from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.ray.errors import job_failed, job_unfinished
-from eagleray.ray.rows import NodeRow, TaskRow
+from eagleray.ray.rows import NodeRow, PlacementGroupRow, TaskRow
 from eagleray.sampling import wire
 from eagleray.sampling.node import NodeSamples
 from eagleray.tools.code_copies import zipped_node_package
@@ -66,7 +73,8 @@ class Answer:
 class ClusterPictures:
     """Takes pictures of clusters on one event loop; `close` returns when none of our jobs is left in any list."""
 
-    def __init__(self) -> None:
+    def __init__(self, local_nodes: FindLocalNodes = Dashboard.local_nodes) -> None:
+        self._local_nodes = local_nodes
         self._jobs = ClusterQuery()
 
     async def close(self) -> None:
@@ -88,13 +96,11 @@ class ClusterPictures:
         names = part_of(nodes, part, jobs, workers)
         if workers and not any(each.named or each.workers for each in names.values()):
             raise no_workers(dashboard.address, workers)
-        async with self._job(dashboard, _request(names, plan), plan.inside) as job:
-            answer = await job.answer(
-                plan.on_progress, plan.rounds, LIMIT_S + plan.rounds * plan.pause_s
-            )
+        async with self._sampled(dashboard, nodes, names, plan) as (answer, ask_further):
             later = restricted(evolve(listed, tasks=tuple(await _tasks(dashboard))), jobs)
             tasks = steady(part.tasks, later.tasks)
-            graph = rows(tasks, part.actors, part.workers, hosts_of(nodes), _room(nodes))
+            groups = await _pending_groups(dashboard)
+            graph = rows(tasks, part.actors, part.workers, hosts_of(nodes), _room(nodes), groups)
             sampled = evidence(
                 answer.nodes,
                 plan.pause_s,
@@ -103,8 +109,33 @@ class ClusterPictures:
                 workers=workers,
                 dead=await _dead(dashboard, jobs),
             )
-            sampled = await answered(sampled, lambda question: job.ask(question, answer), plan)
+            sampled = await answered(sampled, ask_further, plan)
             return completed(sampled, answer.silent)
+
+    @contextlib.asynccontextmanager
+    async def _sampled(
+        self,
+        dashboard: Dashboard,
+        nodes: Sequence[NodeRow],
+        names: Mapping[str, NodeNames],
+        plan: SamplingPlan,
+    ) -> AsyncGenerator[tuple[Answer, AskFurther]]:
+        """The samples of the nodes, whose processes can be asked for more until the end.
+
+        1. Nodes that are all this machine: directly, also where their agents start no job.
+        2. Else by a job.
+        """
+        wanted = {node: each for node, each in names.items() if each.pids or not each.is_part}
+        local = await self._local_nodes(dashboard, nodes)
+        if wanted and wanted.keys() <= local.keys():
+            samples = await local_sampling.sampled(local, wanted, plan)
+            yield Answer(tuple(samples.values()), tuple(samples), ()), ask
+            return
+        plan.say(t("Starting a job on {cluster}", cluster=printable(dashboard.address)))
+        async with self._job(dashboard, _request(names, plan), plan.inside) as job:
+            limit_s = LIMIT_S + plan.rounds * plan.pause_s
+            answer = await job.answer(plan.on_progress, plan.rounds, limit_s)
+            yield answer, lambda question: job.ask(question, answer)
 
     @contextlib.asynccontextmanager
     async def _job(
@@ -295,6 +326,15 @@ async def _tasks(dashboard: Dashboard) -> list[TaskRow]:
         return await dashboard.unended_tasks()
     except EaglerayError as error:
         log.info("the tasks of %s are not listed: %s %s", dashboard.address, error, error.detail)
+        return []
+
+
+async def _pending_groups(dashboard: Dashboard) -> list[PlacementGroupRow]:
+    """The placement groups without room; none where Ray fails to list them."""
+    try:
+        return await dashboard.pending_placement_groups()
+    except EaglerayError as error:
+        log.info("the groups of %s are not listed: %s %s", dashboard.address, error, error.detail)
         return []
 
 

@@ -41,10 +41,11 @@ async def take(pids: Sequence[int], plan: SamplingPlan = DEFAULT_PLAN) -> Pictur
     if not node.processes:
         raise errors.no_processes(pids)
     sampled = evidence([node], plan.pause_s, is_whole=False)
-    return completed(await answered(sampled, _ask, plan))
+    return completed(await answered(sampled, ask, plan))
 
 
-async def _ask(question: Question) -> FurtherAnswers:
+async def ask(question: Question) -> FurtherAnswers:
+    """What processes of this machine answer."""
     pids, holding, native = question.pids
     answers = await asyncio.to_thread(raw_readings, pids, holding) if question.places else []
     tools = Tools(py_spy=find_program())

@@ -11,6 +11,7 @@ import secrets
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -324,8 +325,7 @@ def _samples(node: str, value: Any) -> NodeSamples:
         raise ValueError("the answer is nested too deep") from error
     if len(nodes) != 1 or not nodes[0].rounds:
         raise ValueError("not the samples of one node")
-    samples = nodes[0]
-    return NodeSamples(node, samples.processes, samples.rounds, samples.interval_s)
+    return replace(nodes[0], host=node)
 
 
 def _json(content: bytes) -> Any:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from eagleray.common.l10n import counted, t
 from eagleray.features.hangs import counter_readings, source_lines, wording
-from eagleray.features.hangs.activity import BACKWARD, WAIT
+from eagleray.features.hangs.activity import BACKWARD, MESSAGES, WAIT, collective_of, innermost
 from eagleray.features.hangs.evidence import SampledProcess
 from eagleray.features.hangs.rules.scene import COMPUTES_CPU, Scene, about, minority, reading
 from eagleray.features.hangs.verdict import Kind, Reading
+from eagleray.sampling.frames import is_users
 
 
 def counters(scene: Scene) -> Iterator[Reading]:
@@ -41,20 +42,26 @@ def different_groups(scene: Scene) -> Iterator[Reading]:
 def different_calls(scene: Scene) -> Iterator[Reading]:
     """All ranks wait in collectives, but not in the same."""
     waiting = scene.all_in_collectives
+    messages = [each for each in waiting if each.activity.call in MESSAGES]
+    if len(messages) == len(waiting) or (messages and scene.is_single_sample):
+        # A send and its receive are no collectives, and a stage that sends may soon come to the collective of another.
+        return
     by_call = minority(waiting, lambda each: each.activity.call)
     different = by_call or minority(waiting, lambda each: each.activity.place)
     if different:
         text = counted(
             len(different),
-            "{Ranks} waits in {calls} while {others} wait in {other_calls}{branch}.",
-            "{Ranks} wait in {calls} while {others} wait in {other_calls}{branch}.",
+            "{Ranks} waits in {calls} while {others_wait}{branch}.",
+            "{Ranks} wait in {calls} while {others_wait}{branch}.",
             **about(scene, different),
             branch=wording.branch(different, scene.world.others(different)),
         )
         step = t("Make all ranks call the same collectives in the same order.")
-        yield reading(
-            scene, Kind.COLLECTIVE_MISMATCH, different, _mismatch_confidence(waiting), text, step
-        )
+        confidence = _mismatch_confidence(waiting)
+        if scene.is_single_sample:
+            # A rank may be just between two of them.
+            confidence = min(confidence, 0.7)
+        yield reading(scene, Kind.COLLECTIVE_MISMATCH, different, confidence, text, step)
 
 
 def same_call(scene: Scene) -> Iterator[Reading]:
@@ -64,6 +71,7 @@ def same_call(scene: Scene) -> Iterator[Reading]:
         return
     # With its group in a variable, ranks at one line may be in different groups.
     is_unsure = waiting[0].activity.call == WAIT or bool(_group(waiting[0]))
+    is_unsure |= scene.is_single_sample
     step = t("Check the network between the nodes, and the GPUs.")
     if scene.unread:
         text = t(
@@ -75,7 +83,17 @@ def same_call(scene: Scene) -> Iterator[Reading]:
         yield reading(scene, Kind.TRANSPORT, (), 0.4, text, step)
         return
     text = t("All ranks wait in {calls}, at the same line.", calls=wording.calls(waiting))
-    yield reading(scene, Kind.TRANSPORT, (), 0.45 if is_unsure else 0.75, text, step)
+    in_threads = _calls_of_other_threads(waiting)
+    yield reading(scene, Kind.TRANSPORT, (), 0.45 if is_unsure or in_threads else 0.75, text, step)
+    if in_threads:
+        text = t(
+            "All ranks wait in {calls}, and further threads of {ranks} in {others}.",
+            calls=wording.calls(waiting),
+            ranks=wording.ranks(waiting),
+            others=", ".join(in_threads),
+        )
+        threads_step = t("Call the collectives of a group from one thread only.")
+        yield reading(scene, Kind.COLLECTIVE_MISMATCH, (), 0.65, text, threads_step)
     if is_unsure:
         text = t(
             "The ranks wait in {calls}, perhaps in different process groups.",
@@ -83,6 +101,17 @@ def same_call(scene: Scene) -> Iterator[Reading]:
         )
         step = t("Start the run with the flight recorder to see the groups.")
         yield reading(scene, Kind.WRONG_PROCESS_GROUP, (), 0.45, text, step)
+
+
+def _calls_of_other_threads(waiting: Sequence[SampledProcess]) -> tuple[str, ...]:
+    """The collectives in which further threads wait, which may be of the same group."""
+    calls = {
+        call: None
+        for each in waiting
+        for stack in each.others
+        if (call := collective_of(stack.frames, innermost(stack.frames, is_users)))
+    }
+    return tuple(calls)
 
 
 def _mismatch_confidence(waiting: Sequence[SampledProcess]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eagleray.common.l10n import counted, t
+from eagleray.features.hangs import wording
 from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.rules.scene import Scene, about, reading
 from eagleray.features.hangs.verdict import Kind, Reading
@@ -21,17 +22,11 @@ def in_debugger(scene: Scene) -> Iterator[Reading]:
             **of_stopped,
         )
         if scene.waiting:
-            others = counted(
-                len(scene.waiting),
-                "{Ranks} waits in {calls}",
-                "{Ranks} wait in {calls}",
-                **about(scene, scene.waiting),
-            )
             text = counted(
                 len(stopped_ranks),
-                "{others_wait} for {ranks}, which is paused by a debugger{place}.",
-                "{others_wait} for {ranks}, which are paused by a debugger{place}.",
-                others_wait=others,
+                "{Ranks_wait} for {ranks}, which is paused by a debugger{place}.",
+                "{Ranks_wait} for {ranks}, which are paused by a debugger{place}.",
+                Ranks_wait=wording.Wait_in(scene.waiting),
                 **of_stopped,
             )
         step = t("Continue in that debugger.")

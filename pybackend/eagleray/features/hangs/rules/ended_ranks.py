@@ -8,13 +8,17 @@ from eagleray.common.l10n import counted, t
 from eagleray.features.hangs import exit_texts, ray_readings, wording
 from eagleray.features.hangs.rules.scene import Scene, reading
 from eagleray.features.hangs.verdict import Kind, Reading
+from eagleray.sampling.processes import OTHER
 
 
 def dead(scene: Scene) -> Iterator[Reading]:
     gone = scene.gone
+    if all(each.process.role == OTHER for each in scene.world.ranks):
+        # Other processes of a program end at any time; the picture lists them as not seen.
+        return
     if not gone or len(gone) >= len(scene.world.expected):
         return
-    step = t("Read the end of their logs.")
+    step = t("Read the end of the log of {ranks}.", ranks=wording.ranks_of(gone))
     ranks = wording.Ranks_of(gone)
     if scene.waiting:
         text = counted(

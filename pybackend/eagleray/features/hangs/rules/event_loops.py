@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eagleray.common.l10n import t
+from eagleray.common.l10n import counted, t
 from eagleray.features.hangs import wording
 from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.evidence import SampledProcess
 from eagleray.features.hangs.rules.scene import Scene, about, reading
 from eagleray.features.hangs.verdict import Kind, Reading
+from eagleray.sampling.kernel_waits import CLIENT
 
 
 def event_loops(scene: Scene) -> Iterator[Reading]:
     """Nobody waits in a collective, and event loops have nothing to do."""
-    loops = scene.world.doing(Doing.IN_EVENT_LOOP)
-    if loops and not scene.waiting:
-        text = t("The event loop of {ranks} waits.", **about(scene, loops))
+    loops = [
+        each
+        for each in scene.world.doing(Doing.IN_EVENT_LOOP)
+        if not any(wait.kind == CLIENT for wait in each.last.waits)
+    ]
+    # In a single sample any loop without work looks so.
+    if loops and not scene.waiting and not scene.is_single_sample:
+        text = counted(
+            len(loops),
+            "The event loop of {ranks} waits.",
+            "The event loops of {ranks} wait.",
+            **about(scene, loops),
+        )
         yield event_loop_reading(scene, loops, 0.45 if scene.unread else 0.7, text)
 
 

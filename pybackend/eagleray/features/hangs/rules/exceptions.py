@@ -18,6 +18,13 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
     if not ending or not left:
         return
     raised = _those_that_raised(ending)
+    if (
+        not scene.evidence.worlds
+        and not scene.waiting
+        and not any(each.has_raised for each in raised)
+    ):
+        # The name of a function alone, of a process that may have nothing to do with the others.
+        return
     exceptions = wording.exceptions(raised)
     values = {**about(scene, raised), "exceptions": exceptions, "calls": wording.calls(left)}
     if exceptions and all(each.is_at_exit for each in raised):
@@ -82,15 +89,15 @@ def in_handler(scene: Scene) -> Iterator[Reading]:
     if _only_printed(raised):
         text = counted(
             len(raised),
-            "{Ranks} printed {exceptions}, and waits in {calls}. {Others} wait in {other_calls}.",
-            "{Ranks} printed {exceptions}, and wait in {calls}. {Others} wait in {other_calls}.",
+            "{Ranks} printed {exceptions}, and waits in {calls}. {Others_wait}.",
+            "{Ranks} printed {exceptions}, and wait in {calls}. {Others_wait}.",
             **values,
         )
     else:
         text = counted(
             len(raised),
-            "{Ranks} handles {exceptions} in {calls}. {Others} wait in {other_calls}.",
-            "{Ranks} handle {exceptions} in {calls}. {Others} wait in {other_calls}.",
+            "{Ranks} handles {exceptions} in {calls}. {Others_wait}.",
+            "{Ranks} handle {exceptions} in {calls}. {Others_wait}.",
             **values,
         )
     confidence = _confidence(raised, 0.95, 0.9, 0.75)

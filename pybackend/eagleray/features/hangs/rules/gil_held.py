@@ -17,7 +17,7 @@ def gil_held(scene: Scene) -> Iterator[Reading]:
         for each in scene.world.ranks
         if each.holds_gil and each.activity.doing is not Doing.IN_COLLECTIVE
     ]
-    if holders:
+    if holders and not scene.is_single_sample:
         asleep = all(not sample.gil_holder_active for each in holders for sample in each.samples)
         # A loop of Python at one line looks the same, until others wait for it.
         confidence = 0.9 if asleep else 0.75 if scene.waiting else 0.45

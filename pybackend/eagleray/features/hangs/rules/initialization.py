@@ -55,8 +55,11 @@ def initializing(scene: Scene) -> Iterator[Reading]:
             "{Ranks} don't reach the store that the others are connected to.",
             **about(scene, culprits),
         )
-        step = t(
-            "Check the address that {ranks} use, and the network to it.", **about(scene, culprits)
+        step = counted(
+            len(culprits),
+            "Check the address that {ranks} uses, and the network to it.",
+            "Check the address that {ranks} use, and the network to it.",
+            **about(scene, culprits),
         )
     elif culprits := _in_collectives(scene, started):
         text = counted(

@@ -28,12 +28,24 @@ def unmatched_messages(scene: Scene) -> Iterator[Reading]:
     ]
     if not unmatched:
         return
-    text = counted(
-        len(unmatched),
-        "{Ranks} waits in {calls} for a message that no rank sends.",
-        "{Ranks} wait in {calls} for messages that no rank sends.",
-        **about(scene, unmatched),
-    )
+    if all("recv" in each.activity.call for each in unmatched):
+        text = counted(
+            len(unmatched),
+            "{Ranks} waits in {calls} for a message that no rank sends.",
+            "{Ranks} wait in {calls} for messages that no rank sends.",
+            **about(scene, unmatched),
+        )
+    elif any("recv" in each.activity.call for each in unmatched):
+        text = t(
+            "{Ranks} wait in {calls} for messages that don't match.", **about(scene, unmatched)
+        )
+    else:
+        text = counted(
+            len(unmatched),
+            "{Ranks} waits in {calls} for a rank that takes its message.",
+            "{Ranks} wait in {calls} for ranks that take their messages.",
+            **about(scene, unmatched),
+        )
     step = t("Compare the order of sends and receives of these ranks.")
     yield reading(scene, Kind.PIPELINE_MISMATCH, unmatched, 0.85, text, step)
 

@@ -31,9 +31,9 @@ def going_on(scene: Scene) -> Iterator[Reading]:
     elif busy and all(each.goes_on for each in busy):
         text = counted(
             len(busy),
-            "Nothing hangs: {ranks} still works{place}, and the others wait.",
-            "Nothing hangs: {ranks} still work{place}, and the others wait.",
+            "{Ranks} still works{place}, and the others wait: slow, or a loop without end.",
+            "{Ranks} still work{place}, and the others wait: slow, or loops without end.",
             **about(scene, busy),
         )
-        step = t("Wait, or profile these ranks to see what takes the time.")
-        yield reading(scene, Kind.SLOW, busy, 0.8, text, step)
+        step = t("Wait, or profile {ranks} to see what takes the time.", **about(scene, busy))
+        yield reading(scene, Kind.SLOW, busy, 0.65, text, step)

@@ -11,6 +11,7 @@ from eagleray.features.hangs import wording
 from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.evidence import HangEvidence, SampledProcess, World
 from eagleray.features.hangs.verdict import Kind, Reading
+from eagleray.features.hangs.wait_graph import WaitGraph
 from eagleray.sampling.rank_sets import RankSet
 
 WAITS = (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
@@ -20,16 +21,21 @@ COMPUTES_CPU = 0.5
 
 @frozen
 class Scene:
-    """The world that is looked at, and everything else that was each."""
+    """The world that is looked at, and everything else that was each; `graph` has the waits of all processes."""
 
     world: World
     evidence: HangEvidence
+    graph: WaitGraph
 
     @property
     def is_first(self) -> bool:
         """Whether this is the world for which rules speak that concern the whole cluster."""
         worlds = self.evidence.worlds
         return not worlds or self.world is worlds[0]
+
+    @property
+    def is_single_sample(self) -> bool:
+        return self.evidence.is_single_sample
 
     @property
     def waiting(self) -> tuple[SampledProcess, ...]:
@@ -86,7 +92,8 @@ def about(scene: Scene, some: Sequence[SampledProcess]) -> dict[str, str]:
         "ranks": wording.ranks(some),
         "place": wording.place(some),
         "calls": wording.calls(some),
-        "Others": wording.Ranks(others),
+        "Others_wait": wording.Wait_in(others),
+        "others_wait": wording.wait_in(others),
         "others": wording.ranks(others),
         "other_calls": wording.calls(others),
     }
@@ -102,6 +109,10 @@ def minority(
     # `max` keeps the order of ranks among equals.
     usual = {id(each) for each in max(by_key.values(), key=len, default=[])}
     return [each for each in ranks if id(each) not in usual]
+
+
+def again_step(ranks: Sequence[SampledProcess]) -> str:
+    return t("Dump {rank} again some seconds later, and add that.", rank=wording.ranks(ranks[:1]))
 
 
 def inspect_step(ranks: Sequence[SampledProcess]) -> str:

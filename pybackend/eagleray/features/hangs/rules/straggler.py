@@ -8,11 +8,13 @@ from eagleray.common.l10n import counted, t
 from eagleray.features.hangs import counter_readings, wording
 from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.evidence import SampledProcess
+from eagleray.features.hangs.rules import waits
 from eagleray.features.hangs.rules.event_loops import event_loop_reading
 from eagleray.features.hangs.rules.scene import (
     COMPUTES_CPU,
     Scene,
     about,
+    again_step,
     inspect_step,
     minority,
     reading,
@@ -26,43 +28,57 @@ def late(scene: Scene) -> Iterator[Reading]:
     behind = scene.elsewhere
     if waiting and not behind and scene.unread:
         text = t(
-            "{Others} wait in {calls}. {Unread} could not be read.",
-            Others=wording.Ranks(waiting),
-            calls=wording.calls(waiting),
+            "{Ranks_wait}. {Unread} could not be read.",
+            Ranks_wait=wording.Wait_in(waiting),
             Unread=wording.Ranks_of(scene.unread),
         )
-        step = t("Look at what these ranks do on their nodes.")
+        step = counted(
+            len(scene.unread),
+            "Look at what this rank does on its node.",
+            "Look at what these ranks do on their nodes.",
+        )
         yield reading(scene, Kind.STRAGGLER, scene.unread, 0.4, text, step)
     if not waiting or not behind:
         return
     if all(each.activity.doing is Doing.IN_EVENT_LOOP for each in behind):
-        text = t(
+        text = counted(
+            len(behind),
             "The event loop of {ranks} waits, and the others for it.",
+            "The event loops of {ranks} wait, and the others for them.",
             **about(scene, behind),
         )
         yield event_loop_reading(scene, behind, 0.8, text)
         return
     confidence = 0.8 if len(behind) <= len(waiting) and not scene.unread else 0.6
-    if all(each.cpu > COMPUTES_CPU for each in behind):
+    step = inspect_step(behind)
+    if scene.is_single_sample:
+        confidence, step = 0.6, again_step(behind)
+        text = counted(
+            len(behind),
+            "{Others_wait}, and {ranks} is elsewhere{place}. Whether it moves can't be seen in one dump.",
+            "{Others_wait}, and {ranks} are elsewhere{place}. Whether they move can't be seen in one dump.",
+            **about(scene, behind),
+        )
+    elif all(each.cpu > COMPUTES_CPU for each in behind):
         # A loop without end and a long step look the same from outside.
         confidence = min(confidence, 0.65)
         text = counted(
             len(behind),
-            "{Others} wait in {other_calls} for {ranks}, which computes{place}.",
-            "{Others} wait in {other_calls} for {ranks}, which compute{place}.",
+            "{Others_wait} for {ranks}, which computes{place}.",
+            "{Others_wait} for {ranks}, which compute{place}.",
             **about(scene, behind),
         )
     else:
         text = counted(
             len(behind),
-            "{Others} wait in {other_calls} for {ranks}, which does not move{place}.",
-            "{Others} wait in {other_calls} for {ranks}, which do not move{place}.",
+            "{Others_wait} for {ranks}, which does not move{place}.",
+            "{Others_wait} for {ranks}, which do not move{place}.",
             **about(scene, behind),
         )
     if not_started := counter_readings.not_started(scene.world, behind):
         text, confidence = f"{text} {not_started}", 0.9
-    text += _held_text(behind)
-    yield reading(scene, Kind.STRAGGLER, behind, confidence, text, inspect_step(behind))
+    text += _held_text(behind) + waits.follow(scene, behind)
+    yield reading(scene, Kind.STRAGGLER, behind, confidence, text, step)
 
 
 def outliers(scene: Scene) -> Iterator[Reading]:
@@ -82,13 +98,22 @@ def outliers(scene: Scene) -> Iterator[Reading]:
     different = minority(most, lambda each: each.activity)
     if not different or len(different) * 2 >= len(most):
         return
+    if scene.is_single_sample:
+        text = counted(
+            len(different),
+            "{Ranks} is elsewhere than the others{place}.",
+            "{Ranks} are elsewhere than the others{place}.",
+            **about(scene, different),
+        )
+        yield reading(scene, Kind.STRAGGLER, different, 0.4, text, again_step(different))
+        return
     text = counted(
         len(different),
         "{Ranks} is elsewhere than the others{place}, and no rank moves.",
         "{Ranks} are elsewhere than the others{place}, and no rank moves.",
         **about(scene, different),
     )
-    text += _held_text(different)
+    text += _held_text(different) + waits.follow(scene, different)
     confidence = 0.45 if scene.unread else 0.55
     yield reading(scene, Kind.STRAGGLER, different, confidence, text, inspect_step(different))
 

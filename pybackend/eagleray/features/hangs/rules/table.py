@@ -17,10 +17,12 @@ from eagleray.features.hangs.rules import (
     exceptions,
     gil_held,
     initialization,
+    launches,
     pipeline,
     progress,
     ray_tasks,
     straggler,
+    waits,
 )
 from eagleray.features.hangs.rules.scene import Scene
 from eagleray.features.hangs.verdict import Reading
@@ -32,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     debugger_and_signals.stopped,
     ray_tasks.ray_get_cycle,
     ray_tasks.starvation,
+    waits.deadlocks,
     progress.going_on,
     gil_held.gil_held,
     initialization.initializing,
@@ -40,12 +43,14 @@ RULES: tuple[Rule, ...] = (
     ended_ranks.dead,
     data_loader.loading_data,
     pipeline.unmatched_messages,
+    launches.silent_or_behind,
     collectives.counters,
     collectives.different_groups,
     collectives.different_calls,
     straggler.late,
-    event_loops.event_loops,
     ray_tasks.awaiting_actors,
+    waits.chains,
+    event_loops.event_loops,
     collectives.same_call,
     straggler.outliers,
 )

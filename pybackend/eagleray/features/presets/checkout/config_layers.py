@@ -14,7 +14,7 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
-from eagleray.features.presets.checkout.files import Definition, Files
+from eagleray.features.presets.checkout.files import Definition, Files, is_file
 from eagleray.features.presets.checkout.python_source import HydraMain
 from eagleray.features.presets.checkout.yaml_tree import YamlNode, read_yaml
 
@@ -49,7 +49,7 @@ def hydra_layers(
     if main.config_path.startswith("pkg://") and "path" not in given:
         folder = files.package(main.config_path.removeprefix("pkg://"))
     if folder and "$" in name:
-        name = next((hint for hint in hints if hint and (folder / f"{hint}.yaml").is_file()), "")
+        name = next((hint for hint in hints if hint and is_file(folder / f"{hint}.yaml")), "")
     if folder is None or not name:
         return []
     extra = files.located(given["dir"], program.parent) if "dir" in given else None
@@ -146,7 +146,7 @@ class _Composer:
 
     def _file(self, path: str) -> Path | None:
         name = path.removesuffix(".yaml") + ".yaml"
-        return next((folder / name for folder in self.folders if (folder / name).is_file()), None)
+        return next((folder / name for folder in self.folders if is_file(folder / name)), None)
 
     def _search(self, root: YamlNode) -> None:
         """Adds the folders that the primary configuration names."""
@@ -245,7 +245,7 @@ def chain(file: Path, files: Files, depth: int = 0) -> list[Layer]:
     below = [
         layer
         for entry in (defaults.items() if defaults and depth < _DEEPEST else ())
-        if (parent := file.parent / entry.value).is_file()
+        if is_file(parent := file.parent / entry.value)
         for layer in chain(parent, files, depth + 1)
     ]
     return [*below, Layer((), file, root)]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from attrs import frozen
 
+from eagleray.injected.outside_files import whole
+
 # Source and configuration files are small; a larger one is data.
 _LARGEST = 2**18
 # Composing the largest configuration of the frameworks that were read takes about 60 files.
@@ -54,16 +56,17 @@ class Files:
         """The file of a module."""
         path = Path(*name.split("."))
         tried = (
-            root / relative
+            folder / relative
             for root in self.roots
+            for folder in (root, root / "src")
             for relative in (path.with_suffix(".py"), path / "__init__.py")
         )
-        return next((file for file in tried if file.is_file()), None)
+        return next((file for file in tried if is_file(file)), None)
 
     def package(self, name: str) -> Path | None:
         """The folder of a package."""
         path = Path(*name.split("."))
-        return next((root / path for root in self.roots if (root / path).is_dir()), None)
+        return next((root / path for root in self.roots if _exists(root / path)), None)
 
     def located(self, written: str, base: Path) -> Path | None:
         """The existing file or folder that `written` means.
@@ -75,7 +78,11 @@ class Files:
         if not rest:
             return None
         folders = (base, *roots([base]), *self.roots)
-        return next((folder / rest for folder in folders if (folder / rest).exists()), None)
+        return next((folder / rest for folder in folders if _exists(folder / rest)), None)
+
+    def is_installed(self, file: Path) -> bool:
+        """Whether `file` belongs to an installed package."""
+        return any(file.is_relative_to(folder) for folder in self._installed)
 
     def shown(self, file: Path) -> str:
         """The path of `file` as shown to the user."""
@@ -90,9 +97,7 @@ class Files:
 def text_of(file: Path) -> str:
     """The text of a file, "" if it can't be read, is too large or isn't UTF-8."""
     try:
-        if not file.is_file() or file.stat().st_size > _LARGEST:
-            return ""
-        return file.read_bytes().decode("utf-8")
+        return whole(file, _LARGEST).decode("utf-8")
     except (OSError, UnicodeDecodeError, ValueError):
         return ""
 
@@ -111,7 +116,7 @@ def near(written: str, folders: Iterable[Path]) -> Path | None:
     rest = fixed.lstrip("/") if fixed != written else written
     rest = re.sub(r"^\$\w+/", "", rest)
     tried = (folder / rest for folder in roots(folders)) if rest else iter(())
-    return next((file for file in tried if _is_file(file)), None)
+    return next((file for file in tried if is_file(file)), None)
 
 
 def roots(folders: Iterable[Path]) -> Iterator[Path]:
@@ -121,8 +126,16 @@ def roots(folders: Iterable[Path]) -> Iterator[Path]:
     )
 
 
-def _is_file(file: Path) -> bool:
+def is_file(file: Path) -> bool:
+    """Whether `file` is one; a name from a source may be none that the system takes."""
     try:
         return file.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
     except (OSError, ValueError):
         return False

@@ -11,6 +11,7 @@ How a framework is configured:
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.table import Configuration, FrameworkTable, KeyEntry, Offer
 from eagleray.features.runs.scripts.launch_lines import Launch
 
+# verl has about 300 modules.
+_MOST_READ = 350
 Find = Callable[[str], Definition | None]
 
 
@@ -42,7 +45,7 @@ class StartedProgram:
 
 def key_finder(started: StartedProgram, configuration: Configuration, files: Files) -> Find | None:
     """Finds keys of the program's configuration; None if there is nothing to look into."""
-    for file in _programs(started, files):
+    for file in programs(started, files):
         tree = python_source.parsed(files, file)
         finder = tree and _READERS[configuration.kind](file, tree, started, configuration, files)
         if finder:
@@ -55,7 +58,7 @@ def program_of(target: str, module: bool, files: Files) -> Path | None:
     return files.module(target) if module else files.located(target, files.near[0])
 
 
-def _programs(started: StartedProgram, files: Files) -> Iterable[Path]:
+def programs(started: StartedProgram, files: Files) -> Iterable[Path]:
     """The file that is started and, where that is a launcher, the program among its arguments."""
     base = files.near[0]
     first = program_of(started.target, started.module, files)
@@ -130,6 +133,20 @@ class CheckoutKeys:
     """Finds the keys of a program's configuration in its checkout."""
 
     find: Find
+    package: Path | None = None
+    files: Files | None = None
+
+    def reads(self, key: str) -> Definition | None:
+        """Where the program's package reads a key that its configuration doesn't declare, with a default."""
+        if self.package is None or self.files is None:
+            return None
+        name = re.escape(key.rpartition(".")[2])
+        pattern = re.compile(rf"\.get\(\s*['\"]{name}['\"]")
+        for file in sorted(self.package.rglob("*.py"))[:_MOST_READ]:
+            text = self.files.text(file)
+            if match := pattern.search(text):
+                return Definition(self.files.shown(file), text.count("\n", 0, match.start()) + 1)
+        return None
 
     def of_entry(self, entry: KeyEntry, recognised: Recognised) -> Definition | None:
         """Where the key of a table's entry is defined."""
@@ -165,7 +182,7 @@ def checkout_keys(
     most = 0
     for table in (recognised.table, *others):
         find = key_finder(started, table.configuration, files) if table.configuration else None
-        keys = CheckoutKeys(find) if find else None
+        keys = CheckoutKeys(find, files.package(table.package), files) if find else None
         count = _count(evolve(recognised, table=table), keys)
         if count > most:
             best, most = (evolve(recognised, table=table), keys), count

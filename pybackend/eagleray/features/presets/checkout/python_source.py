@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from attrs import frozen
 
-from eagleray.features.presets.checkout.files import Definition, Files
+from eagleray.features.presets.checkout.files import Definition, Files, is_file
 
 
 @frozen
@@ -40,19 +40,22 @@ def _tree(text: str) -> ast.Module | None:
 
 def hydra_main(tree: ast.Module) -> HydraMain | None:
     """The decorator `hydra.main` of the program."""
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.FunctionDef):
-            continue
-        for decorator in node.decorator_list:
-            if isinstance(decorator, ast.Call) and _name(decorator.func) in ("hydra.main", "main"):
-                names = ("config_path", "config_name")
-                given = dict(zip(names, map(_text, decorator.args), strict=False))
-                given |= {
-                    keyword.arg: _text(keyword.value)
-                    for keyword in decorator.keywords
-                    if keyword.arg
-                }
-                return HydraMain(given.get("config_path", ""), given.get("config_name", ""))
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return next((main for function in functions if (main := hydra_main_of(function))), None)
+
+
+def hydra_main_of(function: ast.FunctionDef) -> HydraMain | None:
+    """The decorator `hydra.main` of a function."""
+    for decorator in function.decorator_list:
+        if isinstance(decorator, ast.Call) and name_of(decorator.func) in ("hydra.main", "main"):
+            names = ("config_path", "config_name")
+            given = dict(zip(names, map(text_of_constant, decorator.args), strict=False))
+            given |= {
+                keyword.arg: text_of_constant(keyword.value)
+                for keyword in decorator.keywords
+                if keyword.arg
+            }
+            return HydraMain(given.get("config_path", ""), given.get("config_name", ""))
     return None
 
 
@@ -60,7 +63,7 @@ def default_config(tree: ast.Module) -> str:
     """The YAML file that the program reads if the command names none, relative to the program."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            parts = [part for arg in node.args if (part := _text(arg))]
+            parts = [part for arg in node.args if (part := text_of_constant(arg))]
             if parts and parts[-1].endswith((".yaml", ".yml")):
                 return "/".join(parts)
     return ""
@@ -69,7 +72,7 @@ def default_config(tree: ast.Module) -> str:
 def loaded_class(tree: ast.Module, loader: str) -> ast.expr | None:
     """The class that the program passes to the function `loader` as its second argument."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _name(node.func).rpartition(".")[2] == loader:
+        if isinstance(node, ast.Call) and name_of(node.func).rpartition(".")[2] == loader:
             named = [keyword.value for keyword in node.keywords if keyword.arg == "config_cls"]
             classes = [*node.args[1:2], *named]
             if classes:
@@ -77,16 +80,16 @@ def loaded_class(tree: ast.Module, loader: str) -> ast.expr | None:
     return None
 
 
-def _name(node: ast.expr) -> str:
+def name_of(node: ast.expr) -> str:
     """A name with its dots, "" for any other expression."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
-        return f"{_name(node.value)}.{node.attr}"
+        return f"{name_of(node.value)}.{node.attr}"
     return ""
 
 
-def _text(node: ast.expr) -> str:
+def text_of_constant(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
@@ -124,10 +127,20 @@ class Module:
         return {node.name: node for node in self.tree.body if isinstance(node, ast.ClassDef)}
 
     @cached_property
+    def functions(self) -> dict[str, ast.FunctionDef]:
+        return {node.name: node for node in self.tree.body if isinstance(node, ast.FunctionDef)}
+
+    @cached_property
     def aliases(self) -> dict[str, ast.expr]:
+        branches = [
+            inner
+            for node in self.tree.body
+            if isinstance(node, (ast.If, ast.Try))
+            for inner in ast.walk(node)
+        ]
         return {
             target.id: node.value
-            for node in self.tree.body
+            for node in (*branches, *self.tree.body)
             if isinstance(node, ast.Assign)
             for target in node.targets
             if isinstance(target, ast.Name)
@@ -157,6 +170,10 @@ class ClassFields:
             self._modules[file] = Module(file, tree) if tree else None
         return self._modules[file]
 
+    def definition(self, module: Module, name: str) -> tuple[Module, ast.AST] | None:
+        """The class, function or other value called `name` in `module`, in the module that defines it."""
+        return self._resolved(module, name, 0)
+
     def find(self, module: Module, written: ast.expr, path: Sequence[str]) -> Definition | None:
         """Where the type `written` in `module` defines the field at `path`."""
         return self._in_type(module, written, path, 0)
@@ -172,8 +189,8 @@ class ClassFields:
             return self._in_generic(module, written, path, depth)
         if isinstance(written, ast.Constant) and isinstance(written.value, str):
             return self._in_type(module, _expression(written.value), path, depth + 1)
-        if isinstance(written, ast.Name):
-            return self._in_named(module, written.id, path, depth + 1)
+        if isinstance(written, (ast.Name, ast.Attribute)):
+            return self._in_named(module, name_of(written), path, depth + 1)
         return None
 
     def _in_generic(
@@ -205,9 +222,9 @@ class ClassFields:
         if resolved is None:
             return None
         module, node = resolved
-        if not isinstance(node, ast.ClassDef):
-            return self._in_type(module, node, path, depth + 1)
-        return self._in_class(module, node, path, depth)
+        if isinstance(node, ast.ClassDef):
+            return self._in_class(module, node, path, depth)
+        return self._in_type(module, node, path, depth + 1) if isinstance(node, ast.expr) else None
 
     def _in_class(
         self, module: Module, node: ast.ClassDef, path: Sequence[str], depth: int
@@ -223,18 +240,34 @@ class ClassFields:
             return definition
         return self._in_type(module, field.annotation, rest, depth + 1)
 
-    def _resolved(
-        self, module: Module, name: str, depth: int
-    ) -> tuple[Module, ast.ClassDef | ast.expr] | None:
-        """The class or type alias called `name` in `module`, in the module that defines it."""
-        if definition := module.classes.get(name) or module.aliases.get(name):
+    def _resolved(self, module: Module, name: str, depth: int) -> tuple[Module, ast.AST] | None:
+        """The definition of `name` in `module`, in the module that defines it."""
+        tables: tuple[Mapping[str, ast.AST], ...] = (
+            module.classes,
+            module.aliases,
+            module.functions,
+        )
+        if definition := next((table[name] for table in tables if name in table), None):
             return module, definition
+        if depth > _DEEPEST:
+            return None
+        if "." in name:
+            return self._in_package(module, name, depth)
         origin = module.imported.get(name)
-        if origin is None or depth > _DEEPEST:
+        if origin is None:
             return None
         file = self._imported_file(module.file, origin[0], origin[1])
         other = self.module(file) if file else None
         return self._resolved(other, origin[2], depth + 1) if other else None
+
+    def _in_package(self, module: Module, name: str, depth: int) -> tuple[Module, ast.AST] | None:
+        """The definition that `package.name` means in `module`."""
+        prefix, _, last = name.rpartition(".")
+        level, base, imported = module.imported.get(prefix, (0, prefix, ""))
+        dotted = ".".join(part for part in (base, imported) if part)
+        file = self._imported_file(module.file, level, dotted)
+        other = self.module(file) if file else None
+        return self._resolved(other, last, depth + 1) if other else None
 
     def _imported_file(self, importer: Path, level: int, name: str) -> Path | None:
         if not level and (module := self._files.module(name)):
@@ -243,7 +276,7 @@ class ClassFields:
         level = max(level, 1)
         base = importer.parents[min(level, len(importer.parents)) - 1].joinpath(*name.split("."))
         tried = (base.with_suffix(".py"), base / "__init__.py") if name else (base / "__init__.py",)
-        return next((file for file in tried if file.is_file()), None)
+        return next((file for file in tried if is_file(file)), None)
 
 
 def _field(node: ast.ClassDef, name: str) -> ast.AnnAssign | None:

@@ -24,6 +24,7 @@ from eagleray.features.rollouts.agents.errors import (
     not_utf_8,
 )
 from eagleray.features.rollouts.agents.model import DataItem
+from eagleray.injected.outside_files import opened
 
 LONGEST_LINE_MB = 256
 _LONGEST_LINE = LONGEST_LINE_MB * 1024 * 1024
@@ -65,10 +66,10 @@ def first_items(choice: DataChoice, count: int) -> tuple[DataItem, ...]:
 
 def _items(path: Path, first: int, count: int) -> list[DataItem]:
     try:
-        with path.open("rb") as opened:
-            if _is_json(path, opened):
-                return _of_list(path, opened, first, count)
-            return _of_lines(path, opened, first, count)
+        with opened(path) as file:
+            if _is_json(path, file):
+                return _of_list(path, file, first, count)
+            return _of_lines(path, file, first, count)
     except OSError as error:
         raise no_data_file(str(path), error.strerror or str(error)) from error
 

@@ -126,7 +126,7 @@ def answered_chats(requests: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[st
     for request in requests:
         try:
             _messages(request)
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
             continue
         yield request
 

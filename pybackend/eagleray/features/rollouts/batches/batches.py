@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import stat
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,11 @@ from eagleray.features.rollouts.batches.errors import (
     not_loaded,
     not_written,
     nothing_to_save,
+    other_kind,
     python_not_started,
     script_failed,
     torch_fails,
+    unlisted_pickle,
 )
 from eagleray.features.rollouts.batches.model import BatchSummary, WrittenBatch
 from eagleray.features.rollouts.comparing.wave_prompts import (
@@ -37,10 +40,12 @@ from eagleray.features.rollouts.comparing.wave_prompts import (
     promptless,
     rows_with_prompts,
 )
+from eagleray.features.rollouts.file_kind import file_kind
 from eagleray.features.rollouts.trajectories.dump import TrajectoryDump
-from eagleray.features.rollouts.trajectories.formats import FORMATS, read_line
+from eagleray.features.rollouts.trajectories.formats import read_line
 from eagleray.features.rollouts.trajectories.model import Trajectory
 from eagleray.features.rollouts.trajectories.reading import DumpReading, read_off_loop
+from eagleray.features.rollouts.trajectories.roles import FORMATS
 from eagleray.features.runs.program_python import activated_environment
 
 _SCRIPTS = Path(__file__).parents[3] / "remote_scripts"
@@ -48,11 +53,13 @@ _SCRIPTS = Path(__file__).parents[3] / "remote_scripts"
 _OUTPUT = 2000
 
 
-async def summary(path: str, python: str, unpickle: bool = False) -> BatchSummary:
-    """What is in a batch; raises an error of the catalogue, also where reading it would execute code."""
+async def summary(path: str, python: str, agreed: Sequence[str] = ()) -> BatchSummary:
+    """What is in a batch; raises an error of the catalogue, also where reading it would execute code.
+
+    `agreed` are the names of `NeedsUnpickleError` that the user agreed to; reading imports no others.
+    """
     file = await off_loop(partial(_readable, path))
-    argv = [str(file), *(["--unpickle"] if unpickle else [])]
-    answer = await _answer(python, "read_batch.py", argv)
+    answer = await _answer(python, "read_batch.py", [str(file), "--agreed", json.dumps([*agreed])])
     match answer.get("problem"):
         case None:
             return cattrs.structure(answer, BatchSummary)
@@ -61,7 +68,9 @@ async def summary(path: str, python: str, unpickle: bool = False) -> BatchSummar
         case "torch-fails":
             raise torch_fails(python, answer["detail"])
         case "needs-unpickle":
-            raise needs_unpickle(path, answer["detail"], answer["names"])
+            raise needs_unpickle(path, answer["detail"], answer["names"], answer["dangerous"])
+        case "unlisted-pickle":
+            raise unlisted_pickle(path, answer["detail"])
         case "too-large":
             raise batch_too_large(path)
         case _:
@@ -163,10 +172,12 @@ def _readable(path: str) -> Path:
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise no_batch(path, t("it is not a file"))
-        with file.open("rb"):
-            return file
+        kind = file_kind(file)
     except OSError as error:
         raise no_batch(path, error.strerror or str(error)) from error
+    if kind:
+        raise other_kind(path, kind)
+    return file
 
 
 async def _answer(python: str, script: str, arguments: list[str], text: str = "") -> Any:
@@ -192,4 +203,4 @@ async def _answer(python: str, script: str, arguments: list[str], text: str = ""
         return json.loads(out)
     except ValueError:
         output = err.decode(errors="replace")[-_OUTPUT:]
-        raise script_failed(python, process.returncode or 0, output) from None
+        raise script_failed(python, await process.wait(), output) from None

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import t, translated
+
+# More names are counted only.
+_MOST_NAMES = 40
 
 
 def no_batch(path: str, why: str) -> EaglerayError:
@@ -42,14 +46,51 @@ def torch_fails(python: str, why: str) -> EaglerayError:
     )
 
 
-def needs_unpickle(path: str, detail: str, names: Sequence[str]) -> EaglerayError:
-    """Names the code, so that the user can decide."""
-    shown = printable(", ".join(names) or "?", 400)
+@dataclass(eq=False)
+class NeedsUnpickleError(EaglerayError):
+    """Reading a file would import these names, and nothing else."""
+
+    names: Sequence[str] = ()
+
+
+def needs_unpickle(
+    path: str, detail: str, names: Sequence[str], dangerous: Sequence[str]
+) -> NeedsUnpickleError:
+    """Names the code, so that the user can decide; a file with code that can run anything isn't offered to be loaded."""
+    others = [name for name in names if name not in dangerous]
+    message = t(
+        "Reading {path} would execute code: {names}.",
+        path=printable(path),
+        names=_listed([*dangerous, *others]),
+    )
+    code, step = "needs-unpickle", t("Unpickle it only if you trust who wrote it.")
+    if dangerous:
+        message += f" {t('Dangerous: {names}.', names=_listed(dangerous))}"
+        code, step = "dangerous-pickle", t("Don't load it.")
+    return NeedsUnpickleError(code, message, step, detail, names=tuple(names))
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = printable(", ".join(names[:_MOST_NAMES]), 4000)
+    rest = len(names) - _MOST_NAMES
+    return t("{names} and {n} more", names=shown, n=rest) if rest > 0 else shown
+
+
+def unlisted_pickle(path: str, why: str) -> EaglerayError:
     return EaglerayError(
-        "needs-unpickle",
-        t("Reading {path} would execute code: {names}.", path=printable(path), names=shown),
-        t("Unpickle it only if you trust who wrote it."),
-        detail,
+        "unlisted-pickle",
+        t("What reading {path} would execute can't be listed.", path=printable(path)),
+        t("Don't load it."),
+        why,
+        output=why,
+    )
+
+
+def other_kind(path: str, kind: str) -> EaglerayError:
+    return EaglerayError(
+        "not-a-batch",
+        t("{path} is {kind}.", path=printable(path), kind=translated(kind)),
+        t("Select a file that torch.save wrote."),
     )
 
 

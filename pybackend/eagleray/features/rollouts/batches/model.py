@@ -57,7 +57,7 @@ class BatchValue:
 class BatchSummary:
     """A batch as `torch.load` gives it.
 
-    `loaded` is "weights_only" or "unpickled", `names` are those that the file has executed then; `left_out` counts
+    `loaded` is "weights_only" or "unpickled", `names` are those that the file may have executed then; `left_out` counts
     parts that are not listed.
     """
 

@@ -40,16 +40,18 @@ from eagleray.features.rollouts.comparing.model import (
 )
 from eagleray.features.rollouts.comparing.precision import logit_dtype
 from eagleray.features.rollouts.comparing.prompt_layer import prompt_layer
+from eagleray.features.rollouts.comparing.published import model_class
+from eagleray.features.rollouts.comparing.ratios import ratios_of, step_ratios
 from eagleray.features.rollouts.comparing.rules import verdict
 from eagleray.features.rollouts.comparing.sampling import (
     TEMPERATURES,
     SamplingEvidence,
     different_defaults,
     fitted_temperature,
-    has_common_sign,
     overridden_positions,
     sources_differ,
 )
+from eagleray.features.rollouts.comparing.shapes import shape_of
 
 MAX_TOKENS = 64
 WORST = 20
@@ -104,7 +106,8 @@ async def compare(
     on_progress(t("Connecting"), 0, 1)
     a_facts, b_facts = await asyncio.gather(_facts(a), _facts(b))
     layers = await _layers(a, b, (a_facts, b_facts), prompts, max_tokens, on_progress)
-    evidence = await _evidence(a, b, a_facts, b_facts, layers, on_progress)
+    sequences = tuple(_compared(at, pair, layers) for at, pair in enumerate(layers.pairs))
+    evidence = await _evidence(a, b, (a_facts, b_facts), layers, sequences, on_progress)
     worst = await _worst(a, b, layers.pairs)
     return EngineComparison(
         a=a_facts,
@@ -113,16 +116,18 @@ async def compare(
         metrics=evidence.metrics,
         prompts=layers.prompts,
         greedy=evidence.greedy,
-        sequences=tuple(_compared(at, pair, layers) for at, pair in enumerate(layers.pairs)),
+        sequences=sequences,
         worst=worst,
         left_out=layers.left_out + (layers.foreign.sequences if layers.foreign else 0),
         notes=tuple(dict.fromkeys(_notes(a_facts, b_facts, layers))),
+        ratios=evidence.ratios,
+        steps=evidence.steps,
     )
 
 
 async def _facts(side: ComparedSide) -> EngineFacts:
     if isinstance(side, LogprobDump):
-        return EngineFacts(name=side.name, kind="dump")
+        return EngineFacts(name=side.name, kind="dump", model=side.model, dtype=side.dtype)
     return await side.facts()
 
 
@@ -254,14 +259,16 @@ def _matched(a: LogprobDump, b: LogprobDump) -> ComparedLayers:
 async def _evidence(
     a: ComparedSide,
     b: ComparedSide,
-    a_facts: EngineFacts,
-    b_facts: EngineFacts,
+    facts: tuple[EngineFacts, EngineFacts],
     layers: ComparedLayers,
+    sequences: Sequence[ComparedSequence],
     on_progress: OnProgress,
 ) -> ComparisonEvidence:
     """What the figures say; a reference in torch answers what they leave open."""
+    a_facts, b_facts = facts
     pairs = layers.pairs
-    listed = _logprobs(pairs)
+    a_dtype = a_facts.dtype or logit_dtype(top for pair in pairs for top in pair.a.tops)
+    b_dtype = b_facts.dtype or logit_dtype(top for pair in pairs for top in pair.b.tops)
     greedy = (
         greedy_layer((at, pair.a, pair.b) for at, pair in enumerate(pairs))
         if layers.is_greedy
@@ -270,16 +277,19 @@ async def _evidence(
     evidence = ComparisonEvidence(
         prompts=layers.prompts,
         greedy=greedy,
-        metrics=metrics_of(listed),
+        metrics=metrics_of(_logprobs(pairs)),
         sampling=SamplingEvidence(
             overridden=overridden_positions(pair.a for pair in pairs) if layers.is_greedy else 0,
-            has_common_sign=layers.is_greedy and has_common_sign(listed, greedy.agreement),
+            shape=shape_of(sequences, greedy.agreement if layers.is_greedy else None),
             sources_differ=sources_differ(a_facts, b_facts),
             defaults=different_defaults(a_facts, b_facts),
         ),
-        a_dtype=a_facts.dtype or logit_dtype(top for pair in pairs for top in pair.a.tops),
-        b_dtype=b_facts.dtype or logit_dtype(top for pair in pairs for top in pair.b.tops),
+        a_dtype=a_dtype,
+        b_dtype=b_dtype,
         foreign=layers.foreign,
+        model=model_class(a_facts, b_facts, (a_dtype, b_dtype)),
+        ratios=ratios_of(sequences),
+        steps=step_ratios(sequences),
     )
     reference = next((side for side in (b, a) if isinstance(side, TorchReference)), None)
     if reference is None or evidence.metrics is None or evidence.foreign is not None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import field, frozen
 
 from eagleray.features.rollouts.comparing.model import (
     ForeignToken,
     GreedyLayer,
+    ImportanceRatios,
     LogprobMetrics,
     PromptLayer,
+    StepRatios,
 )
+from eagleray.features.rollouts.comparing.published import ModelClass
+from eagleray.features.rollouts.comparing.ratios import missed_update
 from eagleray.features.rollouts.comparing.sampling import SamplingEvidence
 
-_FLOATS = ("float32", "bfloat16", "float16")
+_FEW_TOKENS = 100
+# Rounding, even of experts, and other weights spread half of the differences over more tokens.
+_FEW_LARGE = 0.01
 
 
 @frozen
@@ -36,6 +42,9 @@ class ComparisonEvidence:
     b_dtype: str = ""
     other: OtherPrecision | None = None
     foreign: ForeignToken | None = None
+    model: ModelClass = field(factory=lambda: ModelClass("bfloat16"))
+    ratios: ImportanceRatios | None = None
+    steps: tuple[StepRatios, ...] = ()
 
     @property
     def has_same_dtype(self) -> bool:
@@ -51,7 +60,25 @@ class ComparisonEvidence:
         return self.has_other_dtype and self.other is not None and self.other.dtype == "float32"
 
     @property
-    def quantized(self) -> str:
-        """The type of quantized weights, "" without."""
-        types = (self.a_dtype, self.b_dtype)
-        return next((name for name in types if name and name not in _FLOATS), "")
+    def is_16_bit(self) -> bool:
+        """Whether both are known to compute in the same 16 bits."""
+        return self.has_same_dtype and self.a_dtype in ("bfloat16", "float16")
+
+    @property
+    def has_few_tokens(self) -> bool:
+        """Whether a few more tokens might change the figures a lot."""
+        return self.metrics is not None and self.metrics.tokens < _FEW_TOKENS
+
+    @property
+    def has_few_large(self) -> bool:
+        """Whether hardly any token makes half of the differences, as other weights don't."""
+        return self.ratios is not None and self.ratios.half <= _FEW_LARGE
+
+    @property
+    def times_usual(self) -> float:
+        """The k3-KL as a multiple of the largest usual one."""
+        return self.metrics.k3_kl / self.model.usual_k3 if self.metrics else 0.0
+
+    @property
+    def missed_update(self) -> int | None:
+        return missed_update(self.steps, self.model.usual_k3)

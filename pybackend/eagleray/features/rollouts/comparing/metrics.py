@@ -8,12 +8,12 @@ its rollout_actor_probs_pearson_corr.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from eagleray.features.rollouts.comparing.model import LogprobMetrics
 
 # vLLM writes -9999 for a token of probability 0; the exponential of more would be infinite.
-_LEAST_LOGPROB = -100.0
+LEAST_LOGPROB = -100.0
 
 
 def metrics_of(pairs: Iterable[tuple[float, float]]) -> LogprobMetrics | None:
@@ -30,23 +30,26 @@ def metrics_of(pairs: Iterable[tuple[float, float]]) -> LogprobMetrics | None:
         max_abs_dlogp=max(map(abs, deltas)),
         mean_abs_dp=math.fsum(abs(p - q) for p, q in probabilities) / n,
         k1_kl=math.fsum(deltas) / n,
-        k3_kl=max(0.0, math.fsum(map(_k3, deltas)) / n),
+        k3_kl=max(0.0, math.fsum(map(k3, deltas)) / n),
         mult_error=math.fsum(math.exp(abs(delta)) for delta in deltas) / n,
-        pearson=_pearson(probabilities),
+        pearson=pearson(probabilities),
     )
 
 
 def bounded(logprob: float) -> float:
     """A logprob whose exponential is a number."""
-    return min(0.0, max(logprob, _LEAST_LOGPROB))
+    return min(0.0, max(logprob, LEAST_LOGPROB))
 
 
-def _k3(delta: float) -> float:
+def k3(delta: float) -> float:
     """r - log r - 1 with log r = -delta; `expm1` keeps the digits of small differences."""
     return math.expm1(-delta) + delta
 
 
-def _pearson(pairs: list[tuple[float, float]]) -> float | None:
+def pearson(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """None where it isn't defined, as for a constant."""
+    if not pairs:
+        return None
     n = len(pairs)
     mean_p, mean_q = (math.fsum(pair[side] for pair in pairs) / n for side in (0, 1))
     covariance = math.fsum((p - mean_p) * (q - mean_q) for p, q in pairs)

@@ -17,9 +17,12 @@ class ComparisonKind(Enum):
     """The verdicts; the values are those of `--json`."""
 
     CONSISTENT = "consistent"
+    AS_USUAL = "as-usual"
     KERNEL_MISMATCH = "kernel-mismatch"
     PRECISION_MISMATCH = "precision-mismatch"
     STALE_WEIGHTS = "stale-weights"
+    OTHER_MODEL = "other-model"
+    MISALIGNED = "misaligned"
     TEMPLATE_MISMATCH = "template-mismatch"
     TOKENIZER_DRIFT = "tokenizer-drift"
     SAMPLING_MISMATCH = "sampling-mismatch"
@@ -65,11 +68,12 @@ class ScoredTokens:
 
 @frozen
 class TokenSequence:
-    """A prompt and a completion as token ids; `index` is the prompt's place in the data."""
+    """A prompt and a completion as token ids; `index` is the prompt's place in the data, `step` the one of a training."""
 
     index: int
     prompt: Ids
     completion: Ids
+    step: int | None = None
 
 
 class LogprobSource(Enum):
@@ -119,6 +123,32 @@ class LogprobMetrics:
     k3_kl: float
     mult_error: float
     pearson: float | None
+
+
+@frozen
+class ImportanceRatios:
+    """The ratios p(B) / p(A) of a trainer: the shares outside 0.8 to 1.25 and above a cap of 2, and the largest.
+
+    `quarters` are the shares outside in each quarter of the completions, `half` is the share of tokens that makes half of
+    the differences.
+    """
+
+    outside: float
+    largest: float
+    clipped: float
+    quarters: tuple[float, ...]
+    half: float
+
+
+@frozen
+class StepRatios:
+    """The ratios of one training step."""
+
+    step: int
+    tokens: int
+    k3_kl: float
+    outside: float
+    largest: float
 
 
 @frozen
@@ -241,6 +271,8 @@ class EngineComparison:
     worst: tuple[TokenDelta, ...]
     left_out: int
     notes: tuple[str, ...]
+    ratios: ImportanceRatios | None = None
+    steps: tuple[StepRatios, ...] = ()
 
 
 def unheard(doing: str, done: int, total: int) -> None:

@@ -94,7 +94,8 @@ async def _opened(
     target = await off_loop(partial(target_of, written))
     if isinstance(target, DumpTarget):
         names = (target.field,) if target.field else fields
-        dump = await off_loop(partial(read_dump, target.path, names, request.limit))
+        described = {"dtype": target.dtype, "model": target.model}
+        dump = await off_loop(partial(read_dump, target.path, names, request.limit, **described))
         other = request.b if written == request.a else request.a
         is_server = isinstance(await off_loop(partial(target_of, other)), ServerTarget)
         address_of = _server_of_waves(servers, other if is_server else "")

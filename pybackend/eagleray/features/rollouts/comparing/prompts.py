@@ -11,6 +11,7 @@ from attrs import frozen
 from eagleray.common.l10n import t
 from eagleray.features.rollouts.comparing import errors
 from eagleray.features.rollouts.comparing.model import RolloutPrompt
+from eagleray.injected.outside_files import opened_text
 
 
 @frozen
@@ -27,7 +28,7 @@ def read_prompts(path: Path, limit: int = 0) -> PromptFile:
     unreadable = 0
     try:
         # Editors of other systems begin a file with a byte order mark.
-        with path.open(encoding="utf-8-sig", errors="replace") as lines:
+        with opened_text(path, "utf-8-sig") as lines:
             for line in lines:
                 if limit and len(prompts) == limit:
                     break

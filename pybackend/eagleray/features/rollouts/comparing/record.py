@@ -44,6 +44,8 @@ def as_json(comparison: EngineComparison, *, is_full: bool = False) -> Json:
         "k3_kl": metrics and metrics.k3_kl,
         "mult_error": metrics and metrics.mult_error,
         "pearson": metrics and metrics.pearson,
+        "ratios": comparison.ratios and asdict(comparison.ratios),
+        "steps": [asdict(each) for each in comparison.steps],
         "first_divergence": _divergence(comparison.greedy.first),
         "prompts": asdict(comparison.prompts),
         "greedy": {

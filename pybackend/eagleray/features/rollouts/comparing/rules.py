@@ -1,11 +1,14 @@
 """The verdict on two engines: a table of rules, each of which reads the evidence in its own way.
 
 1. One side lacks ids of the other, or the prompts have different ids: the tokenizers differ, or the template does.
-2. A's tokens or logprobs are not those of the model itself: sampling parameters differ.
-3. The size of the logprob differences says whether kernels, the precision or the weights differ.
-4. Engines that agree may still sample differently for requests without parameters.
+2. A's tokens or logprobs are not those of the model itself: sampling parameters differ, or logprobs are shifted.
+3. Quantized weights explain what they are published to make, before anything else does.
+4. Differences that begin at a training step, and stay, are those of weights that the engine missed.
+5. A reference in another precision says more than a limit; else published differences of such models are the limit.
+6. Engines that agree may still sample differently for requests without parameters.
 
-The best reading is the verdict, unless its confidence is below `LEAST_CONFIDENCE`.
+Size alone never tells weights from adapters, RoPE scaling or attention: above every limit the models differ.  The best
+reading is the verdict, unless its confidence is below `LEAST_CONFIDENCE`.
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ from eagleray.features.rollouts.comparing.model import (
     LogprobMetrics,
     PromptLayer,
 )
+from eagleray.features.rollouts.comparing.published import BEYOND_FACTOR
 from eagleray.features.rollouts.comparing.sampling import SamplingEvidence
+from eagleray.features.rollouts.comparing.shapes import ShapeKind
 
 LEAST_CONFIDENCE = 0.5
 
@@ -35,6 +40,7 @@ class Limit:
 
 
 # Measured: llama.cpp b10.2026 and vLLM 0.32 on a CPU against torch 2.13, a model of 0.5 M parameters, 1,427 tokens.
+# Larger differences are judged by published ones of the same precision, size and routing.
 LIMITS = {
     "consistent mean |dlogp|": Limit(
         1e-4, "float32 engines measured: 1.2e-6; flash attention in other batches: 6.7e-6"
@@ -44,12 +50,6 @@ LIMITS = {
     ),
     "kernel mean |dlogp|": Limit(3e-3, "flash attention measured: 1.7e-3; 0.1 % of noise: 4.7e-3"),
     "kernel k3": Limit(1e-5, "flash attention measured: 2.4e-6; 0.1 % of noise: 1.8e-5"),
-    "precision k3": Limit(1e-3, "bfloat16 measured: 1.9e-4; 1 % of noise: 1.7e-3; NeMo RL alarms"),
-    "precision mult_error": Limit(
-        1.03, "bfloat16 measured: 1.016; 1 % of noise: 1.049; NeMo RL alarms at 1.05"
-    ),
-    "unclear k3": Limit(5e-5, "0.1 % of noise measured: 1.8e-5, which bfloat16 may reach too"),
-    "other weights mult_error": Limit(1.05, "NeMo RL investigates token_mult_prob_error above it"),
 }
 # How much nearer A must be to the reference in another precision for that to be the cause.
 _COLLAPSE = 5.0
@@ -57,7 +57,7 @@ _COLLAPSE = 5.0
 _AS_ROUNDING = 1.5
 _ABOVE_ROUNDING = 3.0
 # Other sampling parameters change rollouts more than these do.
-_AGREES = (ComparisonKind.CONSISTENT, ComparisonKind.KERNEL_MISMATCH)
+_AGREES = (ComparisonKind.CONSISTENT, ComparisonKind.KERNEL_MISMATCH, ComparisonKind.AS_USUAL)
 
 # The confidence of each kind.
 Confidences = dict[ComparisonKind, float]
@@ -109,9 +109,13 @@ def _of_sampling(sampling: SamplingEvidence) -> Confidences:
         return {ComparisonKind.SAMPLING_MISMATCH: 0.95}
     if sampling.overridden:
         return {ComparisonKind.SAMPLING_MISMATCH: 0.9}
-    if sampling.has_common_sign:
-        return {ComparisonKind.SAMPLING_MISMATCH: 0.8, ComparisonKind.STALE_WEIGHTS: 0.2}
-    return {}
+    if sampling.shape is None:
+        return {}
+    if sampling.shape.kind in (ShapeKind.SHIFTED, ShapeKind.PLACEHOLDER):
+        return {ComparisonKind.MISALIGNED: 0.95}
+    # A policy that only grew sharper has the shape of a temperature, too.
+    sure = 0.7 if sampling.shape.kind is ShapeKind.TEMPERATURE else 0.85
+    return {ComparisonKind.SAMPLING_MISMATCH: sure, ComparisonKind.OTHER_MODEL: 1 - sure}
 
 
 def _of_numbers(evidence: ComparisonEvidence, metrics: LogprobMetrics) -> Confidences:
@@ -121,20 +125,26 @@ def _of_numbers(evidence: ComparisonEvidence, metrics: LogprobMetrics) -> Confid
         return {ComparisonKind.CONSISTENT: 0.95}
     if _is_as_small_as_kernels(metrics):
         return _as_small_as_kernels(evidence)
+    if evidence.model.quantized:
+        return _of_quantized(evidence)
+    if evidence.missed_update is not None:
+        return {ComparisonKind.STALE_WEIGHTS: 0.75, ComparisonKind.OTHER_MODEL: 0.25}
     if evidence.other is not None:
         return _by_other_precision(evidence, metrics, evidence.other)
-    if _is_below(metrics.k3_kl, "precision k3") and _is_below(
-        metrics.mult_error, "precision mult_error"
-    ):
-        return _as_large_as_rounding(evidence, metrics)
-    return _larger_than_rounding(evidence, metrics)
+    return _by_published(evidence)
 
 
 def _as_small_as_kernels(evidence: ComparisonEvidence) -> Confidences:
     if evidence.has_other_dtype:
         return {ComparisonKind.PRECISION_MISMATCH: 0.8, ComparisonKind.KERNEL_MISMATCH: 0.2}
     sure = 0.9 if evidence.has_same_dtype else 0.75
-    return {ComparisonKind.KERNEL_MISMATCH: sure, ComparisonKind.STALE_WEIGHTS: 1 - sure}
+    return {ComparisonKind.KERNEL_MISMATCH: sure, ComparisonKind.OTHER_MODEL: 1 - sure}
+
+
+def _of_quantized(evidence: ComparisonEvidence) -> Confidences:
+    if evidence.times_usual <= BEYOND_FACTOR:
+        return {ComparisonKind.PRECISION_MISMATCH: 0.85, ComparisonKind.OTHER_MODEL: 0.15}
+    return {ComparisonKind.PRECISION_MISMATCH: 0.45, ComparisonKind.OTHER_MODEL: 0.45}
 
 
 def _by_other_precision(
@@ -143,44 +153,41 @@ def _by_other_precision(
     """An experiment says more than a limit: the reference was computed in another precision too.
 
     1. A agrees with that far better: the precision is the cause.
-    2. Both precisions are equally far from A, and A's is known to be that of B: the weights are.
-    3. In A's own float32 more is left than kernels explain: the weights are, whatever B's rounding adds.
-    4. A's precision isn't known: what rounding does to this model is the measure.
+    2. In A's own float32 more is left than kernels explain: the models differ, whatever B's rounding adds.
+    3. What rounding does to this model is the measure, whatever A's precision.
     """
     if other.to_a.mean_abs_dlogp * _COLLAPSE <= metrics.mean_abs_dlogp:
         return {ComparisonKind.PRECISION_MISMATCH: 0.95}
-    if evidence.has_same_dtype:
-        return {ComparisonKind.STALE_WEIGHTS: 0.85, ComparisonKind.KERNEL_MISMATCH: 0.15}
     if evidence.has_float32_left and not _is_as_small_as_kernels(other.to_a):
-        return {ComparisonKind.STALE_WEIGHTS: 0.75, ComparisonKind.PRECISION_MISMATCH: 0.25}
+        return {ComparisonKind.OTHER_MODEL: 0.75, ComparisonKind.PRECISION_MISMATCH: 0.25}
     rounding = other.to_b.mean_abs_dlogp
+    # B in 16 bits differs from its own float32 as much: A rounds at other places.
+    as_rounding = (
+        ComparisonKind.AS_USUAL
+        if evidence.is_16_bit or evidence.b_dtype in ("bfloat16", "float16")
+        else ComparisonKind.PRECISION_MISMATCH
+    )
     if metrics.mean_abs_dlogp <= _AS_ROUNDING * rounding:
-        return {ComparisonKind.PRECISION_MISMATCH: 0.75, ComparisonKind.STALE_WEIGHTS: 0.25}
+        return {as_rounding: 0.75, ComparisonKind.OTHER_MODEL: 0.25}
     if metrics.mean_abs_dlogp >= _ABOVE_ROUNDING * rounding:
-        return {ComparisonKind.STALE_WEIGHTS: 0.85, ComparisonKind.PRECISION_MISMATCH: 0.15}
-    return {ComparisonKind.PRECISION_MISMATCH: 0.45, ComparisonKind.STALE_WEIGHTS: 0.45}
+        return {ComparisonKind.OTHER_MODEL: 0.85, as_rounding: 0.15}
+    return {as_rounding: 0.45, ComparisonKind.OTHER_MODEL: 0.45}
 
 
-def _as_large_as_rounding(evidence: ComparisonEvidence, metrics: LogprobMetrics) -> Confidences:
+def _by_published(evidence: ComparisonEvidence) -> Confidences:
+    if evidence.times_usual > BEYOND_FACTOR and not evidence.has_few_large:
+        return {ComparisonKind.OTHER_MODEL: 0.85, ComparisonKind.PRECISION_MISMATCH: 0.15}
+    if evidence.times_usual > 1:
+        return {ComparisonKind.OTHER_MODEL: 0.45, ComparisonKind.AS_USUAL: 0.45}
     if evidence.has_other_dtype:
-        return {ComparisonKind.PRECISION_MISMATCH: 0.8, ComparisonKind.STALE_WEIGHTS: 0.2}
-    if evidence.has_same_dtype and evidence.a_dtype == "float32":
-        return {ComparisonKind.STALE_WEIGHTS: 0.7, ComparisonKind.KERNEL_MISMATCH: 0.3}
-    if evidence.has_same_dtype:
-        # Kernels in 16 bits round at different places, by as much as a change of precision.
-        return {ComparisonKind.KERNEL_MISMATCH: 0.6, ComparisonKind.STALE_WEIGHTS: 0.4}
-    if _is_below(metrics.k3_kl, "unclear k3"):
-        return {ComparisonKind.PRECISION_MISMATCH: 0.45, ComparisonKind.STALE_WEIGHTS: 0.45}
-    return {ComparisonKind.PRECISION_MISMATCH: 0.6, ComparisonKind.STALE_WEIGHTS: 0.4}
-
-
-def _larger_than_rounding(evidence: ComparisonEvidence, metrics: LogprobMetrics) -> Confidences:
-    if evidence.quantized:
-        return {ComparisonKind.PRECISION_MISMATCH: 0.7, ComparisonKind.STALE_WEIGHTS: 0.3}
-    if not _is_below(metrics.mult_error, "other weights mult_error"):
-        return {ComparisonKind.STALE_WEIGHTS: 0.9, ComparisonKind.PRECISION_MISMATCH: 0.1}
-    sure = 0.85 if evidence.has_same_dtype else 0.65
-    return {ComparisonKind.STALE_WEIGHTS: sure, ComparisonKind.PRECISION_MISMATCH: 1 - sure}
+        return {ComparisonKind.PRECISION_MISMATCH: 0.8, ComparisonKind.AS_USUAL: 0.2}
+    assert evidence.metrics is not None
+    if evidence.has_few_tokens:
+        return {ComparisonKind.AS_USUAL: 0.45, ComparisonKind.OTHER_MODEL: 0.45}
+    # Without the size, it may be a model that usually differs by less.
+    is_usual_for_all = evidence.metrics.k3_kl <= evidence.model.rows[0].usual_k3
+    sure = 0.85 if is_usual_for_all or evidence.model.billions else 0.6
+    return {ComparisonKind.AS_USUAL: sure, ComparisonKind.OTHER_MODEL: 1 - sure}
 
 
 def _is_as_small_as_kernels(metrics: LogprobMetrics) -> bool:

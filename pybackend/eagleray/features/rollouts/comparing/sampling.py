@@ -9,13 +9,10 @@ from attrs import frozen
 from eagleray.features.rollouts.comparing.greedy_layer import NEAR_TIE
 from eagleray.features.rollouts.comparing.metrics import bounded
 from eagleray.features.rollouts.comparing.model import EngineFacts, LogprobSource, ScoredTokens
+from eagleray.features.rollouts.comparing.shapes import LogprobShape
 
 # The temperatures at which the reference computes logprobs where those of 1 don't fit.
 TEMPERATURES = tuple(round(0.1 * tenth, 1) for tenth in range(2, 21) if tenth != 10)
-# Smaller differences have a sign by chance.
-_CLEAR = 1e-3
-_LEAST_TOKENS = 32
-_COMMON_SIGN = 0.98
 # How much better the logprobs of another temperature must fit.
 _COLLAPSE = 5.0
 
@@ -34,13 +31,12 @@ class SamplingEvidence:
     """What speaks for different sampling parameters.
 
     `overridden`: positions at which A didn't choose its likeliest token at temperature 0.
-    `temperature`: the one of which A's logprobs are, where it isn't 1.  `has_common_sign`: nearly all of A's logprobs are
-    above B's, or nearly all below, though both prefer the same tokens.
+    `temperature`: the one of which A's logprobs are, where it isn't 1.  `shape`: that of the differences.
     """
 
     overridden: int = 0
     temperature: float | None = None
-    has_common_sign: bool = False
+    shape: LogprobShape | None = None
     sources_differ: bool = False
     defaults: tuple[SamplingDefault, ...] = ()
 
@@ -52,18 +48,6 @@ def overridden_positions(greedy: Iterable[ScoredTokens]) -> int:
         for scored in greedy
         for id_, logprob, top in zip(scored.ids, scored.logprobs, scored.tops, strict=False)
     )
-
-
-def has_common_sign(pairs: Iterable[tuple[float, float]], agreement: float) -> bool:
-    """Parameters that sharpen or cut a distribution raise the logprobs of its likeliest tokens, all of them.
-
-    Other weights or rounding move some up and others down.
-    """
-    clear = [a - b for a, b in pairs if abs(a - b) > _CLEAR]
-    if len(clear) < _LEAST_TOKENS or agreement < _COMMON_SIGN:
-        return False
-    raised = sum(delta > 0 for delta in clear)
-    return max(raised, len(clear) - raised) >= _COMMON_SIGN * len(clear)
 
 
 def fitted_temperature(

@@ -11,14 +11,17 @@ from eagleray.features.rollouts.comparing.model import (
     EngineFacts,
     GreedyDivergence,
     GreedyLayer,
+    ImportanceRatios,
     LogprobMetrics,
     PromptDifference,
+    StepRatios,
 )
 from eagleray.features.rollouts.comparing.texts import kind_text
 
 # Sequences of the heat map, and cells of each.
 MOST_SEQUENCES = 300
 MOST_CELLS = 128
+MOST_STEPS = 200
 _DIGITS = 7
 
 
@@ -111,7 +114,7 @@ class ShownComparison:
     """Two engines compared: A are the rollouts, B is the trainer.
 
     `readings` are all of the verdict, the likeliest first.  `rows` are the sequences with the largest differences, of
-    `sequences` in all.  `stored` is the name by which it can be saved, "" if it isn't stored.
+    `sequences` in all.  `steps` are the last ones of a training.  `stored` is the name by which it can be saved, "" if it isn't stored.
     """
 
     verdict: str
@@ -127,6 +130,8 @@ class ShownComparison:
     prompt_difference: ShownPromptDifference | None
     greedy: ShownGreedy
     metrics: LogprobMetrics | None
+    ratios: ImportanceRatios | None
+    steps: list[StepRatios]
     sequences: int
     rows: list[DeltaRow]
     worst: list[WorstToken]
@@ -155,6 +160,8 @@ def shown(comparison: EngineComparison, stored: str) -> ShownComparison:
         prompt_difference=_prompt_difference(comparison.prompts.first),
         greedy=_greedy(comparison.greedy),
         metrics=comparison.metrics,
+        ratios=comparison.ratios,
+        steps=list(comparison.steps[-MOST_STEPS:]),
         sequences=len(rows),
         rows=rows[:MOST_SEQUENCES],
         worst=[

@@ -53,7 +53,7 @@ def _stored(name: str) -> dict[str, Any]:
     if not _NAME.fullmatch(name):
         raise ValueError("the name of a comparison is also that of a file")
     try:
-        value = json.loads((home() / FOLDER / f"{name}.json").read_text("utf-8"))
+        value = json.loads((home() / FOLDER / f"{name}.json").read_text("utf-8"))  # own file
         return {"comparison": value["comparison"], "markdown": value["markdown"]}
     except (OSError, KeyError, TypeError, *UNREADABLE_JSON) as error:
         raise errors.comparison_not_stored() from error

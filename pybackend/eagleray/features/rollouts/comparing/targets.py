@@ -22,34 +22,44 @@ class ServerTarget:
 
 @frozen
 class DumpTarget:
-    """A file with ids and logprobs; `field` is the one with the logprobs, "" for the usual ones."""
+    """A file with ids and logprobs; `field` is the one with the logprobs, "" for the usual ones.
+
+    `dtype` and `model` are what the user says of the side that computed them.
+    """
 
     path: Path
     field: str = ""
+    dtype: str = ""
+    model: str = ""
 
 
 ComparisonTarget = ServerTarget | TorchModel | DumpTarget
 
 
 def target_of(written: str) -> ComparisonTarget:
-    """1. `torch:DIR?dtype=…&device=…`.  2. A URL.  3. A file, `FILE?logprobs=FIELD`.  4. The name of a server."""
+    """1. `torch:DIR?dtype=…&device=…`.  2. A URL.  3. A file, `FILE?logprobs=FIELD&dtype=…&model=…`.  4. The name of a server."""
     if names_model(written):
         path, options = _options(written.removeprefix(_TORCH))
-        dtype = options.get("dtype", "")
         folder = Path(path).expanduser()
-        return TorchModel(folder, _DTYPES.get(dtype, dtype), options.get("device", ""))
+        return TorchModel(folder, _dtype(options), options.get("device", ""))
     if "://" in written:
         return ServerTarget(written)
     path, options = _options(written)
     file = Path(path).expanduser()
     if file.is_file() or file.suffix in (".jsonl", ".json"):
-        return DumpTarget(file, options.get("logprobs", ""))
+        field, model = options.get("logprobs", ""), options.get("model", "")
+        return DumpTarget(file, field, _dtype(options), model)
     return ServerTarget(written)
 
 
 def names_model(written: str) -> bool:
     """Whether this is a model in torch, which runs in the user's interpreter."""
     return written.startswith(_TORCH)
+
+
+def _dtype(options: dict[str, str]) -> str:
+    written = options.get("dtype", "")
+    return _DTYPES.get(written, written)
 
 
 def _options(written: str) -> tuple[str, dict[str, str]]:

@@ -14,14 +14,23 @@ from eagleray.features.rollouts.comparing.model import (
     EngineComparison,
     GreedyDivergence,
     LogprobMetrics,
+    StepRatios,
 )
-from eagleray.features.rollouts.comparing.rule_texts import figure
+from eagleray.features.rollouts.comparing.rule_texts import (
+    figure,
+    quarters_sentence,
+    share,
+    trend_sentence,
+)
 
 KINDS = {
     ComparisonKind.CONSISTENT: later("Consistent"),
+    ComparisonKind.AS_USUAL: later("As usual"),
     ComparisonKind.KERNEL_MISMATCH: later("Kernel mismatch"),
     ComparisonKind.PRECISION_MISMATCH: later("Precision mismatch"),
     ComparisonKind.STALE_WEIGHTS: later("Stale weights"),
+    ComparisonKind.OTHER_MODEL: later("Other model"),
+    ComparisonKind.MISALIGNED: later("Misaligned logprobs"),
     ComparisonKind.TEMPLATE_MISMATCH: later("Template mismatch"),
     ComparisonKind.TOKENIZER_DRIFT: later("Tokenizer drift"),
     ComparisonKind.SAMPLING_MISMATCH: later("Sampling mismatch"),
@@ -34,6 +43,7 @@ _SHADES = " ░▒▓█"
 # A cell of the heat map is for this many tokens.
 _CELL = 4
 _SHOWN_SEQUENCES = 12
+_SHOWN_STEPS = 12
 # The shade of a cell by its largest |dlogp|: kernels, precision, weights, and beyond.
 _SHADE_LIMITS = (1e-3, 1e-2, 1e-1, 1.0)
 
@@ -100,6 +110,23 @@ def _layers(comparison: EngineComparison) -> Iterator[str]:
         yield f"  {_divergence(greedy.first)}"
     if comparison.metrics is not None:
         yield from _metrics(comparison.metrics)
+    if comparison.ratios is not None:
+        yield f"  {quarters_sentence(comparison.ratios)}"
+    yield from _steps(comparison.steps)
+
+
+def _steps(steps: Sequence[StepRatios]) -> Iterator[str]:
+    if len(steps) < 2:
+        return
+    yield trend_sentence(steps)
+    for each in steps[-_SHOWN_STEPS:]:
+        yield t(
+            "  step {step}: {outside} outside, largest {largest}, k3 {k3}",
+            step=each.step,
+            outside=share(each.outside),
+            largest=figure(each.largest),
+            k3=figure(each.k3_kl),
+        )
 
 
 def _divergence(first: GreedyDivergence) -> str:

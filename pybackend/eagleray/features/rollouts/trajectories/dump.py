@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
+import tempfile
 import threading
+import weakref
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -18,8 +21,15 @@ from eagleray.features.rollouts.trajectories.errors import dump_unreadable, no_d
 from eagleray.features.rollouts.trajectories.line_index import CHUNK, LineIndex
 from eagleray.features.rollouts.trajectories.model import UnfinishedLine
 from eagleray.features.rollouts.trajectories.reading import DumpReading
+from eagleray.features.rollouts.trajectories.sources import json_lines
 
-SUFFIXES = (".jsonl", ".ndjson")
+# Files of a folder: those of the first suffixes that it has.
+SUFFIXES = (
+    (".jsonl", ".ndjson"),
+    (".jsonl.gz", ".ndjson.gz"),
+    (".json", ".json.gz"),
+    (".parquet",),
+)
 _DIGITS = re.compile(r"(\d+)")
 # What is shown of an unfinished line.
 _BEGINNING = 200
@@ -48,6 +58,9 @@ class TrajectoryDump:
         self._block_files = array("Q")
         self._block_lines = array("Q")
         self.count = 0
+        # Files that are read again once they change, as they were; the folder of copies ends with the dump.
+        self._unsettled: dict[Path, tuple[int, ...]] = {}
+        self._copies: Path | None = None
 
     @property
     def size(self) -> int:
@@ -78,8 +91,9 @@ class TrajectoryDump:
             if not read <= set(present):
                 return False
             # New files come last, so that no item gets another number.
-            self._files += [LineIndex(path, self._chunk) for path in present if path not in read]
-            return all(file.refresh() for file in self._files)
+            self._files += [self._index(path) for path in present if path not in read]
+            same = all(_state(path) == state for path, state in self._unsettled.items())
+            return same and all(file.refresh() for file in self._files)
 
     def extend(self, reading: DumpReading, wanted: int | None = None) -> None:
         """Reads on until there are `wanted` items, or all."""
@@ -138,6 +152,19 @@ class TrajectoryDump:
             if file.is_complete and file.has_unfinished
         ]
 
+    def _index(self, path: Path) -> LineIndex:
+        state = _state(path)
+        lines = json_lines(path, self._new_copy)
+        if not lines.is_settled:
+            self._unsettled[path] = state
+        return LineIndex(path, self._chunk, lines.path)
+
+    def _new_copy(self) -> Path:
+        if self._copies is None:
+            self._copies = Path(tempfile.mkdtemp(prefix="eagleray-"))
+            weakref.finalize(self, shutil.rmtree, self._copies, ignore_errors=True)
+        return self._copies / str(len(list(self._copies.iterdir())))
+
     def _add(self, number: int, line: int, count: int) -> None:
         if not count:
             return
@@ -169,12 +196,12 @@ def paths_of(path: Path) -> list[Path]:
             if not stat.S_ISREG(path.stat().st_mode):
                 raise dump_unreadable(str(path), t("it is not a file"))
             return [path]
-        files = [
-            Path(folder, name)
-            for folder, _, names in os.walk(path)
-            for name in names
-            if name.endswith(SUFFIXES)
-        ]
+        all_files = [(folder, name) for folder, _, names in os.walk(path) for name in names]
+        groups = (
+            [Path(folder, name) for folder, name in all_files if name.endswith(suffixes)]
+            for suffixes in SUFFIXES
+        )
+        files = next(filter(None, groups), [])
     except OSError as error:
         raise dump_unreadable(str(path), error.strerror or str(error)) from error
     if not files:
@@ -188,3 +215,12 @@ def _in_order(name: str) -> list[tuple[int, str]]:
         (int(part), "") if part.isdecimal() and len(part) < 20 else (-1, part)
         for part in _DIGITS.split(name)
     ]
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """What differs once the file was written again."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import t, translated
 
 
 def dump_unreadable(path: str, why: str) -> EaglerayError:
@@ -22,10 +24,41 @@ def not_json_lines(path: str, kind: str) -> EaglerayError:
     )
 
 
+def not_trajectories(path: str, kind: str) -> EaglerayError:
+    return EaglerayError(
+        "not-trajectories",
+        t("{path} is {kind}.", path=printable(path), kind=translated(kind)),
+        t("Select JSON lines, a JSON document or a folder of them."),
+    )
+
+
+def no_parquet_reader(path: str, python: str) -> EaglerayError:
+    """The command is for a Python that has pandas and pyarrow."""
+    code = f"import pandas as p; p.read_parquet({path!r}).to_json('rows.jsonl', orient='records', lines=True)"
+    command = f"python -c {shlex.quote(code)}"
+    return EaglerayError(
+        "no-parquet-reader",
+        t(
+            "{path} is a Parquet file, which {python} can't read.",
+            path=printable(path),
+            python=printable(python),
+        ),
+        t("Install pyarrow there, or convert it: {command}", command=printable(command, 2000)),
+    )
+
+
+def document_unreadable(path: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "document-unreadable",
+        t("{path} is not JSON: {why}.", path=printable(path), why=printable(why)),
+        t("Wait until it is written, or convert it to JSON lines."),
+    )
+
+
 def no_dump_in(path: str) -> EaglerayError:
     return EaglerayError(
         "no-dump",
-        t("{path} has no .jsonl file.", path=printable(path)),
+        t("{path} has no JSON file.", path=printable(path)),
         t("Turn on the dump of your trainer, then select its folder."),
     )
 

@@ -1,23 +1,19 @@
-"""The dumps of the frameworks as a table: which key of a line is what; and the reading of a line by it.
-
-Read in: AReaL 4aef98d8 (`areal/infra/workflow_executor.py`, `_dump_trajectory`), verl b178a3cd
-(`verl/trainer/ppo/ray_trainer.py`, `_dump_generations`), NeMo RL 7ea279ab (`nemo_rl/algorithms/grpo.py`, `ppo.py`,
-`grpo_sync.py`; `nemo_rl/utils/logger.py`, `log_batched_dict_as_jsonl`).
-"""
+"""Reads the lines of dumps by the roles of their keys."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
 
 from eagleray.common.errors import UNREADABLE_JSON
-from eagleray.common.l10n import t
+from eagleray.common.l10n import later, t, translated
 from eagleray.features.rollouts.trajectories.model import TokenColumns, Trajectory, Turn
+from eagleray.features.rollouts.trajectories.roles import DumpFormat, Path, layout
 
 Json = Mapping[str, Any]
 
@@ -26,156 +22,28 @@ _END_TOKEN = re.compile(
     r"(?:<\|[^|<>\s]{1,40}\|>|</s>|<eos>|<end_of_turn>|<｜[^｜<>]{1,40}｜>)\s*\Z"
 )
 _LONGEST_END = 64
+# Whole numbers are exact below it.
+_MOST = 2**53
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_UNFINISHED_REASONS = ("length", "max_tokens")
-
-
-@frozen
-class DumpFormat:
-    """The lines of one framework: a line is of it if it has all `needs`; of several keys, the first that is there counts.
-
-    `batched`: each value is a list with one element (a batch of one).  `marks_end`: texts have special tokens, so that
-    a completion without one at its end was cut.
-    """
-
-    name: str
-    needs: frozenset[str]
-    prompt: tuple[str, ...] = ()
-    completion: tuple[str, ...] = ()
-    contents: tuple[str, ...] = ()
-    reward: tuple[str, ...] = ()
-    group: tuple[str, ...] = ()
-    sample: tuple[str, ...] = ()
-    step: tuple[str, ...] = ()
-    tokens: tuple[str, ...] = ()
-    prompt_tokens: tuple[str, ...] = ()
-    first_version: tuple[str, ...] = ()
-    last_version: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-    mask: tuple[str, ...] = ()
-    logprobs: tuple[str, ...] = ()
-    trainer_logprobs: tuple[str, ...] = ()
-    versions: tuple[str, ...] = ()
-    advantages: tuple[str, ...] = ()
-    finish: tuple[str, ...] = ()
-    error: tuple[str, ...] = ()
-    # Those that repeat others, or mean nothing outside their file.
-    unshown: tuple[str, ...] = ()
-    batched: bool = False
-    marks_end: bool = False
-    # All keys that the other fields use; the remaining keys of a line that have a value are shown as they are.
-    used: frozenset[str] = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        named = (getattr(self, name) for name in _ROLES)
-        object.__setattr__(self, "used", frozenset(key for keys in named for key in keys))
-
-
-_ROLES = [
-    "prompt",
-    "completion",
-    "contents",
-    "reward",
-    "group",
-    "sample",
-    "step",
-    "tokens",
-    "prompt_tokens",
-    "first_version",
-    "last_version",
-    "ids",
-    "texts",
-    "mask",
-    "logprobs",
-    "trainer_logprobs",
-    "versions",
-    "advantages",
-    "finish",
-    "error",
-    "unshown",
-]
-
-# The key that marks a line of Eagleray's own waves and exported batches; its value is the version of the format.
-OWN_KEY = "eagleray"
-FORMATS = (
-    DumpFormat(
-        "Eagleray",
-        frozenset({OWN_KEY, "reward"}),
-        prompt=("prompt",),
-        completion=("completion",),
-        contents=("messages",),
-        reward=("reward",),
-        group=("group",),
-        sample=("sample",),
-        step=("step",),
-        ids=("token_ids",),
-        texts=("token_texts",),
-        mask=("mask",),
-        logprobs=("logprobs",),
-        trainer_logprobs=("trainer_logprobs",),
-        versions=("versions",),
-        advantages=("advantages",),
-        finish=("finish_reason",),
-        error=("error",),
-        unshown=(OWN_KEY, "index", "item", "member", "started", "completion_ids"),
-    ),
-    DumpFormat(
-        "AReaL",
-        frozenset({"task_id", "prompt", "completion"}),
-        prompt=("prompt",),
-        completion=("completion",),
-        reward=("reward",),
-        group=("task_id",),
-        sample=("sample_idx",),
-        tokens=("seqlen",),
-        prompt_tokens=("prompt_len",),
-        first_version=("head_version",),
-        last_version=("tail_version",),
-        marks_end=True,
-    ),
-    DumpFormat(
-        "verl",
-        frozenset({"input", "output", "score"}),
-        prompt=("input",),
-        completion=("output",),
-        reward=("score",),
-        step=("step",),
-    ),
-    DumpFormat(
-        "NeMo RL",
-        frozenset({"content", "rewards"}),
-        contents=("content",),
-        reward=("rewards",),
-        tokens=("input_lengths",),
-        ids=("token_ids",),
-        mask=("token_loss_mask",),
-        logprobs=("generation_logprobs",),
-        trainer_logprobs=("prev_logprobs",),
-        advantages=("advantages",),
-        batched=True,
-    ),
-    # Whatever else has a prompt or messages, by the usual names.
-    DumpFormat(
-        "JSON",
-        frozenset(),
-        prompt=("prompt", "input", "question", "problem"),
-        completion=("completion", "response", "output", "answer"),
-        contents=("messages", "conversations"),
-        reward=("reward", "score"),
-        group=("group", "group_id", "prompt_id"),
-        sample=("sample", "sample_idx"),
-        step=("step",),
-        ids=("token_ids", "input_ids"),
-        texts=("token_texts",),
-        mask=("mask", "loss_mask"),
-        logprobs=("logprobs",),
-        versions=("versions",),
-        advantages=("advantages",),
-        finish=("finish_reason", "stop_reason"),
-        error=("error",),
-    ),
+# Whether the model ended the completion, by the reasons of engines and frameworks; others don't tell.
+_REASONS = {
+    **dict.fromkeys(("stop", "eos", "end_turn", "stop_sequence", "completed", "complete"), True),
+    **dict.fromkeys(("tool_calls", "tool_use", "env_done", "agent_stop", "user_stop"), True),
+    **dict.fromkeys(("length", "max_tokens", "truncated", "max_length"), False),
+    **dict.fromkeys(("max_response_length_exceeded", "max_prompt_length_exceeded"), False),
+}
+_ODD = {
+    "prompt": later("The prompt is not a text."),
+    "completion": later("The response is not a text."),
+    "contents": later("The messages have an unknown form."),
+}
+_NO_COLUMNS = TokenColumns()
+_COLUMNS = (
+    *("ids", "texts", "mask", "logprobs"),
+    *("trainer_logprobs", "versions", "advantages"),
 )
+_PROMPTING = ("system", "developer", "user", "human")
+_ANSWERING = ("assistant", "gpt", "model")
 
 
 def read_line(line: bytes) -> Trajectory:
@@ -202,41 +70,55 @@ def read_line(line: bytes) -> Trajectory:
 
 def read_record(record: Json) -> Trajectory:
     """The trajectory of a line's object."""
-    keys = record.keys()
-    format_ = next(format_ for format_ in FORMATS if format_.needs <= keys)
-    values = _Values(format_, record)
-    messages = _turns(values.first(format_.contents))
-    mask = values.whole(format_.mask)
-    length = values.integer(format_.tokens)
-    columns = _columns(values, mask, length)
+    format_, paths = layout(tuple(record))
+    values = _Values(format_, paths, record)
+    conversation = _conversation(values)
+    mask = values.whole("mask")
+    length = values.integer("tokens")
+    responded = values.integer("completion_tokens")
+    columns = _columns(values, mask, length, responded)
     if length is None and columns.ids:
         length = len(columns.ids)
     trained_from = columns.mask.index(1) if 1 in columns.mask else None
-    prompt, completion = _texts(values, messages)
-    reward, problem = _number(values.first(format_.reward))
-    error = values.first(format_.error)
+    if length is not None and responded is not None:
+        trained_from = max(length - responded, 0)
+    reward, odd_reward = _reward(values)
+    rivals = _rivals(values, reward)
+    error = values.first("error")
+    group = values.first("group")
     return Trajectory(
         format=format_.name,
-        prompt=prompt,
-        completion=completion,
-        group=_name(values.first(format_.group)),
-        sample=values.integer(format_.sample),
-        step=values.integer(format_.step),
+        prompt=conversation.prompt or "",
+        completion=conversation.completion or "",
+        group="" if isinstance(group, (dict, list)) else _name(group),
+        sample=values.integer("sample"),
+        step=values.integer("step"),
         reward=reward,
         tokens=length,
-        prompt_tokens=_or(values.integer(format_.prompt_tokens), trained_from),
-        first_version=_or(values.integer(format_.first_version), _end(columns.versions, min)),
-        last_version=_or(values.integer(format_.last_version), _end(columns.versions, max)),
-        ended=_ended(values, completion),
+        prompt_tokens=_or(values.integer("prompt_tokens"), trained_from),
+        first_version=_or(values.integer("first_version"), _end(columns.versions, min)),
+        last_version=_or(values.integer("last_version"), _end(columns.versions, max)),
+        ended=_ended(values, conversation.completion or ""),
         last_id=columns.ids[-1] if columns.ids else None,
-        problem=problem or (clean(error) if isinstance(error, str) else ""),
-        messages=messages,
+        problem=conversation.problem
+        or odd_reward
+        or (clean(error) if isinstance(error, str) else ""),
+        messages=conversation.turns,
         columns=columns,
-        fields={
-            key: value
-            for key, value in record.items()
-            if key not in format_.used and value not in (None, "", [], {})
-        },
+        # After all roles have taken their keys.
+        fields=(
+            fields := {
+                key: value
+                for key, value in record.items()
+                if key not in values.taken
+                and key not in format_.unshown
+                and value not in (None, "", [], {})
+            }
+        ),
+        rewards=rivals,
+        has_prompt=bool(conversation.prompt),
+        has_completion=conversation.completion is not None or len(columns.ids) > 0,
+        other_keys=tuple(fields),
     )
 
 
@@ -247,67 +129,108 @@ def clean(text: str) -> str:
 
 @frozen
 class _Values:
-    """The values of a line by the keys of its format."""
+    """The values of a line by their roles; `taken` has the keys that had one."""
 
     format: DumpFormat
+    paths: Mapping[str, tuple[Path, ...]]
     record: Json
+    taken: set[str] = field(factory=set)
 
-    def first(self, keys: Sequence[str]) -> Any:
-        for key in keys:
-            if key in self.record:
-                value = self.record[key]
-                if self.format.batched and isinstance(value, list) and len(value) == 1:
-                    return value[0]
-                return value
+    def first(self, role: str) -> Any:
+        for key, rest in self.paths[role]:
+            value = self.record[key]
+            if value is None:
+                continue
+            if not rest:
+                self.taken.add(key)
+            elif (value := _at(value, rest)) is None:
+                continue
+            if self.format.batched and isinstance(value, list) and len(value) == 1:
+                return value[0]
+            return value
         return None
 
-    def text(self, keys: Sequence[str]) -> str:
-        value = self.first(keys)
-        if value is None:
-            return ""
-        return clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    def give_back(self, role: str) -> None:
+        """Leaves the keys of a role among the others, since their value isn't of its type."""
+        self.taken.difference_update(key for key, _ in self.paths[role])
 
-    def integer(self, keys: Sequence[str]) -> int | None:
-        value = self.first(keys)
+    def integer(self, role: str) -> int | None:
+        value = self.first(role)
+        if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 16:
+            return int(value)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return None
-        return int(value) if abs(value) < 2**53 else None
+        return int(value) if abs(value) < _MOST else None
 
-    def whole(self, keys: Sequence[str]) -> tuple[int, ...]:
+    def whole(self, role: str) -> tuple[int, ...]:
         """A column of whole numbers, empty if any value is not a number."""
-        value = self.first(keys)
+        value = self.first(role)
         if not isinstance(value, list):
             return ()
         try:
-            return tuple(map(int, value))
+            column = tuple(map(int, value))
         except (TypeError, ValueError, OverflowError):
             return ()
+        is_small = not column or (max(column) < _MOST and min(column) > -_MOST)
+        return column if is_small else ()
 
-    def real(self, keys: Sequence[str]) -> tuple[float | None, ...]:
+    def real(self, role: str) -> tuple[float | None, ...]:
         """A column of numbers; None where one is missing or not finite."""
-        value = self.first(keys)
+        value = self.first(role)
         return tuple(map(_finite, value)) if isinstance(value, list) else ()
 
-    def strings(self, keys: Sequence[str]) -> tuple[str, ...]:
-        value = self.first(keys)
+    def strings(self, role: str) -> tuple[str, ...]:
+        value = self.first(role)
         if not isinstance(value, list):
             return ()
         return tuple(clean(part) if isinstance(part, str) else "" for part in value)
 
 
-def _columns(values: _Values, mask: tuple[int, ...], length: int | None) -> TokenColumns:
-    """NeMo RL pads all columns to the longest trajectory of a batch; its number of tokens cuts them."""
-    format_ = values.format
+def _at(value: Any, path: Sequence[str | int]) -> Any:
+    for part in path:
+        if isinstance(part, str):
+            value = value.get(part) if isinstance(value, dict) else None
+        else:
+            value = value[part] if isinstance(value, list) and value else None
+    return value
+
+
+def _columns(
+    values: _Values, mask: tuple[int, ...], length: int | None, responded: int | None
+) -> TokenColumns:
+    """NeMo RL pads all columns to the longest trajectory of a batch; its number of tokens cuts them.
+
+    slime's mask and logprobs are those of the response; a column that fits neither is left out.
+    """
+    if not any(values.paths[role] for role in _COLUMNS):
+        return _NO_COLUMNS
     columns = TokenColumns(
-        ids=values.whole(format_.ids),
-        texts=values.strings(format_.texts),
+        ids=values.whole("ids"),
+        texts=values.strings("texts"),
         mask=mask,
-        logprobs=values.real(format_.logprobs),
-        trainer_logprobs=values.real(format_.trainer_logprobs),
-        versions=values.whole(format_.versions),
-        advantages=values.real(format_.advantages),
+        logprobs=values.real("logprobs"),
+        trainer_logprobs=values.real("trainer_logprobs"),
+        versions=values.whole("versions"),
+        advantages=values.real("advantages"),
     )
-    return columns if length is None else first_tokens(columns, length)
+    columns = columns if length is None else first_tokens(columns, length)
+    count = len(columns.ids)
+    if not count or responded is None:
+        return columns
+
+    def aligned(column: tuple[Any, ...], missing: float | None) -> tuple[Any, ...]:
+        if len(column) == responded < count:
+            return (missing,) * (count - responded) + column
+        return column if len(column) == count else ()
+
+    return evolve(
+        columns,
+        mask=aligned(columns.mask, 0),
+        logprobs=aligned(columns.logprobs, None),
+        trainer_logprobs=aligned(columns.trainer_logprobs, None),
+        versions=aligned(columns.versions, -1),
+        advantages=aligned(columns.advantages, None),
+    )
 
 
 def first_tokens(columns: TokenColumns, count: int) -> TokenColumns:
@@ -333,16 +256,21 @@ def _turns(contents: Any) -> tuple[Turn, ...]:
 
 
 def _turn(message: Any) -> Turn:
+    """A message of chats, an item of OpenAI's responses, or a node that has a message."""
     if isinstance(message, str):
         return Turn("", clean(message), None)
+    if isinstance(message, dict) and isinstance(message.get("message"), dict):
+        message = message["message"]
     if not isinstance(message, dict):
         return Turn("", clean(json.dumps(message, ensure_ascii=False)), None)
-    role = message.get("role", message.get("from", ""))
-    content = message.get("content", message.get("value"))
-    parts = [_content_text(content)] if content else []
-    calls = message.get("tool_calls")
+    role = message.get("role") or message.get("from") or message.get("type") or ""
+    named = (
+        message.get(name) for name in ("content", "value", "summary", "output", "prompt", "text")
+    )
+    parts = [_content_text(content) for content in named if content][:1]
+    calls = message.get("tool_calls") or message.get("arguments")
     if calls:
-        parts.append(json.dumps(calls, ensure_ascii=False))
+        parts.append(calls if isinstance(calls, str) else json.dumps(calls, ensure_ascii=False))
     return Turn(clean(str(role)), clean("\n".join(parts)), None)
 
 
@@ -357,18 +285,88 @@ def _content_text(content: Any) -> str:
     return json.dumps(content, ensure_ascii=False)
 
 
-def _texts(values: _Values, messages: Sequence[Turn]) -> tuple[str, str]:
-    """Prompt and completion; of messages, the completion begins at the first of the assistant, else after the first."""
-    format_ = values.format
-    prompt, completion = values.text(format_.prompt), values.text(format_.completion)
-    if prompt or completion or not messages:
-        return prompt, completion
-    roles = (i for i, turn in enumerate(messages) if turn.role in ("assistant", "gpt"))
-    start = next(roles, 1)
+@frozen
+class _Conversation:
+    """The texts and turns of a line; a text that it doesn't have is None."""
+
+    prompt: str | None
+    completion: str | None
+    turns: tuple[Turn, ...] = ()
+    problem: str = ""
+
+
+def _conversation(values: _Values) -> _Conversation:
+    """1. Prompt and completion are texts or messages; what precedes the answer in the completion is of the prompt.
+
+    2. What is missing comes from the messages: the completion begins at the first of the assistant, else after the
+    first; if there is a completion, all before the last of the assistant is the prompt.
+    """
+    texts = values.first("prompt"), values.first("completion")
+    messages, context = values.first("contents"), values.first("context")
+    is_plain = messages is None and context is None and bool(texts[0])
+    if is_plain and isinstance(texts[0], str) and isinstance(texts[1], str):
+        # Most lines.
+        return _Conversation(clean(texts[0]), clean(texts[1]))
+    prompt, odd_prompt = _part(texts[0] or None)
+    completion, odd_completion = _part(texts[1])
+    odd_contents = isinstance(messages, list) and not all(map(_is_turn, messages))
+    contents = () if odd_contents else _turns(messages)
+    odd_prompt, odd_completion = (odd and not contents for odd in (odd_prompt, odd_completion))
+    problem = ""
+    for role, is_odd in (
+        ("prompt", odd_prompt),
+        ("completion", odd_completion),
+        ("contents", odd_contents and not (prompt and completion)),
+    ):
+        if is_odd:
+            values.give_back(role)
+            problem = translated(_ODD[role])
+    of_prompt = [turn.role in _PROMPTING for turn in completion]
+    start = of_prompt.index(False) if False in of_prompt else 0
+    prompt, completion = prompt or completion[:start], completion[start:]
+    if isinstance(context, str) and context.strip():
+        prompt = (*prompt, Turn("", clean(context), None))
+    answers = [at for at, turn in enumerate(contents) if turn.role in _ANSWERING]
+    if not completion and not odd_completion:
+        first = answers[0] if answers else 1
+        before, completion = contents[:first], contents[first:]
+    else:
+        before = contents[: answers[-1]] if answers else contents
+    prompt = prompt or (() if odd_prompt else before)
+    turns = contents
+    if not contents and any(turn.role for turn in (*prompt, *completion)):
+        turns = (*prompt, *completion)
+    return _Conversation(_joined(prompt), _joined(completion), turns, problem)
+
+
+def _part(value: Any) -> tuple[tuple[Turn, ...], bool]:
+    """The turns of a text or of messages, and whether the value is neither."""
+    if value is None:
+        return (), False
+    if isinstance(value, str) or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        return (Turn("", clean(str(value)), None),), False
+    if isinstance(value, dict) and is_message(value):
+        return (_turn(value),), False
+    if isinstance(value, list) and all(map(is_message, value)):
+        return _turns(value), False
+    return (), True
+
+
+def is_message(value: object) -> bool:
+    return isinstance(value, dict) and any(key in value for key in ("role", "from", "type"))
+
+
+def _is_turn(part: object) -> bool:
+    """Whether an element of messages has a text that can be read; events of agents have other forms."""
     return (
-        "\n".join(turn.text for turn in messages[:start]),
-        "\n".join(turn.text for turn in messages[start:]),
+        isinstance(part, str)
+        or is_message(part)
+        or (isinstance(part, dict) and isinstance(part.get("message"), dict))
     )
+
+
+def _joined(turns: Sequence[Turn]) -> str | None:
+    return "\n".join(turn.text for turn in turns) if turns else None
 
 
 def _or(stated: int | None, derived: int | None) -> int | None:
@@ -382,11 +380,12 @@ def _end(versions: Sequence[int], choose: Any) -> int | None:
 
 
 def _ended(values: _Values, completion: str) -> bool | None:
-    if values.record.get("truncated") in (True, False):
-        return not values.record["truncated"]
-    reason = values.first(values.format.finish)
-    if isinstance(reason, str) and reason:
-        return reason not in _UNFINISHED_REASONS
+    for key in ("truncated", "is_truncated"):
+        if values.record.get(key) in (True, False):
+            return not values.record[key]
+    reason = values.first("finish")
+    if isinstance(reason, str) and reason.lower() in _REASONS:
+        return _REASONS[reason.lower()]
     if values.format.marks_end:
         return _END_TOKEN.search(completion[-_LONGEST_END:]) is not None
     return None
@@ -396,14 +395,50 @@ def _name(value: Any) -> str:
     return "" if value is None else clean(str(value))
 
 
-def _number(value: Any) -> tuple[float | None, str]:
+def _reward(values: _Values) -> tuple[float | None, str]:
     """A reward, and what is wrong with it."""
+    value = values.first("reward")
     if value is None:
         return None, ""
+    if values.format.sums and isinstance(value, list):
+        value = _sum(value) if value else value
+    elif isinstance(value, dict):
+        parts = [_weighted(part) for part in value.values() if part is not None]
+        value = _sum(parts) if None not in parts else value
     number = _finite(value)
     if number is None:
+        values.give_back("reward")
+        if isinstance(value, (list, dict)):
+            return None, t("The reward has {count} parts.", count=len(value))
         return None, t("The reward is not a finite number.")
     return number, ""
+
+
+def _rivals(values: _Values, reward: float | None) -> tuple[str, ...]:
+    """The key of the reward and those of other rewards that differ from it, if there are any."""
+    paths = values.paths["reward"]
+    if reward is None or len(paths) < 2:
+        return ()
+    present = [
+        (path, _finite(_at(values.record, path))) for path in ((k, *rest) for k, rest in paths)
+    ]
+    numbers = [(".".join(map(str, path)), number) for path, number in present if number is not None]
+    others = [name for name, number in numbers[1:] if number != reward]
+    return (numbers[0][0], *others) if others else ()
+
+
+def _weighted(part: Any) -> float | None:
+    """A part of a reward as verifiers 1 writes it: {"score": 1.0, "weight": 0.5}."""
+    if not isinstance(part, dict):
+        return None
+    score, weight = _finite(part.get("score")), _finite(part.get("weight", 1.0))
+    return None if score is None or weight is None else score * weight
+
+
+def _sum(values: Iterable[Any]) -> float | None:
+    numbers = [_finite(value) for value in values]
+    whole = [number for number in numbers if number is not None]
+    return sum(whole) if whole and len(whole) == len(numbers) else None
 
 
 def _finite(value: Any) -> float | None:

@@ -13,18 +13,12 @@ from pathlib import Path
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.features.rollouts.trajectories.errors import dump_unreadable, not_json_lines
+from eagleray.injected.outside_files import opened
 
 CHUNK = 4 * 2**20
 BOM = b"\xef\xbb\xbf"
-# How other files begin, and what they are.
-_OTHER_FILES = (
-    (b"\xff\xfe", "UTF-16"),
-    (b"\xfe\xff", "UTF-16"),
-    (b"\x1f\x8b", "gzip"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"PAR1", "Parquet"),
-    (b"PK\x03\x04", "zip"),
-)
+# How files that are no UTF-8 begin.
+_OTHER_FILES = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 _SPACE = b" \t\r\n"
 # How much of its beginning, and of what was read last, tells that another file has its name.
 _HEAD = 256
@@ -48,14 +42,17 @@ class LineIndex:
         "_rest_is_blank",
         "_starts",
         "_tail",
+        "content",
         "has_bom",
         "path",
         "scanned",
         "size",
     )
 
-    def __init__(self, path: Path, chunk: int = CHUNK) -> None:
+    def __init__(self, path: Path, chunk: int = CHUNK, content: Path | None = None) -> None:
         self.path = path
+        # What is read: the file, or a copy of its trajectories.
+        self.content = content or path
         self.size = 0
         self.scanned = 0
         self._chunk = chunk
@@ -87,7 +84,7 @@ class LineIndex:
     def refresh(self) -> bool:
         """Learns how long the file is now; False if it is another file, which needs another index."""
         try:
-            with self.path.open("rb") as file:
+            with opened(self.content) as file:
                 status = os.fstat(file.fileno())
                 head = file.read(_HEAD)
                 file.seek(max(self.scanned - _TAIL, 0))
@@ -114,7 +111,7 @@ class LineIndex:
         if self.is_complete:
             return
         try:
-            with self.path.open("rb") as file:
+            with opened(self.content) as file:
                 file.seek(self.scanned)
                 chunk = file.read(min(self._chunk, self.size - self.scanned))
         except OSError as error:
@@ -146,7 +143,7 @@ class LineIndex:
     def read(self, start: int, end: int) -> bytes:
         """The bytes of a span."""
         try:
-            with self.path.open("rb") as file:
+            with opened(self.content) as file:
                 file.seek(start)
                 return file.read(end - start)
         except OSError as error:

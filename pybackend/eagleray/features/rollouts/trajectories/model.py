@@ -43,7 +43,8 @@ class Trajectory:
 
     `group`: the name of its group in the file, "" if the dump has none, so that its prompt stands for it.  `ended`:
     whether the model ended the completion, None if the dump doesn't tell.  `problem`: why a line couldn't be read, or
-    which value of it, as a sentence.
+    which value of it, as a sentence.  `rewards`: the key of the reward, and those of others that
+    differ from it.  `other_keys` have no role; None for a line that isn't an object.
     """
 
     format: str = ""
@@ -63,13 +64,23 @@ class Trajectory:
     messages: tuple[Turn, ...] = ()
     columns: TokenColumns = TokenColumns()
     fields: Mapping[str, object] = field(factory=dict)
+    rewards: tuple[str, ...] = ()
+    has_prompt: bool = False
+    has_completion: bool = False
+    other_keys: tuple[str, ...] | None = None
+
+    @property
+    def completion_tokens(self) -> int | None:
+        """None if the dump doesn't tell them from those of the prompt."""
+        if self.tokens is None or self.prompt_tokens is None:
+            return None
+        return max(self.tokens - self.prompt_tokens, 0)
 
     @property
     def completion_length(self) -> int:
         """In tokens, or in characters if the dump has no numbers of tokens."""
-        if self.tokens is None:
-            return len(self.completion)
-        return max(self.tokens - (self.prompt_tokens or 0), 0)
+        tokens = self.completion_tokens
+        return len(self.completion) if tokens is None else tokens
 
 
 @frozen
@@ -187,7 +198,8 @@ class TrajectoryPage:
     """Rows of the list.  `next` continues the query, None at its end.
 
     `matches` counts the items of the query, None while nothing has counted them.  `items` is how many lines were read so
-    far: all of them if `complete`; `size` bytes are in the files, `scanned` of them were read.
+    far: all of them if `complete`; `size` bytes are in the files, `scanned` of them were read.  `notes` name what the rows
+    don't have.
     """
 
     rows: list[TrajectoryRow]
@@ -199,18 +211,19 @@ class TrajectoryPage:
     size: int
     files: int
     unfinished: list[UnfinishedLine]
+    notes: list[str]
 
 
 @frozen
 class Spread:
-    """How values are spread; all 0 without values."""
+    """How values are spread; all None without values."""
 
     count: int
-    least: float
-    mean: float
-    median: float
-    p90: float
-    most: float
+    least: float | None = None
+    mean: float | None = None
+    median: float | None = None
+    p90: float | None = None
+    most: float | None = None
 
 
 @frozen
@@ -250,7 +263,7 @@ class DumpStatistics:
     """What all lines of a dump sum up to.
 
     `unit`: "tokens" or "characters" of completions.  `groups` counts those of two and more, `singles` the others;
-    `by_group` has the first of them.  `truncated` is None if the dump doesn't tell.
+    `by_group` has the first of them.  A number is None if the dump doesn't have what it is computed from.
     """
 
     items: int
@@ -263,9 +276,9 @@ class DumpStatistics:
     length_bins: list[HistogramBin]
     without_reward: int
     truncated: int | None
-    groups: int
-    singles: int
-    zero_advantage: int
-    duplicates: int
+    groups: int | None
+    singles: int | None
+    zero_advantage: int | None
+    duplicates: int | None
     findings: list[DumpFinding]
     by_group: list[GroupStatistics]

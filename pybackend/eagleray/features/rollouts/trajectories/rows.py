@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 
 from attrs import evolve, frozen
@@ -10,6 +11,7 @@ from attrs import evolve, frozen
 from eagleray.common.errors import printable
 from eagleray.features.rollouts.trajectories.dump import DumpLine, TrajectoryDump
 from eagleray.features.rollouts.trajectories.formats import clean, first_tokens, read_line
+from eagleray.features.rollouts.trajectories.missing import missing_notes, missing_of, reward_note
 from eagleray.features.rollouts.trajectories.model import (
     GroupMember,
     NamedText,
@@ -21,7 +23,7 @@ from eagleray.features.rollouts.trajectories.model import (
     Turn,
 )
 from eagleray.features.rollouts.trajectories.statistics import GroupSum
-from eagleray.features.rollouts.trajectories.table import Endings
+from eagleray.features.rollouts.trajectories.table import Endings, flags_of
 from eagleray.features.rollouts.trajectories.turns import turns_of
 
 BEGINNING = 200
@@ -63,8 +65,23 @@ def row_of(line: DumpLine, trajectory: Trajectory, endings: Endings) -> Trajecto
     )
 
 
-def rows_of(dump: TrajectoryDump, items: Sequence[int], endings: Endings) -> list[TrajectoryRow]:
-    return [_row(dump.line(item), endings) for item in items]
+def rows_of(
+    dump: TrajectoryDump, items: Sequence[int], endings: Endings
+) -> tuple[list[TrajectoryRow], list[str]]:
+    """The rows, and notes about what they don't have."""
+    lines = [dump.line(item) for item in items]
+    trajectories = [read_line(line.data) for line in lines]
+    missing = missing_of(
+        (flags_of(trajectory), math.nan if trajectory.reward is None else trajectory.reward)
+        for trajectory in trajectories
+    )
+    others = (each.other_keys for each in trajectories if each.other_keys is not None)
+    pairs = zip(lines, trajectories, strict=True)
+    rows = [row_of(line, trajectory, endings) for line, trajectory in pairs]
+    rewards = next((each.rewards for each in trajectories if each.rewards), ())
+    # The list shows no figure of groups.
+    notes = missing_notes(evolve(missing, group=0), next(others, None))
+    return rows, [*notes, *reward_note(rewards)]
 
 
 def item_of(line: DumpLine, endings: Endings, limits: ItemLimits) -> TrajectoryItem:
@@ -124,10 +141,6 @@ def _shared(texts: Sequence[str]) -> int:
     low, high = min(texts), max(texts)
     pairs = enumerate(zip(low, high, strict=False))
     return next((at for at, (left, right) in pairs if left != right), len(low))
-
-
-def _row(line: DumpLine, endings: Endings) -> TrajectoryRow:
-    return row_of(line, read_line(line.data), endings)
 
 
 def _text(data: bytes) -> str:

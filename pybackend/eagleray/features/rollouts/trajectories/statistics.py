@@ -11,6 +11,7 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.features.rollouts.trajectories.dump import TrajectoryDump
 from eagleray.features.rollouts.trajectories.formats import read_line
+from eagleray.features.rollouts.trajectories.missing import missing_notes, missing_of, reward_note
 from eagleray.features.rollouts.trajectories.model import (
     DumpFinding,
     DumpStatistics,
@@ -18,7 +19,13 @@ from eagleray.features.rollouts.trajectories.model import (
     HistogramBin,
     Spread,
 )
-from eagleray.features.rollouts.trajectories.table import IN_TOKENS, PROBLEM, DumpTable, Endings
+from eagleray.features.rollouts.trajectories.table import (
+    IN_TOKENS,
+    NO_COMPLETION,
+    PROBLEM,
+    DumpTable,
+    Endings,
+)
 
 BINS = 20
 # Groups that the answer has.
@@ -50,18 +57,19 @@ def sum_up(dump: TrajectoryDump, table: DumpTable) -> DumpStatistics:
     endings = table.endings()
     rewards = [reward for reward in table.rewards if not math.isnan(reward)]
     problems = sum(1 for flags in table.flags if flags & PROBLEM)
-    # Broken lines have no length.
+    in_tokens = any(flags & IN_TOKENS for flags in table.flags)
+    # Tokens and characters aren't mixed.
     lengths = [
         float(length)
         for length, flags in zip(table.lengths, table.flags, strict=True)
-        if length or not flags & PROBLEM
+        if not flags & NO_COMPLETION and (flags & IN_TOKENS or not in_tokens)
     ]
     sums = groups_of(table)
     several = [group for group in sums if len(group.items) > 1]
     truncated = _count(table.truncated(item, endings) for item in range(table.count))
     zero = sum(group.equal_rewards for group in several)
     duplicates = sum(len(group.duplicates) for group in several)
-    in_tokens = any(flags & IN_TOKENS for flags in table.flags)
+    missing = missing_of(zip(table.flags, table.rewards, strict=True))
     return DumpStatistics(
         items=table.count,
         problems=problems,
@@ -73,11 +81,15 @@ def sum_up(dump: TrajectoryDump, table: DumpTable) -> DumpStatistics:
         length_bins=bins(lengths),
         without_reward=table.count - len(rewards),
         truncated=truncated,
-        groups=len(several),
-        singles=len(sums) - len(several),
-        zero_advantage=zero,
-        duplicates=duplicates,
-        findings=_findings(dump, table.count, problems, truncated, len(several), zero, duplicates),
+        groups=len(several) if sums else None,
+        singles=len(sums) - len(several) if sums else None,
+        zero_advantage=zero if sums and rewards else None,
+        duplicates=duplicates if sums and lengths else None,
+        findings=[
+            *(DumpFinding(note, "") for note in missing_notes(missing, table.other_keys)),
+            *(DumpFinding(note, "") for note in reward_note(table.reward_keys)),
+            *_findings(dump, table.count, problems, truncated, len(several), zero, duplicates),
+        ],
         by_group=[_shown(dump, table, group, endings) for group in several[:MOST_GROUPS]],
     )
 
@@ -101,7 +113,7 @@ def group_sum(table: DumpTable, number: int, items: Sequence[int]) -> GroupSum:
 
 def spread(values: Sequence[float]) -> Spread:
     if not values:
-        return Spread(0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return Spread(0)
     ordered = sorted(values)
     count = len(ordered)
     # By rounding, the mean of huge numbers may lie outside of them.

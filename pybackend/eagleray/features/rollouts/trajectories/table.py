@@ -18,6 +18,7 @@ from eagleray.features.rollouts.trajectories.reading import DumpReading
 BATCH = 64
 # The flags of a line.
 ENDED, CUT, PROBLEM, IN_TOKENS = 1, 2, 4, 8
+NO_PROMPT, NO_COMPLETION, NO_GROUP = 16, 32, 64
 NO_ID = -1
 # How many lines tell whether completions end with a special token, and with which id.
 SAMPLE = 100
@@ -44,6 +45,19 @@ class Endings:
         return last_id != self._end_id
 
 
+def flags_of(trajectory: Trajectory) -> int:
+    """The flags of a line."""
+    ended = 0 if trajectory.ended is None else ENDED if trajectory.ended else CUT
+    return (
+        ended
+        | (PROBLEM if trajectory.problem else 0)
+        | (0 if trajectory.completion_tokens is None else IN_TOKENS)
+        | (0 if trajectory.has_prompt or trajectory.columns.ids else NO_PROMPT)
+        | (0 if trajectory.has_completion else NO_COMPLETION)
+        | (0 if trajectory.group else NO_GROUP)
+    )
+
+
 class DumpTable:
     """A row for each item from 0 on that was read; not a number where a reward is missing."""
 
@@ -57,6 +71,9 @@ class DumpTable:
         self.last_ids = array("q")
         self.flags = array("B")
         self.formats: Counter[str] = Counter()
+        # The keys of rewards that differ; the other keys of the first line that is an object.
+        self.reward_keys: tuple[str, ...] = ()
+        self.other_keys: tuple[str, ...] | None = None
         self._numbers: dict[int, int] = {}
         # The first item of each group.
         self.firsts = array("Q")
@@ -104,22 +121,24 @@ class DumpTable:
         reward = trajectory.reward
         self.rewards.append(math.nan if reward is None else reward)
         self.lengths.append(trajectory.completion_length)
-        self.completions.append(hash(trajectory.completion or trajectory.columns.ids))
+        self.reward_keys = self.reward_keys or trajectory.rewards
+        if self.other_keys is None:
+            self.other_keys = trajectory.other_keys
+        completion = trajectory.completion or trajectory.columns.ids
+        # A missing one repeats no other.
+        self.completions.append(hash(completion if trajectory.has_completion else line.item))
         self.last_ids.append(NO_ID if trajectory.last_id is None else trajectory.last_id)
         self.groups.append(self._group(trajectory, line.item))
-        ended = 0 if trajectory.ended is None else ENDED if trajectory.ended else CUT
-        problem = PROBLEM if trajectory.problem else 0
-        in_tokens = 0 if trajectory.tokens is None else IN_TOKENS
         # Last, since its length is the number of rows.
-        self.flags.append(ended | problem | in_tokens)
+        self.flags.append(flags_of(trajectory))
 
     def _group(self, trajectory: Trajectory, item: int) -> int:
-        """The number of its group: by its name, else by its prompt in the same step or file; -1 without either."""
+        """The number of its group: by its name, else by its prompt, in the same step or file; -1 without either."""
+        step = trajectory.step
+        place = ("file", self._dump.file_number(item)) if step is None else ("step", step)
         if trajectory.group:
-            key = hash(("name", trajectory.group))
+            key = hash((place, "name", trajectory.group))
         elif trajectory.prompt:
-            step = trajectory.step
-            place = ("file", self._dump.file_number(item)) if step is None else ("step", step)
             key = hash((place, trajectory.prompt))
         else:
             return -1

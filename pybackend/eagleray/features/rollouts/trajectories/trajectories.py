@@ -97,8 +97,9 @@ class Trajectories:
             items = list(range(start, min(start + limit, count)))
             following = start + limit if start + limit < count else None
             matches = count if dump.is_complete else None
+        rows, notes = rows_of(dump, items, opened.table.endings())
         return TrajectoryPage(
-            rows=rows_of(dump, items, opened.table.endings()),
+            rows=rows,
             next=following,
             matches=matches,
             items=dump.count,
@@ -107,6 +108,7 @@ class Trajectories:
             size=dump.size,
             files=dump.files,
             unfinished=dump.unfinished(),
+            notes=notes,
         )
 
     def _item(

@@ -11,9 +11,16 @@ _PYTHON = re.compile(r"(?:.*/)?(?:python(?:\d+(?:\.\d+)*)?|torchrun|deepspeed)")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 # Modules that prepare and do not train.
 _TOOLS = frozenset({"pip", "venv", "ensurepip", "http.server", "json.tool", "site", "compileall"})
+# Commands of packages, and the module that their first argument means: of ms-swift 4, TRL 1 and LLaMA-Factory 0.9.
+_COMMANDS = {
+    "swift": "swift.cli.{}",
+    "megatron": "swift.cli._megatron.{}",
+    "trl": "trl.scripts.{}",
+    "llamafactory-cli": "llamafactory.{}.tuner",
+}
 # Modules that run the program which their arguments name.
 _WRAPPERS = re.compile(
-    r"torch\.distributed\.(?:run|launch)|accelerate\.commands\.launch|areal\.(?:\w+\.)*launcher\.\w+"
+    r"torch\.distributed\.(?:run|launch)|accelerate\.commands\.launch|deepspeed\.launcher\.runner|areal\.(?:\w+\.)*launcher\.\w+"
     r"|coverage|debugpy|cProfile|viztracer"
 )
 
@@ -54,7 +61,7 @@ def launch_of(tokens: Sequence[LineWord]) -> Launch | None:
     """The Python program that a command starts; None for any other command, and for `-c`, `-` and tools."""
     python = next((i for i, word in enumerate(tokens) if _starts_python(tokens, i)), None)
     if python is None:
-        return None
+        return _of_command(tokens)
     for i in range(python, len(tokens)):
         text = tokens[i].text
         if text in ("-m", "--module") and i + 1 < len(tokens):
@@ -71,9 +78,18 @@ def launch_of(tokens: Sequence[LineWord]) -> Launch | None:
     return None
 
 
+def _of_command(tokens: Sequence[LineWord]) -> Launch | None:
+    """The module that a package's own command runs."""
+    pattern = _COMMANDS.get(tokens[0].text) if len(tokens) > 1 else None
+    if pattern is None or not re.fullmatch(r"[a-z][\w-]*", tokens[1].text):
+        return None
+    name = pattern.format(tokens[1].text.replace("-", "_"))
+    return Launch(name, True, tuple(tokens[2:]), tuple(tokens))
+
+
 def _starts_python(tokens: Sequence[LineWord], i: int) -> bool:
     text = tokens[i].text
-    runs_it = text.endswith(("uv", "accelerate")) and i + 1 < len(tokens)
+    runs_it = text.endswith(("uv", "accelerate", "colossalai")) and i + 1 < len(tokens)
     if runs_it and tokens[i + 1].text in ("run", "launch"):
         return True
     if _PYTHON.fullmatch(text):
@@ -92,7 +108,7 @@ def value_of(
     """The last word that sets `key`, and what it sets it to, None where that is not known."""
     setting: tuple[LineWord, str | None] | None = None
     for i, word in enumerate(arguments):
-        if syntax == "hydra":
+        if syntax in ("hydra", "dotlist"):
             name, equals, value = word.text.partition("=")
             if equals and name.lstrip("+") == key:
                 setting = word, _unquoted(value) if word.is_resolved else None

@@ -140,6 +140,8 @@ class _ScriptReader:
             str(i): ExpandedText(argument) for i, argument in enumerate(arguments[:9], 1)
         }
         self._last: dict[str, Assignment] = {}
+        # The assignments of arrays, with those that extend them.
+        self._parts: dict[str, list[Assignment]] = {}
         self._folder = ""
         self.assignments: list[Assignment] = []
 
@@ -174,8 +176,9 @@ class _ScriptReader:
         held = self._last.get(whole["name"]) if whole else None
         if whole and held and held.raw.startswith("(") and whole["array"]:
             return [
-                self._of_raw(word.raw, held.line + held.raw.count("\n", 0, word.start))
-                for word in array_items(held.raw)
+                self._of_raw(word.raw, part.line + part.raw.count("\n", 0, word.start))
+                for part in self._parts[held.name]
+                for word in array_items(part.raw)
             ]
         if held and not word.raw.startswith('"') and " " in held.raw and held.raw.startswith('"'):
             inner = commands_of(held.raw[1:-1])
@@ -208,6 +211,8 @@ class _ScriptReader:
         sure = earlier is None or earlier == value
         self._values[name] = value if sure else ExpandedText(f"${{{name}}}", is_resolved=False)
         self._last[name] = assignment
+        extended = self._parts.get(name, []) if match["more"] else []
+        self._parts[name] = [*extended, assignment]
         self.assignments.append(assignment)
 
 

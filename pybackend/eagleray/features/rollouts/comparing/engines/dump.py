@@ -8,7 +8,9 @@ ids of prompts, which its server still has.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,11 +26,15 @@ from eagleray.features.rollouts.comparing.wave_prompts import (
     promptless,
     rows_with_prompts,
 )
+from eagleray.injected.outside_files import opened_text
 
 _WHOLE = ("token_ids", "input_ids", "tokens")
 _MASKS = ("token_loss_mask", "loss_mask", "response_mask", "mask")
 _PROMPTS = ("prompt_ids", "prompt_token_ids")
 _COMPLETIONS = ("completion_ids", "response_ids", "completion_token_ids", "output_ids", "token_ids")
+# NeMo RL names its files by the step; the others are written by the user's code.
+_STEPS = ("step", "global_step", "training_step", "rollout_id")
+_STEP_OF_NAME = re.compile(r"step_?(\d{1,9})")
 _LENGTHS = ("input_lengths", "input_length", "seqlen")
 # The field of our own waves.
 OWN_LOGPROBS = "logprobs"
@@ -45,16 +51,23 @@ TRAINER_LOGPROBS = (
 
 @frozen
 class LogprobDump:
-    """Sequences with the logprobs that a run has written for them; `promptless` are those that lack the ids of prompts."""
+    """Sequences with the logprobs that a run has written for them; `promptless` are those that lack the ids of prompts.
+
+    `dtype` and `model` are "" where the user doesn't name them.
+    """
 
     name: str
     sequences: tuple[TokenSequence, ...]
     scored: tuple[ScoredTokens, ...]
     unreadable: int
     promptless: tuple[Promptless, ...] = ()
+    dtype: str = ""
+    model: str = ""
 
 
-def read_dump(path: Path, fields: Sequence[str], limit: int = 0) -> LogprobDump:
+def read_dump(
+    path: Path, fields: Sequence[str], limit: int = 0, *, dtype: str = "", model: str = ""
+) -> LogprobDump:
     """Reads the first `limit` rows, or all; logprobs are those of the first of `fields` that a row has.
 
     Raises an error of the catalogue if no row has ids and logprobs.
@@ -63,14 +76,16 @@ def read_dump(path: Path, fields: Sequence[str], limit: int = 0) -> LogprobDump:
     scored: list[ScoredTokens] = []
     without_prompts: list[Promptless] = []
     rows = unreadable = 0
+    named = _STEP_OF_NAME.search(path.stem)
+    step = int(named[1]) if named else None
     try:
-        with path.open(encoding="utf-8-sig", errors="replace") as lines:
+        with opened_text(path, "utf-8-sig") as lines:
             for line in lines:
                 if limit and rows == limit:
                     break
                 if not line.strip():
                     continue
-                read = list(_sequences(line, rows, fields))
+                read = list(_sequences(line, rows, fields, step))
                 run = None if read or OWN_LOGPROBS not in fields else promptless(line, 0.0)
                 if run is not None:
                     without_prompts.append(run)
@@ -84,7 +99,13 @@ def read_dump(path: Path, fields: Sequence[str], limit: int = 0) -> LogprobDump:
     if not sequences and not without_prompts:
         raise errors.unreadable_dump(path, t("no row has token ids and logprobs"))
     return LogprobDump(
-        path.name, tuple(sequences), tuple(scored), unreadable, tuple(without_prompts)
+        path.name,
+        tuple(sequences),
+        tuple(scored),
+        unreadable,
+        tuple(without_prompts),
+        dtype,
+        model,
     )
 
 
@@ -109,7 +130,7 @@ async def completed(dump: LogprobDump, path: Path, address_of: AddressOf) -> Log
 
 
 def _sequences(
-    line: str, index: int, fields: Sequence[str]
+    line: str, index: int, fields: Sequence[str], step: int | None
 ) -> Iterator[tuple[TokenSequence, ScoredTokens]]:
     """The runs of generated tokens in a row: one for each turn, whose prompt is everything before it."""
     try:
@@ -129,10 +150,11 @@ def _sequences(
         logprobs = [next(remaining) if generated else 0.0 for generated in mask]
     if len(logprobs) < len(ids):
         return
+    step = next((row[name] for name in _STEPS if type(row.get(name)) is int), step)
     for start, end in _runs(mask):
         completion = ids[start:end]
         yield (
-            TokenSequence(index, ids[:start], completion),
+            TokenSequence(index, ids[:start], completion, step),
             ScoredTokens(completion, tuple(logprobs[start:end])),
         )
 
@@ -173,5 +195,7 @@ def _numbers(row: dict[str, Any], names: Sequence[str]) -> list[float] | None:
     for name in names:
         listed = row.get(name)
         if isinstance(listed, list) and all(isinstance(each, int | float) for each in listed):
-            return [float(each) for each in listed]
+            # An integer of hundreds of digits doesn't fit into a float.
+            with contextlib.suppress(OverflowError):
+                return [float(each) for each in listed]
     return None

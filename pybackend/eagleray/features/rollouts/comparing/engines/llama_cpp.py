@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.features.rollouts.comparing import errors
 from eagleray.features.rollouts.comparing.engines.engine import OnDone, for_each
 from eagleray.features.rollouts.comparing.engines.http import EngineHttp, RefusedRequest
@@ -48,6 +49,8 @@ _DTYPES = (("BF16", "bfloat16"), ("F16", "float16"), ("F32", "float32"))
 # A request that outranks any other token.
 _FORCED_BIAS = 1000
 _FEW_SLOTS = 4
+# No setting is larger.
+_LARGEST = 1e9
 
 
 class LlamaCppEngine:
@@ -76,7 +79,7 @@ class LlamaCppEngine:
         defaults = {
             name: float(value)
             for name in _DEFAULTS
-            if isinstance(value := settings.get(name), int | float)
+            if isinstance(value := settings.get(name), int | float) and abs(value) < _LARGEST
         }
         return EngineFacts(
             name=self._http.name,
@@ -203,7 +206,7 @@ class LlamaCppEngine:
                 tuple([float(each["logprob"]) for each in listed]),
                 tuple([self._ranked(each) for each in listed]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except UNREADABLE_JSON as error:
             raise errors.engine_unreadable(self._http.name, f"/completion: {error}") from error
 
     def _ranked(self, entry: Any) -> tuple[RankedToken, ...]:

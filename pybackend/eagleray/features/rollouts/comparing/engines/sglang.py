@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.features.rollouts.comparing import errors
 from eagleray.features.rollouts.comparing.engines.engine import OnDone, for_each
 from eagleray.features.rollouts.comparing.engines.http import EngineHttp, RefusedRequest
@@ -110,7 +111,7 @@ class SglangEngine:
         answer = await self._http.required("/v1/chat/completions", body)
         try:
             return tuple(int(each) for each in answer["choices"][0]["prompt_token_ids"])
-        except (LookupError, TypeError, ValueError) as error:
+        except UNREADABLE_JSON as error:
             raise errors.no_prompt_ids(self._http.name) from error
 
     async def _tokenized(self, text: str, *, special: bool) -> Ids:
@@ -118,7 +119,7 @@ class SglangEngine:
         try:
             answer = await self._http.post("/tokenize", body)
             return tuple(int(each) for each in answer["tokens"])
-        except (RefusedRequest, LookupError, TypeError, ValueError) as error:
+        except (RefusedRequest, *UNREADABLE_JSON) as error:
             raise errors.no_prompt_ids(self._http.name) from error
 
     async def _likeliest(self, temperature: float) -> float:
@@ -153,7 +154,7 @@ class SglangEngine:
             logprobs = tuple(each.logprob for each in self._ranked(listed))
             top_lists = answer["meta_info"].get(f"{side}_top_logprobs") or []
             tops = tuple(self._ranked(each or []) for each in top_lists[-len(ids) :])
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except UNREADABLE_JSON as error:
             raise errors.unscored_tokens(self._http.name) from error
         return ScoredTokens(ids, logprobs, tops if len(tops) == len(ids) else ())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.features.rollouts.comparing import errors
 from eagleray.features.rollouts.comparing.engines.engine import OnDone, for_each
 from eagleray.features.rollouts.comparing.engines.http import EngineHttp, RefusedRequest
@@ -103,7 +104,7 @@ class VllmEngine:
             raise errors.no_prompt_ids(self._http.name) from refused
         try:
             return tuple(int(each) for each in answer["tokens"])
-        except (KeyError, TypeError, ValueError) as error:
+        except UNREADABLE_JSON as error:
             raise errors.engine_unreadable(self._http.name, f"/tokenize: {error}") from error
 
     async def _choice(self, body: dict[str, Any]) -> Any:
@@ -111,7 +112,7 @@ class VllmEngine:
         answer = await self._http.required("/v1/completions", request)
         try:
             return answer["choices"][0]
-        except (LookupError, TypeError) as error:
+        except UNREADABLE_JSON as error:
             raise errors.engine_unreadable(self._http.name, "no choice") from error
 
     async def _likeliest(self, temperature: float) -> float:
@@ -130,7 +131,7 @@ class VllmEngine:
             # Before 0.10.2 ids come only as the names of tokens.
             ids = tuple(map(int, choice.get("token_ids") or map(_id_of, names)))
             tops = tuple(_ranked(each or {}) for each in written["top_logprobs"])
-        except (KeyError, TypeError, ValueError) as error:
+        except UNREADABLE_JSON as error:
             raise errors.engine_unreadable(self._http.name, f"logprobs: {error}") from error
         if len(logprobs) != len(ids):
             return ScoredTokens(ids, (), is_short=True)
@@ -146,7 +147,7 @@ class VllmEngine:
                     self._texts[int(id_)] = str(entry.get("decoded_token") or "")
                 logprobs.append(float(entries[str(token)]["logprob"]))
                 tops.append(_ranked({id_: entry["logprob"] for id_, entry in entries.items()}))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except UNREADABLE_JSON as error:
             raise errors.unscored_tokens(self._http.name) from error
         return ScoredTokens(completion, tuple(logprobs), tuple(tops))
 

@@ -1,0 +1,555 @@
+"""Finds dumps of stacks in any text: of py-spy, faulthandler, gdb, PyStack and pytest-timeout, alone or between the lines of a log.
+
+A line of a log may have a prefix, such as a time, `[rank3]:`, `3: ` or `(Trainer pid=812, ip=10.0.0.7)`.  What comes before
+the head of a dump is the prefix of its lines, with any digits; lines of different ranks may be mixed.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from attrs import define, evolve, field, frozen
+
+from eagleray.sampling.dumps import Thread, failure_reason
+from eagleray.sampling.frames import PythonFrame
+from eagleray.sampling.native import NativeFrame
+
+MAIN = "MainThread"
+_DIGITS = re.compile(r"\d+")
+# Digits that differ from line to line of one process.
+_TIMES = re.compile(
+    r"\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/]\d\d?[-/]\d{4}|\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?|\d{9,}(?:\.\d+)?|\d+\.\d{3,}"
+)
+# In place of a time.
+TIME = "\0"
+# After so many lines it shows whether the other digits of a prefix are those of a process, or count the lines.
+_TRIED = 64
+# A stack, and lines of others between its frames.
+_REACH = 2000
+_ESCAPED = re.compile(r"&(?:lt|gt|quot|amp|apos|#\d{1,4});")
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+# No log has a longer prefix, and a text may have many heads with prefixes of their own.
+_LONGEST_PREFIX = 200
+_MOST_PREFIXES = 64
+_MOST_FRAMES = 10_000
+
+_PROCESS = re.compile(r"Process (?P<pid>\d{1,9}): (?P<title>.*)$")
+_THREAD = re.compile(
+    r"Thread (?:(?P<id>0[xX][0-9A-Fa-f]+|\d+) )?\((?P<state>active|idle)(?P<gil>\+gil)?\)(?::? \"(?P<name>.*)\")?\s*$"
+)
+# `Stack`: of a process with one thread, or with `all_threads=False`.
+_FAULT_THREAD = re.compile(
+    r"(?:(?:Current thread|Thread) (?P<id>0x[0-9A-Fa-f]+) (?:\[(?P<name>.*)\] )?|Stack )\(most recent call first\):\s*$"
+)
+_GDB_THREAD = re.compile(
+    r"Thread \d+ \((?:Thread 0x[0-9a-f]+ )?\(?LWP (?P<id>\d+)\)?.*\)(?: \"(?P<name>.*)\")?:\s*$"
+)
+_GDB_TRACE = re.compile(r"Traceback \(most recent call first\):\s*$")
+_GDB_FRAME = re.compile(
+    r"#\d+ .*\bFrame 0x[0-9a-f]+, for file (?P<file>.+?), line (?P<line>\d+), in (?P<function>[^\s(]+)"
+)
+_GDB_FILE = re.compile(r"#\d+ file '(?P<file>[^']+)', in '(?P<function>[^']+)'")
+_PYSTACK_THREAD = re.compile(
+    r"Traceback for thread (?P<id>\d+) \((?P<name>.*?)\)(?P<state>.*)\(most recent call last\):\s*$"
+)
+_PYTEST_THREAD = re.compile(r"~+ Stack of (?P<name>.+?) \((?P<id>\d+)\) ~+\s*$")
+# The line above a dump: a process that py-spy or Ray is about to read, one that has crashed, a time that is over.
+_STACK_OF = re.compile(r"Stack dump for \S+ +(?P<pid>\d{1,9}) .*?(?P<title>(?:ray::|/|python).*)$")
+# The line in which SGLang's watchdog reports a failed dump.
+_FAILED = re.compile(r"Pyspy failed to dump PID (?P<pid>\d{1,9})\b(?P<text>.*)$")
+_ATTACHED = re.compile(
+    r"(?:Attaching to process|\(gdb\) attach|gdb\b.{0,100}? (?:-p|--pid))[ =](?P<pid>\d{1,9})\b"
+)
+_CRASH = re.compile(r"Fatal Python error: .+$")
+_TIMEOUT = re.compile(r"Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!\s*$")
+# Every head has one of them, which is found sooner in a long log.
+_MARKERS = (
+    "rocess ",
+    "gdb",
+    "Pyspy failed ",
+    "hread ",
+    "Traceback (",
+    "Stack ",
+    "Fatal ",
+    "Timeout (",
+    " Frame 0x",
+    " file '",
+)
+_HEADS = (
+    *(_PROCESS, _THREAD, _FAULT_THREAD, _GDB_THREAD, _GDB_TRACE, _PYSTACK_THREAD, _PYTEST_THREAD),
+    *(_STACK_OF, _FAILED, _ATTACHED, _CRASH, _TIMEOUT, _GDB_FRAME, _GDB_FILE),
+)
+
+_FRAME = re.compile(r"(?P<function>\S.*?) \((?P<file>[^()=,]+?)(?::(?P<line>\d+))?\)\s*$")
+_FILE = re.compile(
+    r"(?:\(Python\) )?File \"(?P<file>.*)\", line (?P<line>\d+|\?\?\?),? in (?P<function>.*?)\s*$"
+)
+_NATIVE = re.compile(
+    r"\.so(?:\.\d+)*$|\.(?:c|cc|cpp|cu|h|hpp)$|^(?:python|perf)[\d.]*$|^<built-in>$"
+)
+# What py-bt has in place of a frame, of Python's own functions in C.
+_BUILT_IN = re.compile(
+    r"(?:#\d+ )?<built-in (?:method|function) (?P<function>\S+?)(?: of (?P<type>[\w.]+) object.*)?>"
+)
+_BUILT_IN_FILE = "<built-in>"
+# A native frame in PyStack's output.
+_C_FRAME = re.compile(
+    r"\(C\) File \".*\", line \d+, in (?P<function>.*?)(?: \((?P<library>[^()]*)\))?\s*$"
+)
+# The reason why py-spy could not read a process.
+_ERROR = re.compile(r"(?:Error|Reason): (?P<text>.+)$")
+_PYTHON = re.compile(r"Python v\d")
+# Between frames: C code, and the interpreter of a process.
+_DETAIL = re.compile(r"#\d+ |Python v\d")
+
+_RANK = re.compile(
+    r"\[(?:rank|default)\s*(\d{1,6})\]|(?<![a-z])rank[ _=:.-]?(\d{1,6})(?![0-9])", re.IGNORECASE
+)
+# The prefixes of `srun --label` and `mpirun --tag-output`.
+_TASK = re.compile(r"^\s*(\d{1,6}):$|^\[\d+,(\d{1,6})\](?:<std(?:out|err)>)?:?$")
+_RAY = re.compile(r"\((?P<name>[^()]*?)\s?pid=(?P<pid>\d{1,9})(?:, ip=(?P<host>[0-9a-fA-F.:]+))?\)")
+
+# py-spy names a file from below the folder in which Python finds it.
+_STANDARD = re.compile(
+    r"(_?threading|queue|selectors|socket|ssl|subprocess|runpy|contextlib|functools|signal|tempfile|pickle|copy|weakref"
+    r"|socketserver|_pyrepl|zipfile|tarfile|shutil|os|genericpath|posixpath|random|heapq|bdb|pdb|cmd|codeop|codecs|abc|enum"
+    r"|inspect|typing|re|traceback|warnings|argparse|decimal|fileinput|getpass|gzip|lzma|bz2)\.py$"
+    r"|(asyncio|multiprocessing|concurrent|http|urllib|logging|importlib|encodings|json|email|xml|sqlite3|unittest|xmlrpc)/"
+)
+_OF_OTHERS = re.compile(
+    r"(requests|urllib3|httpx|httpcore|h11|anyio|aiohttp|uvicorn|starlette|fastapi|grpc|zmq|numpy|pandas|scipy|pyarrow"
+    r"|datasets|fsspec|multiprocess|dill|cloudpickle|wandb|tensorboard|hydra|omegaconf|pydantic|pytest|_pytest|pluggy|tqdm"
+    r"|safetensors|huggingface_hub|tokenizers|triton|torch|torchvision|ray|uvloop|nvtx|cupy|psutil|debugpy)/"
+)
+
+
+@frozen
+class Tags:
+    """What the prefix of a line, or the name of its file, says of its process; None and "" where it doesn't."""
+
+    rank: int | None = None
+    pid: int = 0
+    host: str = ""
+    name: str = ""
+
+
+@frozen
+class DumpedProcess:
+    """The threads of a process in one dump; `pid` 0 and `title` "" where the dump doesn't say them.
+
+    `source` is where the dump is: the prefix of its lines, and its file.  `marks` are the ids of its threads.  `natives` has
+    the native frames of each thread.  `threads` is empty for a process that could not be read, for the reason `problem`, ""
+    if that is unknown.  `has_crashed`: the process has written it at its end.  `is_timeout`: a timer of `faulthandler` has,
+    which may do so again.
+    """
+
+    tags: Tags
+    pid: int
+    title: str
+    threads: tuple[Thread, ...]
+    source: str = ""
+    marks: frozenset[int] = frozenset()
+    has_crashed: bool = False
+    is_timeout: bool = False
+    natives: tuple[tuple[NativeFrame, ...], ...] = ()
+    problem: str = ""
+
+
+def dumps_in(text: str) -> Iterator[DumpedProcess]:
+    """All dumps in `text`, in their order."""
+    lines = list(_near_heads(text))
+    reader = _DumpReader(_counting_shapes(lines))
+    for line in lines:
+        yield from reader.feed(line)
+    yield from reader.end()
+
+
+def _near_heads(text: str) -> Iterator[str]:
+    """The lines of which a dump may consist; a long log has few of them."""
+    left = 0
+    for line in text.splitlines():
+        if any(word in line for word in _MARKERS):
+            left = _REACH
+        if left:
+            left -= 1
+            yield _plain(line)
+
+
+def _plain(line: str) -> str:
+    line = _ANSI.sub("", line)
+    return html.unescape(line) if _ESCAPED.search(line) else line
+
+
+def _counting_shapes(lines: Sequence[str]) -> frozenset[str]:
+    """The prefixes, with 0 for any number, whose numbers aren't those of a process: they differ in nearly all lines."""
+    splitter = _Prefixes(frozenset())
+    keys: dict[str, list[str]] = {}
+    left = 0
+    for line in lines:
+        if _head(line):
+            left = _TRIED
+        if left:
+            left -= 1
+            prefix, shape, _ = splitter.split(line)
+            if shape:
+                keys.setdefault(shape, []).append(_TIMES.sub(TIME, prefix))
+    return frozenset(shape for shape, each in keys.items() if len(set(each)) > len(each) / 2)
+
+
+def tags_of(prefix: str) -> Tags:
+    rank = _rank_in(prefix)
+    if rank is None and (task := _TASK.match(prefix.rstrip())):
+        rank = int(task[1] or task[2])
+    actor = _RAY.search(prefix)
+    return Tags(
+        rank,
+        int(actor["pid"]) if actor else 0,
+        (actor["host"] or "") if actor else "",
+        actor["name"].strip() if actor else "",
+    )
+
+
+def _rank_in(prefix: str) -> int | None:
+    match = _RANK.search(prefix)
+    return int(match[1] or match[2]) if match else None
+
+
+def full_name(file: str) -> str:
+    """The path of a frame, where that of a library tells that it is one."""
+    if file.startswith(("/", "<")):
+        return file
+    if _STANDARD.match(file):
+        return f"lib/python3/{file}"
+    return f"site-packages/{file}" if _OF_OTHERS.match(file) else file
+
+
+@define
+class _Threads:
+    """A dump that is being read, and its unfinished thread."""
+
+    tags: Tags
+    source: str = ""
+    pid: int = 0
+    title: str = ""
+    threads: list[Thread] = field(factory=list)
+    natives: list[tuple[NativeFrame, ...]] = field(factory=list)
+    marks: set[int] = field(factory=set)
+    problem: str = ""
+    is_named: bool = False
+    has_crashed: bool = False
+    is_timeout: bool = False
+    is_open: bool = False
+    # The unfinished thread, with its innermost frame first.
+    name: str = ""
+    state: str = ""
+    has_gil: bool = False
+    number: int = 0
+    frames: list[PythonFrame] = field(factory=list)
+    indent: int = 0
+    # Frames as tracebacks have them: `File "train.py", line 3, in step`, some with the line of the source.
+    has_file_lines: bool = False
+    outermost_first: bool = False
+    # faulthandler lists the main thread last, and names none before Python 3.14.
+    main_is_last: bool = False
+
+    def begin(
+        self,
+        indent: int,
+        name: str = "",
+        number: int = 0,
+        state: str = "",
+        has_gil: bool = False,
+        *,
+        outermost_first: bool = False,
+    ) -> None:
+        self.finish()
+        self.is_open = True
+        self.name, self.number, self.state, self.has_gil = name, number, state, has_gil
+        self.indent, self.has_file_lines = indent, not state
+        self.outermost_first = outermost_first
+        if number:
+            self.marks.add(number)
+
+    @property
+    def has_threads(self) -> bool:
+        return self.is_open or bool(self.threads)
+
+    @property
+    def has_main(self) -> bool:
+        return (self.is_open and self.name == MAIN) or any(
+            each.name == MAIN for each in self.threads
+        )
+
+    def finish(self) -> None:
+        if self.is_open:
+            is_main = self.name == MAIN or (self.pid > 0 and self.number == self.pid)
+            name = self.name or (MAIN if is_main else "")
+            frames = tuple(self.frames if self.outermost_first else reversed(self.frames))
+            native = tuple(each for each in frames if _NATIVE.search(each.file))
+            python = tuple(each for each in frames if not _NATIVE.search(each.file))
+            is_active = self.state == "active"
+            thread = Thread(name, is_main, is_active, self.has_gil, python or native)
+            self.threads.append(thread)
+            self.natives.append(
+                tuple(NativeFrame(each.function, each.file) for each in native) if python else ()
+            )
+        self.is_open, self.frames = False, []
+
+    def whole(self) -> DumpedProcess | None:
+        self.finish()
+        threads = self.threads
+        if threads and not any(each.is_main for each in threads):
+            of_module = [
+                at
+                for at, each in enumerate(threads)
+                if each.frames and each.frames[0].function == "<module>"
+            ]
+            index = of_module[0] if len(of_module) == 1 else None
+            if index is None and (self.main_is_last or len(threads) == 1):
+                index = len(threads) - 1
+            if index is not None:
+                last = threads[index]
+                threads[index] = last._replace(is_main=True, name=last.name or MAIN)
+        has_frames = any(each.frames for each in threads)
+        if not has_frames and not self.is_named:
+            return None
+        return DumpedProcess(
+            self.tags,
+            self.pid,
+            self.title,
+            tuple(threads) if has_frames else (),
+            self.source,
+            frozenset(self.marks),
+            self.has_crashed,
+            self.is_timeout,
+            tuple(self.natives),
+            self.problem,
+        )
+
+
+def _problem(message: str) -> str:
+    """Why py-spy could not read a process, "" where that isn't sure, or where it has ended since, which proves no hang."""
+    reason = failure_reason(message)
+    is_sure = reason == "permission" or (reason == "not-python" and "python" in message.lower())
+    return reason if is_sure else ""
+
+
+class _Origin(NamedTuple):
+    """What lines of one process have in common: what their prefix says, and the prefix without times."""
+
+    tags: Tags
+    key: str
+
+
+def _head(line: str) -> re.Match[str] | None:
+    for head in _HEADS if any(word in line for word in _MARKERS) else ():
+        match = head.search(line)
+        if match and match.start() <= _LONGEST_PREFIX:
+            return match
+    return None
+
+
+class _Prefixes:
+    """The prefixes of heads so far.  `counting` are the shapes whose numbers say nothing of a process."""
+
+    def __init__(self, counting: frozenset[str]) -> None:
+        self._counting = counting
+        self._patterns: dict[str, re.Pattern[str]] = {}
+
+    def split(self, line: str) -> tuple[str, str, str]:
+        """The prefix of a line, "" if it has none that is known, its shape, and the line without it."""
+        if (match := _head(line)) and match.re is _ATTACHED:
+            return "", "", line[match.start() :]
+        if match:
+            prefix = line[: match.start()].rstrip()
+            shape = _DIGITS.sub("0", prefix)
+            if prefix and shape not in self._patterns and len(self._patterns) < _MOST_PREFIXES:
+                self._patterns[shape] = _pattern_of(prefix)
+            return prefix, shape, line[match.start() :] if prefix else line
+        best = max(
+            (
+                (match, shape)
+                for shape, each in self._patterns.items()
+                if (match := each.match(line))
+            ),
+            key=lambda fitting: fitting[0].end(),
+            default=None,
+        )
+        if best is None:
+            return "", "", line
+        match, shape = best
+        return match[0].rstrip(), shape, line[match.end() :]
+
+    def origin(self, prefix: str, shape: str) -> _Origin:
+        if shape in self._counting:
+            return _Origin(evolve(tags_of(prefix), rank=_rank_in(prefix)), shape)
+        return _Origin(tags_of(prefix), _TIMES.sub(TIME, prefix))
+
+
+class _DumpReader:
+    def __init__(self, counting: frozenset[str]) -> None:
+        self._prefixes = _Prefixes(counting)
+        self._open: dict[_Origin, _Threads] = {}
+        # By gdb, whose later lines don't say it.
+        self._attached = 0
+
+    def feed(self, line: str) -> Iterator[DumpedProcess]:
+        prefix, shape, rest = self._prefixes.split(line)
+        if not rest.strip():
+            return
+        origin = self._prefixes.origin(prefix, shape)
+        text = rest.lstrip()
+        indent = len(rest) - len(text)
+        reading = self._open.get(origin)
+        if match := _PROCESS.match(text) or _STACK_OF.match(text):
+            named = self._new(origin)
+            named.pid, named.title = int(match["pid"]), match["title"].strip()
+            # A log may have such a line, and no dump below it.
+            named.is_named = match.re is _STACK_OF or (
+                reading is not None and reading.pid == named.pid and reading.is_named
+            )
+            # Ray names the process that py-spy then names once more.
+            if reading is None or reading.pid != named.pid or reading.is_open:
+                yield from self._close(origin)
+            self._open[origin] = named
+        elif match := _FAILED.match(text):
+            yield from self._close(origin)
+            failed = self._open[origin] = self._new(origin)
+            failed.pid, failed.is_named, failed.problem = (
+                int(match["pid"]),
+                True,
+                _problem(match["text"]),
+            )
+            yield from self._close(origin)
+        elif match := _ATTACHED.match(text):
+            yield from self._close(origin)
+            self._attached = int(match["pid"])
+        elif match := _CRASH.match(text) or _TIMEOUT.match(text):
+            yield from self._close(origin)
+            above = self._open[origin] = self._new(origin)
+            above.has_crashed, above.is_timeout = match.re is _CRASH, match.re is _TIMEOUT
+        elif match := _THREAD.match(text):
+            if reading is not None and match["name"] == MAIN and reading.has_main:
+                # Without a line that names its process.
+                yield from self._close(origin)
+            number = int(match["id"] or "0", 0)
+            if reading is not None and number and number in reading.marks:
+                yield from self._close(origin)
+            state, gil = match["state"], bool(match["gil"])
+            self._reading(origin).begin(indent, match["name"] or "", number, state, gil)
+        elif match := _FAULT_THREAD.match(text):
+            number = int(match["id"] or "0", 16)
+            if reading is not None and (
+                number in reading.marks or (not number and reading.has_threads)
+            ):
+                yield from self._close(origin)
+            reading = self._reading(origin)
+            reading.main_is_last = True
+            reading.begin(indent, match["name"] or "", number)
+        elif match := _GDB_THREAD.match(text):
+            reading = self._of_gdb(origin)
+            number = int(match["id"])
+            if not reading.pid and text.startswith("Thread 1 "):
+                # Linux numbers the main thread by the process.
+                reading.pid = number
+            reading.begin(indent, match["name"] or "", number)
+        elif match := _PYSTACK_THREAD.match(text):
+            number, has_gil = int(match["id"]), "Has the GIL" in match["state"]
+            if reading is not None and number in reading.marks:
+                yield from self._close(origin)
+            self._reading(origin).begin(indent, "", number, has_gil=has_gil, outermost_first=True)
+        elif match := _PYTEST_THREAD.match(text):
+            self._reading(origin).begin(
+                indent, match["name"], int(match["id"]), outermost_first=True
+            )
+        elif _GDB_TRACE.match(text):
+            reading = self._of_gdb(origin)
+            if not reading.is_open or reading.frames:
+                reading.begin(indent)
+        elif _GDB_FRAME.match(text) or _GDB_FILE.match(text):
+            # `py-bt` before Python 3.3 and `py-bt-full` have no line above the frames.
+            reading = self._of_gdb(origin)
+            if not reading.is_open:
+                reading.begin(indent)
+            self._add(reading, self._frame(reading, text, indent))
+        elif reading is None:
+            return
+        elif reading.is_named and not reading.threads and (match := _ERROR.search(text)):
+            reading.problem = _problem(match["text"]) or reading.problem
+        elif _PYTHON.match(text) and not reading.is_open:
+            reading.is_named = True
+        elif frame := self._frame(reading, text, indent):
+            self._add(reading, frame)
+        elif not self._is_detail(reading, text, indent):
+            yield from self._close(origin)
+
+    def end(self) -> Iterator[DumpedProcess]:
+        for origin in list(self._open):
+            yield from self._close(origin)
+
+    def _add(self, reading: _Threads, frame: PythonFrame | None) -> None:
+        if frame is not None and len(reading.frames) < _MOST_FRAMES:
+            reading.frames.append(frame)
+
+    def _new(self, origin: _Origin) -> _Threads:
+        return _Threads(origin.tags, origin.key, origin.tags.pid, origin.tags.name)
+
+    def _reading(self, origin: _Origin) -> _Threads:
+        return self._open.setdefault(origin, self._new(origin))
+
+    def _of_gdb(self, origin: _Origin) -> _Threads:
+        reading = self._reading(origin)
+        reading.pid = reading.pid or self._attached
+        return reading
+
+    def _close(self, origin: _Origin) -> Iterator[DumpedProcess]:
+        reading = self._open.pop(origin, None)
+        if reading is not None and (dump := reading.whole()) is not None:
+            yield dump
+
+    def _is_detail(self, reading: _Threads, text: str, indent: int) -> bool:
+        """Also what somebody has written in place of frames that were left out."""
+        if reading.is_named and not reading.threads and not reading.is_open:
+            return True
+        return _DETAIL.match(text) is not None or (reading.is_open and indent > reading.indent)
+
+    def _frame(self, reading: _Threads, text: str, indent: int) -> PythonFrame | None:
+        if not reading.is_open:
+            return None
+        if built_in := _BUILT_IN.match(text):
+            of = f" of {built_in['type']}" if built_in["type"] else ""
+            return PythonFrame(f"{built_in['function']}{of}", _BUILT_IN_FILE, 0)
+        if native := _C_FRAME.match(text):
+            return PythonFrame(native["function"], native["library"] or _BUILT_IN_FILE, 0)
+        if reading.has_file_lines:
+            match = _FILE.match(text) or _GDB_FRAME.match(text) or _GDB_FILE.match(text)
+        else:
+            match = _FRAME.match(text) if indent <= reading.indent + 4 else None
+        if match is None:
+            return None
+        line = match.groupdict().get("line") or ""
+        file = full_name(match["file"])
+        return PythonFrame(match["function"], file, int(line) if line.isdecimal() else 0)
+
+
+def _pattern_of(prefix: str) -> re.Pattern[str]:
+    """Prefixes like this one, with any digits, and the blank after it."""
+    parts = (r"\d+" if part.isdigit() else re.escape(part) for part in re.split(r"(\d+)", prefix))
+    return re.compile("".join(parts) + " ?")
+
+
+def named(dumps: Iterable[DumpedProcess], name: str) -> list[DumpedProcess]:
+    """The dumps of a file, which get the rank in its name where nothing else says one."""
+    listed = [evolve(each, source=f"{name}\n{each.source}") for each in dumps]
+    ranked = tags_of(PurePosixPath(name).name).rank
+    # A file of several processes isn't that of one rank.
+    if ranked is None or len({(each.tags, each.pid) for each in listed}) != 1:
+        return listed
+    return [
+        each if each.tags.rank is not None else evolve(each, tags=evolve(each.tags, rank=ranked))
+        for each in listed
+    ]

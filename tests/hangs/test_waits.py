@@ -1,0 +1,115 @@
+"""Chains of waits between real processes and threads, read from the kernel, the stacks and the source, to their end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from eagleray.features.hangs.collecting import here
+from eagleray.features.hangs.collecting.rounds import SamplingPlan
+from eagleray.features.hangs.model import Picture
+from eagleray.sampling import proc
+
+PROGRAM = Path(__file__).parents[1] / "programs" / "hangs" / "waits.py"
+PROCESS = r"[Pp]rocess(es)? [\d-]+(( and|,) [\d-]+)*"
+
+# Kind, and the sentence with P for a process.
+EXPECTED = {
+    "two_locks": (
+        "deadlock",
+        r"(reader|writer) waits for self\.\w+ in Cache\.\w+ \(waits\.py:\d+\), which (reader|writer) holds, "
+        r"which waits for self\.\w+ in Cache\.\w+ \(waits\.py:\d+\), which (reader|writer) holds: none of them can continue\.",
+    ),
+    "own_lock": (
+        "deadlock",
+        r"MainThread waits for LOCK in take_lock \(waits\.py:\d+\), which it holds itself: it can't continue\.",
+    ),
+    "held_lock": (
+        "wait-chain",
+        r"MainThread waits for LOCK in take_lock \(waits\.py:\d+\), which loader holds in ask \(waits\.py:\d+\)\. "
+        r"P waits for an answer of P in ask \(waits\.py:\d+\)\.",
+    ),
+    "forked_lock": (
+        "deadlock",
+        r"P waits for data of P, which waits for a lock in take_lock \(waits\.py:\d+\): "
+        r"it has no other thread that could end that\.",
+    ),
+    "unread_queue": (
+        "deadlock",
+        r"P waits for the end of P, which waits for P to read its data: none of them can continue\.",
+    ),
+    "full_pipe": (
+        "deadlock",
+        r"P waits for the end of P, which waits for P to read its data: none of them can continue\.",
+    ),
+    "file_lock": (
+        "wait-chain",
+        r"P waits for a file lock of P, which is in keep_file \(waits\.py:\d+\)\.",
+    ),
+    "silent_server": (
+        "wait-chain",
+        r"P waits for the end of P, which waits for an answer of P in ask \(waits\.py:\d+\)\.",
+    ),
+    "dead_producer": (
+        "deadlock",
+        r"P waits for data that no other process can write in dead_producer \(waits\.py:\d+\)\.",
+    ),
+    "empty_queue": (
+        "deadlock",
+        r"P waits for an item of a queue in empty_queue \(waits\.py:\d+\): "
+        r"it has no other thread that could end that\.",
+    ),
+    "small_pool": (
+        "unknown",
+        r"P waits for a future in small_pool \(waits\.py:\d+\)\. Other threads are in nested \(waits\.py:\d+\)\. "
+        r"All threads of prepare wait for futures, which need a free one\.",
+    ),
+    "idle_server": (
+        "unknown",
+        r"No known kind of hang fits what the processes do\.",
+    ),
+    "long_command": (
+        "wait-chain",
+        r"P waits for the end of P, which is in <module> \(<string>:1\)\.",
+    ),
+}
+
+
+@contextlib.contextmanager
+def waiting(scenario: str, folder: Path) -> Iterator[int]:
+    """The number of the program, all processes of which wait; all of them end."""
+    command = [sys.executable, str(PROGRAM), scenario, str(folder / "lock")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"ready\n"
+        try:
+            yield program.pid
+        finally:
+            for pid in reversed(proc.descendants([program.pid], proc.all_processes())):
+                subprocess.run(["kill", "-KILL", str(pid)], check=False)
+
+
+def take(pid: int) -> Picture:
+    return asyncio.run(here.take([pid], SamplingPlan(pause_s=0.3)))
+
+
+@pytest.mark.parametrize("scenario", EXPECTED)
+def test_chain_of_waits_is_followed_to_its_end(scenario: str, tmp_path: Path) -> None:
+    kind, sentence = EXPECTED[scenario]
+    with waiting(scenario, tmp_path) as pid:
+        verdict = take(pid).verdict
+    stated = re.sub(PROCESS, "P", verdict.sentence)
+    assert verdict.kind == kind, verdict
+    assert re.fullmatch(sentence, stated), verdict.sentence
+
+
+def test_child_that_works_is_no_hang(tmp_path: Path) -> None:
+    with waiting("working_child", tmp_path) as pid:
+        verdict = take(pid).verdict
+    assert verdict.kind == "slow", verdict

@@ -1,0 +1,243 @@
+"""Processes and threads that wait for each other, in the way named by the first argument."""
+
+import asyncio
+import concurrent.futures
+import fcntl
+import multiprocessing
+import os
+import queue
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+LOCK = threading.Lock()
+FORKED = multiprocessing.get_context("fork")
+
+
+class Cache:
+    def __init__(self) -> None:
+        self.entries = threading.Lock()
+        self.index = threading.Lock()
+        self.both = threading.Barrier(2)
+
+    def read(self) -> None:
+        with self.entries:
+            self.both.wait()
+            with self.index:
+                pass
+
+    def write(self) -> None:
+        with self.index:
+            self.both.wait()
+            with self.entries:
+                pass
+
+
+def two_locks() -> None:
+    cache = Cache()
+    threads = [
+        threading.Thread(target=cache.read, name="reader"),
+        threading.Thread(target=cache.write, name="writer"),
+    ]
+    for thread in threads:
+        thread.start()
+    ready()
+    for thread in threads:
+        thread.join()
+
+
+def own_lock() -> None:
+    with LOCK:
+        ready()
+        take_lock()
+
+
+def take_lock() -> None:
+    with LOCK:
+        pass
+
+
+def held_lock() -> None:
+    """A thread keeps a lock while it waits for a server."""
+    begun = threading.Event()
+
+    def hold() -> None:
+        with LOCK:
+            begun.set()
+            ask(server())
+
+    threading.Thread(target=hold, name="loader", daemon=True).start()
+    begun.wait()
+    ready()
+    take_lock()
+
+
+def forked_lock() -> None:
+    """A pool is forked while another thread has the lock, which its processes then never get."""
+    begun, forked = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with LOCK:
+            begun.set()
+            forked.wait()
+
+    threading.Thread(target=hold).start()
+    begun.wait()
+    with FORKED.Pool(1) as pool:
+        forked.set()
+        ready()
+        pool.apply(take_lock)
+
+
+def unread_queue() -> None:
+    """Processes can't end before their queue is read, and their parent waits for their end."""
+    filled = FORKED.Queue()
+    children = [FORKED.Process(target=fill, args=(filled,)) for _ in range(2)]
+    for child in children:
+        child.start()
+    ready()
+    for child in children:
+        child.join()
+
+
+def fill(filled: Any) -> None:
+    filled.put(b" " * 2**22)
+
+
+def full_pipe() -> None:
+    """A child writes more than its pipe holds, and its parent waits for its end."""
+    with subprocess.Popen(
+        [sys.executable, "-c", "print(' ' * 2**22)"], stdout=subprocess.PIPE
+    ) as child:
+        ready()
+        child.wait()
+
+
+def file_lock() -> None:
+    path = Path(sys.argv[2])
+    is_held = FORKED.Event()
+    child = FORKED.Process(target=keep_file, args=(path, is_held))
+    child.start()
+    is_held.wait()
+    ready()
+    with path.open("w") as file:
+        build(file)
+
+
+def build(file: Any) -> None:
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def keep_file(path: Path, is_held: Any) -> None:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        is_held.set()
+        time.sleep(600)
+
+
+def silent_server() -> None:
+    """A server that never answers, outside of what is sampled: its address ends the chain."""
+    address = server()
+    child = FORKED.Process(target=ask, args=(address,))
+    child.start()
+    ready()
+    child.join()
+
+
+def idle_server() -> None:
+    """Nothing hangs: an event loop with a server that has no clients."""
+
+    async def serve() -> None:
+        serving = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+        ready()
+        await serving.serve_forever()
+
+    asyncio.run(serve())
+
+
+def server() -> tuple[str, int]:
+    """The address of a server in a process that nothing here has started any more."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    address = listener.getsockname()
+    if os.fork() == 0:
+        if os.fork():
+            os._exit(0)
+        connection = listener.accept()
+        time.sleep(30)
+        os._exit(bool(connection))
+    listener.close()
+    os.wait()
+    return address[0], address[1]
+
+
+def ask(address: tuple[str, int]) -> None:
+    with socket.create_connection(address) as connection:
+        connection.recv(1)
+
+
+def dead_producer() -> None:
+    filled = FORKED.Queue()
+    child = FORKED.Process(target=os._exit, args=(1,))
+    child.start()
+    child.join()
+    ready()
+    filled.get()
+
+
+def empty_queue() -> None:
+    """No other thread puts something into the queue."""
+    ready()
+    queue.Queue[int]().get()
+
+
+def small_pool() -> None:
+    """A task of a pool waits for another one of it, for which no thread is left."""
+    with concurrent.futures.ThreadPoolExecutor(1, "prepare") as pool:
+
+        def nested() -> None:
+            pool.submit(int).result()
+
+        begun = pool.submit(nested)
+        ready()
+        begun.result()
+
+
+def long_command() -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as child:
+        ready()
+        child.wait()
+
+
+def working_child() -> None:
+    """Nothing hangs: a child computes."""
+    child = FORKED.Process(target=compute)
+    child.start()
+    ready()
+    child.join()
+
+
+def compute() -> None:
+    total = 0
+    while True:
+        total += square(total % 7)
+        total -= cube(total % 5)
+
+
+def square(number: int) -> int:
+    return sum(number for _ in range(number * 100))
+
+
+def cube(number: int) -> int:
+    return sum(number * number for _ in range(number * 100))
+
+
+def ready() -> None:
+    print("ready", flush=True)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
