@@ -54,6 +54,7 @@ SCENARIOS: Mapping[str, Expected] = {
     "slow": Expected("slow", "", "Nothing hangs"),
     "long_steps": Expected("slow", "", "Nothing hangs"),
     "tokenizing": Expected("slow", "2", "Rank 2 still works"),
+    "tokenizing_at_once": Expected("slow", "2", "Rank 2 still works"),
     "logged": Expected(
         "cleanup-deadlock",
         "0-1",

@@ -231,40 +231,47 @@ def _kills(folder: str) -> int:
 
 def _listeners() -> list[dict[str, Any]]:
     """Listening TCP ports: {port, address, user}, of the user's own processes also {pid, program}."""
+    listening = [
+        (columns, size)
+        for path, size in (("/proc/net/tcp", 4), ("/proc/net/tcp6", 16))
+        for columns in map(str.split, _text(path).splitlines()[1:])
+        if len(columns) > 9 and columns[3] == _LISTEN
+    ]
+    owners = _socket_owners({columns[9] for columns, _ in listening})
     result = []
-    owners = _socket_owners()
-    for path, size in (("/proc/net/tcp", 4), ("/proc/net/tcp6", 16)):
-        for line in _text(path).splitlines()[1:]:
-            columns = line.split()
-            if len(columns) > 9 and columns[3] == _LISTEN:
-                address, port = columns[1].split(":")
-                result.append(
-                    {
-                        "port": int(port, 16),
-                        "address": _address(address, size),
-                        "user": _user(int(columns[7])),
-                        **owners.get(columns[9], {}),
-                    }
-                )
+    for columns, size in listening:
+        address, port = columns[1].split(":")
+        result.append(
+            {
+                "port": int(port, 16),
+                "address": _address(address, size),
+                "user": _user(int(columns[7])),
+                **owners.get(columns[9], {}),
+            }
+        )
     return result
 
 
-def _socket_owners() -> dict[str, dict[str, Any]]:
-    """The user's own processes by the inodes of their sockets, as far as they can be read in a short time."""
+def _socket_owners(inodes: set[str]) -> dict[str, dict[str, Any]]:
+    """The user's own processes by those of `inodes` that are their sockets, as far as they can be read in a short time.
+
+    The newest processes come first, since they are rarely the machine's own services.  A forked child has the sockets of its
+    parent, which is then the owner.
+    """
     result: dict[str, dict[str, Any]] = {}
     until = time.monotonic() + _OWNERS_S
-    for path in _processes():
+    for path in sorted(_processes(), key=lambda path: -int(path.name)):
         if time.monotonic() > until:
             break
         try:
             links = [str(file.readlink()) for file in (path / "fd").iterdir()]
         except OSError:
             continue
-        sockets = [link[8:-1] for link in links if link.startswith("socket:[")]
+        sockets = inodes.intersection(link[8:-1] for link in links if link.startswith("socket:["))
         if sockets:
             program = Path(_text(f"{path}/cmdline").split("\0")[0]).name.split(" ")[0]
             for inode in sockets:
-                result.setdefault(inode, {"pid": int(path.name), "program": program})
+                result[inode] = {"pid": int(path.name), "program": program}
     return result
 
 

@@ -283,15 +283,30 @@ class Trainer:
     def tokenizing(self) -> None:
         """Nothing hangs: rank 2 waits for a process that it has started, and that works."""
         if RANK == 2:
-            tokenizer = torch.multiprocessing.Process(target=self.tokenize, args=[os.getpid()])
-            tokenizer.start()
-            tokenizer.join()
+            self.run_process("tokenize")
         self.reduce()
+
+    def tokenizing_at_once(self) -> None:
+        """The process works in a single call, so that it is never seen to move."""
+        if RANK == 2:
+            self.run_process("tokenize_at_once")
+        self.reduce()
+
+    def run_process(self, method: str) -> None:
+        process = torch.multiprocessing.Process(target=getattr(self, method), args=[os.getpid()])
+        process.start()
+        process.join()
 
     def tokenize(self, parent: int) -> None:
         position = 0
         while os.getppid() == parent:
             position += len(re.findall(r"\w+", "a text of a corpus " * 1000))
+
+    def tokenize_at_once(self, parent: int) -> None:
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+        if os.getppid() == parent:
+            re.search("(a+)+b", "a" * 60)
 
 
 # These form the process group themselves, or don't.

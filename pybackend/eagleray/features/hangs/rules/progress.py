@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from eagleray.common.l10n import counted, t
 from eagleray.features.hangs.activity import Doing
+from eagleray.features.hangs.evidence import SampledProcess
 from eagleray.features.hangs.rules.scene import Scene, about, reading
 from eagleray.features.hangs.verdict import Kind, Reading
 
@@ -28,7 +30,7 @@ def going_on(scene: Scene) -> Iterator[Reading]:
         text = t("Nothing hangs: {ranks} moved between the samples.", **about(scene, moving))
         step = t("Profile the run to see what takes the time.")
         yield reading(scene, Kind.SLOW, few, 0.85, text, step)
-    elif busy and all(each.goes_on for each in busy):
+    elif busy and all(each.goes_on or _waits_for_work(scene, each) for each in busy):
         text = counted(
             len(busy),
             "{Ranks} still works{place}, and the others wait: slow, or a loop without end.",
@@ -37,3 +39,17 @@ def going_on(scene: Scene) -> Iterator[Reading]:
         )
         step = t("Wait, or profile {ranks} to see what takes the time.", **about(scene, busy))
         yield reading(scene, Kind.SLOW, busy, 0.65, text, step)
+
+
+def _waits_for_work(scene: Scene, process: SampledProcess) -> bool:
+    """Whether it waits for processes that it has started, the last of which computes.
+
+    On a machine with too few CPUs that may use no CPU between two samples, so that it is not seen to move.
+    """
+    path = scene.graph.path(process)
+    if path is None or path.end is None or not path.end.is_busy:
+        return False
+    return all(
+        child.process.parent == parent.process.pid
+        for parent, child in pairwise((*path.processes, path.end))
+    )
