@@ -11,6 +11,7 @@ from eagleray.features.rollouts.agents.model import (
     AgentError,
     AgentRequest,
     AgentRun,
+    BlockingCall,
     CodeLine,
     HeldLoop,
     Observed,
@@ -138,6 +139,21 @@ TABLE: list[tuple[str, Observed, list[tuple[str, int]]]] = [
     (
         "line in processes",
         evolve(HEALTHY, plan=evolve(HEALTHY.plan, mode="subproc"), totals=held(waiting_s=2.9)),
+        [],
+    ),
+    (
+        "synchronous requests",
+        wave(seconds=0.8, blocking=(BlockingCall(HERE, 0.4, 16),)),
+        [("blocking-call", 7)],
+    ),
+    (
+        "line that is certain and sampled",
+        evolve(HEALTHY, totals=evolve(held(waiting_s=2.9), blocking=(BlockingCall(HERE, 3.0, 9),))),
+        [("blocking-call", 7)],
+    ),
+    (
+        "synchronous request at the start of a long wave",
+        wave(seconds=60.0, blocking=(BlockingCall(HERE, 0.02, 1),)),
         [],
     ),
     ("stuck loop", evolve(HEALTHY, is_stuck=True, stuck_at=HERE), [("blocking-call", 7)]),

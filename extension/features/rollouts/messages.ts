@@ -116,6 +116,13 @@ export interface HeldLoop {
   readonly samples: number;
 }
 
+/** Synchronous requests of a line in the thread of the event loop, which waited for all their time. */
+export interface BlockingCall {
+  readonly place: CodeLine;
+  readonly seconds: number;
+  readonly calls: number;
+}
+
 /** The totals at a moment; `lag_p50_ms` and `lag_max_ms` are those of the event loop. */
 export interface WaveTotals {
   readonly seconds: number;
@@ -129,6 +136,7 @@ export interface WaveTotals {
   readonly lag_p50_ms: number;
   readonly lag_max_ms: number;
   readonly lines: readonly HeldLoop[];
+  readonly blocking: readonly BlockingCall[];
 }
 
 /** In milliseconds; 0 where nothing was measured. */

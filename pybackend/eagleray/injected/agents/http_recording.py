@@ -12,6 +12,7 @@ import sys
 import time
 
 from .after_import import AfterImport
+from .blocking_calls import BlockingCalls
 from .code_locations import caller_location
 from .token_counts import TokenCount
 
@@ -141,6 +142,7 @@ class HttpRecorder:
         self.max_in_flight = 0
         self.tokens = 0
         self.requests = 0
+        self.blocking = BlockingCalls()
         self._installed: set[str] = set()
 
     def watch_imports(self) -> None:
@@ -203,7 +205,8 @@ class HttpRecorder:
         def send(client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
             exchange = self._begin(request, _trace)
             try:
-                response = original(client, request, *args, **kwargs)
+                with self.blocking.measured():
+                    response = original(client, request, *args, **kwargs)
             except BaseException as error:
                 self._end(exchange, error)
                 raise
@@ -322,7 +325,7 @@ def _recording_sync_stream(base: Any, recorder: HttpRecorder) -> Any:
             self._exchange = exchange
 
         def __iter__(self) -> Iterator[bytes]:
-            for chunk in self._stream:
+            for chunk in recorder.blocking.parts(self._stream):
                 self._exchange.receive(chunk)
                 yield chunk
             recorder.ended(self._exchange, None)

@@ -62,6 +62,7 @@ class Wave:
         self._processes = processes
         self._client = make_client() if processes is None else None
         self._watch = LoopWatch(loop, stuck_s, self._on_stuck)
+        self._recorder.blocking.watch()
         self._began = time.monotonic()
         self._watch.start()
         try:
@@ -95,6 +96,7 @@ class Wave:
             "tokens": recorder.tokens,
             "lag_ms": watch.lag() if watch else {"p50": 0.0, "max": 0.0},
             "lines": watch.lines() if watch else [],
+            "blocking": recorder.blocking.as_json(),
         }
 
     async def _group(self, group: int) -> None:

@@ -124,6 +124,15 @@ class HeldLoop:
 
 
 @frozen
+class BlockingCall:
+    """Synchronous requests of a line in the thread of the event loop, which waited for all their time."""
+
+    place: CodeLine
+    seconds: float
+    calls: int
+
+
+@frozen
 class AgentRequest:
     """A request of an agent, without its bodies; `seconds` is None if it has not ended.
 
@@ -175,6 +184,7 @@ class WaveTotals:
     lag_p50_ms: float = 0.0
     lag_max_ms: float = 0.0
     lines: tuple[HeldLoop, ...] = ()
+    blocking: tuple[BlockingCall, ...] = ()
 
 
 @frozen

@@ -12,6 +12,7 @@ from eagleray.features.rollouts.agents.model import (
     AgentError,
     AgentRequest,
     AgentRun,
+    BlockingCall,
     CodeLine,
     ContractRule,
     HeldLoop,
@@ -72,7 +73,14 @@ def totals_of(event: Event) -> WaveTotals:
         lag_p50_ms=float(lag["p50"]),
         lag_max_ms=float(lag["max"]),
         lines=tuple(map(_held_of, event["lines"])),
+        blocking=tuple(map(_blocking_of, event["blocking"])),
     )
+
+
+def _blocking_of(line: Event) -> BlockingCall:
+    place = place_of(line)
+    assert place is not None
+    return BlockingCall(place, float(line["seconds"]), int(line["calls"]))
 
 
 def _held_of(line: Event) -> HeldLoop:

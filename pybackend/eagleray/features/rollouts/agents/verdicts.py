@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from eagleray.common.l10n import counted, t
 from eagleray.features.rollouts.agents.model import (
     AgentRun,
+    BlockingCall,
     CodeLine,
     HeldLoop,
     Observed,
@@ -54,6 +55,8 @@ _REJECTED = (429, 503, 529)
 STRAGGLER_FACTOR = 3.0
 STRAGGLER_LEAST_S = 1.0
 _MOST_LINES = 3
+# A synchronous request in the loop's thread needs no samples, but one at the start of a long wave is no cause.
+CALLS_SHARE = 0.01
 
 Rule = Callable[[Observed], Iterable[WaveVerdict]]
 
@@ -75,9 +78,10 @@ def verdicts(observed: Observed) -> tuple[WaveVerdict, ...]:
 def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
     """1. The line at which the loop is stuck.
 
-    2. Lines that wait in the loop's thread, or compute there for long, in several samples and for a share of all the
+    2. Lines with synchronous requests in the loop's thread, which block it by definition.
+    3. Lines that wait in the loop's thread, or compute there for long, in several samples and for a share of all the
     time that lines held the loop; not what coroutines of libraries compute.
-    3. Functions of the user's own code that compute for long, or short ones of all runs for a large part of the wave.
+    4. Functions of the user's own code that compute for long, or short ones of all runs for a large part of the wave.
     In processes each run has a loop of its own, which it may hold.
     """
     if observed.is_stuck and observed.stuck_at is not None:
@@ -87,13 +91,20 @@ def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
         return
     if observed.plan.mode == "subproc":
         return
+    totals = observed.totals
+    certain = [call for call in totals.blocking if call.seconds >= CALLS_SHARE * totals.seconds]
+    certain = sorted(certain, key=lambda call: -call.seconds)[:_MOST_LINES]
+    yield from (_synchronous(call, totals.seconds) for call in certain)
     least = BLOCKED_S if observed.plan.runs > 1 else BLOCKED_ONCE_S
-    least = max(least, BLOCKED_SHARE * sum(line.total_s for line in observed.totals.lines))
-    held = [line for line in observed.totals.lines if _blocks(line, least)]
+    least = max(least, BLOCKED_SHARE * sum(line.total_s for line in totals.lines))
+    named = {_file_and_line(call.place) for call in certain}
+    sampled = [line for line in totals.lines if _file_and_line(line.place) not in named]
+    held = [line for line in sampled if _blocks(line, least)]
     blocked = [(line, _blocked_s(line), False) for line in held]
-    others = [line for line in observed.totals.lines if line not in held]
-    blocked += _computing_functions(others, least, observed.totals.seconds)
-    for line, blocked_s, is_function in sorted(blocked, key=lambda each: -each[1])[:_MOST_LINES]:
+    others = [line for line in sampled if line not in held]
+    blocked += _computing_functions(others, least, totals.seconds)
+    blocked = sorted(blocked, key=lambda each: -each[1])[: _MOST_LINES - len(certain)]
+    for line, blocked_s, is_function in blocked:
         place, seconds = line.place, f"{blocked_s:.1f}"
         sentence = (
             t(
@@ -107,6 +118,18 @@ def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
             )
         )
         yield WaveVerdict("blocking-call", sentence, place.file, place.line)
+
+
+def _synchronous(call: BlockingCall, wave_s: float) -> WaveVerdict:
+    sentence = counted(
+        call.calls,
+        "{call} blocked the event loop for {seconds} s in {n} request ({share}%).",
+        "{call} blocked the event loop for {seconds} s in {n} requests ({share}%).",
+        call=_call(call.place),
+        seconds=f"{call.seconds:.1f}",
+        share=min(100, round(100 * call.seconds / (wave_s or call.seconds or 1.0))),
+    )
+    return WaveVerdict("blocking-call", sentence, call.place.file, call.place.line)
 
 
 def _computing_functions(
@@ -142,6 +165,8 @@ def _blocked_s(line: HeldLoop) -> float:
 
 
 def _call(place: CodeLine) -> str:
+    if not place.file:
+        return t("A library")
     return f"`{place.text[:60]}`" if place.text else f"{place.file}:{place.line}"
 
 
