@@ -348,7 +348,8 @@ def test_logged_traceback_is_one_error_in_the_words_of_its_exception(tmp_path: P
 
     diagnosis = _diagnose(tmp_path)
 
-    (error,) = diagnosis.unknown
+    assert diagnosis.unknown == ()
+    (error,) = diagnosis.causes[0].evidence
     assert (error.line, error.worker) == (7, "LLMRayActor pid=7")
     assert error.text.endswith("mine.EngineError: no such layer")
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from eagleray.features.doctor import live_output
-from eagleray.features.doctor.consequences import UNKNOWN
 from eagleray.features.doctor.live_output import (
     GRACE_S,
     OutputMatching,
@@ -15,6 +14,7 @@ from eagleray.features.doctor.live_output import (
     first_problem,
 )
 from eagleray.features.doctor.log_lines import without_first_word
+from eagleray.features.doctor.ranking import UNKNOWN
 from eagleray.features.doctor.rule_files import own_rules
 from hypothesis import given
 from hypothesis import strategies as st

@@ -11,9 +11,9 @@ import pytest
 from attrs import define, field
 from eagleray.common.errors import EaglerayError
 from eagleray.features.doctor import log_watch
-from eagleray.features.doctor.consequences import UNKNOWN
 from eagleray.features.doctor.log_watch import MOST_STREAMS, first_cluster_problem
 from eagleray.features.doctor.model import Cause
+from eagleray.features.doctor.ranking import UNKNOWN
 from eagleray.features.doctor.rule_files import own_rules
 from eagleray.ray.rows import JobRow
 

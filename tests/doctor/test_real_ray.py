@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from eagleray.features.doctor import log_copies, log_watch
-from eagleray.features.doctor.consequences import UNKNOWN
 from eagleray.features.doctor.log_copies import copy_logs
 from eagleray.features.doctor.log_watch import first_cluster_problem
+from eagleray.features.doctor.ranking import UNKNOWN
 from eagleray.features.doctor.remote_facts import RemoteFacts
 from eagleray.features.doctor.rule_files import own_rules
 from eagleray.ray.dashboard import Dashboard, FindLocalNodes

@@ -234,6 +234,7 @@ def test_command_line_reads_no_unnamed_file_of_its_folder(
         ({"meaning": "No {answer}."}, "the pattern has no group answer"),
         ({"examples": "one"}, "examples has no valid value"),
         ({"follows": []}, "follows has no valid value"),
+        ({"role": "reason"}, "role has no valid value"),
         ({"settings": {"verl": 1}}, "settings has no valid value"),
         ({"why": ""}, "why has no valid value"),
         ({"why": "Since {answer}."}, "the pattern has no group answer"),
@@ -255,6 +256,12 @@ def test_wrong_rule_is_refused_with_the_reason(
         read_rules(_file(tmp_path, {**RULE, **change}))
 
     assert reason in refused.value.message
+
+
+def test_rule_that_follows_in_an_older_file_is_a_consequence(tmp_path: Path) -> None:
+    (rule,) = read_rules(_file(tmp_path, {**RULE, "follows": True}))
+
+    assert rule.role == "consequence"
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "rules": [1]}', "{"])

@@ -9,7 +9,6 @@ from attrs import define, evolve, field, frozen
 
 from eagleray.features.doctor import texts
 from eagleray.features.doctor.clocks import Clocks
-from eagleray.features.doctor.consequences import UNKNOWN, with_consequences
 from eagleray.features.doctor.frameworks import frameworks_of_logs, with_settings_of
 from eagleray.features.doctor.line_prefixes import lines_within, prefix_of
 from eagleray.features.doctor.line_reading import ReadableLog
@@ -18,14 +17,13 @@ from eagleray.features.doctor.log_files import ScannedFile
 from eagleray.features.doctor.log_lines import LogLine, parse_line, shown, time_of
 from eagleray.features.doctor.matching import Match, Matcher, cause_of
 from eagleray.features.doctor.model import (
-    SEVERITIES,
-    Cause,
     Checked,
     Diagnosis,
     LogEvidence,
     Rule,
     UncheckedFile,
 )
+from eagleray.features.doctor.ranking import UNKNOWN, Candidate, Order, ranked
 from eagleray.features.doctor.ranks import rank_near, rank_of
 from eagleray.features.doctor.unknown_errors import (
     FORMS,
@@ -43,6 +41,7 @@ from eagleray.features.doctor.unknown_errors import (
     is_terminate,
     message_of,
     raised_at,
+    states_failure,
     unlogged,
 )
 from eagleray.injected.outside_files import descriptor_of
@@ -50,7 +49,8 @@ from eagleray.injected.outside_files import descriptor_of
 _MOST_UNKNOWN = 20
 # Around so many lines of causes a framework is looked for.
 _MOST_PLACES = 50
-_NO_TIME = float("inf")
+# So many lines before a consequence may state its reason.
+_STATED = 30
 # The traceback of a line with an error comes so soon after it.
 _NEAR = 4
 # Of a line that begins so far before its sign, the part around the sign is shown.
@@ -126,6 +126,8 @@ class _Findings:
     exceptions: list[LogEvidence] = field(factory=list)
     # Of an exception, those that were raised while it was handled, or the failed lookup behind it.
     chained: dict[LogEvidence, list[LogEvidence]] = field(factory=dict)
+    # Lines that state a failure shortly before what only follows from one.
+    statements: list[LogEvidence] = field(factory=list)
     places: list[tuple[Path, int]] = field(factory=list)
     # Where exceptions were raised.
     raised: dict[LogEvidence, str] = field(factory=dict)
@@ -182,8 +184,9 @@ class _FileReading:
         matches = self.findings.matcher.matches(line.text)
         for match in matches:
             self._matched(match, hit, start, line)
-        if not matches and self.unknown < _MOST_UNKNOWN:
-            self._unknown(hit, start, line, raw)
+        # A line that only points may have a traceback behind it.
+        if all(match.rule.follows for match in matches) and self.unknown < _MOST_UNKNOWN:
+            self._unknown(hit, start, line, raw, is_matched=bool(matches))
 
     def _is_old(self, start: int, line: LogLine) -> bool:
         """Whether it is of an earlier program, whose lines are in the same logs."""
@@ -199,13 +202,29 @@ class _FileReading:
         group.count += line.repeats
         if count == 1:
             group.evidence.append((self._evidence(hit, start, line), match))
+            if match.rule.follows:
+                self._add_statement(hit, start)
             if match.rule.settings and len(self.findings.places) < _MOST_PLACES:
                 self.findings.places.append((self.file.path, start))
 
-    def _unknown(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
+    def _add_statement(self, hit: Hit, start: int) -> None:
+        """The first line above that states a failure, as far as the last traceback: it has no level or literal that is scanned for."""
+        statement = None
+        end = start
+        for raw in self.log.lines_backwards(start)[1:_STATED]:
+            end -= len(raw) + 1
+            line = parse_line(raw)
+            if TRACEBACK in line.text:
+                break
+            if states_failure(line.text) and not self.findings.matcher.matches(line.text):
+                statement = (end, line)
+        if statement is not None:
+            self.findings.statements.append(self._evidence(hit, *statement))
+
+    def _unknown(self, hit: Hit, start: int, line: LogLine, raw: bytes, is_matched: bool) -> None:
         if TRACEBACK in line.text:
             self._traceback(hit, start, line, raw)
-        elif start in self.exceptions:
+        elif is_matched or start in self.exceptions:
             return
         elif is_exception(line.text):
             self._add_exception(self._evidence(hit, start, line))
@@ -380,30 +399,28 @@ class _FileReading:
 
 
 def _diagnosis(findings: _Findings, checked: Checked, frameworks: Collection[str]) -> Diagnosis:
-    causes = sorted((_cause(group) for group in findings.groups.values()), key=_order)
-    unknown = sorted(findings.unknown, key=_place)[:_MOST_UNKNOWN]
-    first = min(findings.exceptions, key=_place, default=None)
-    chain = [first, *findings.chained.get(first, [])] if first else []
-    causes = with_settings_of(with_consequences(causes, chain), frameworks)
+    groups = findings.groups.values()
+    of_rules = [evidence for group in groups for evidence, _ in group.evidence]
+    order = Order.of([*of_rules, *findings.unknown, *findings.exceptions, *findings.statements])
+    candidates = [_candidate(group, order) for group in groups]
+    exceptions = sorted(findings.exceptions, key=order.place)
+    errors = [(item, *findings.chained.get(item, [])) for item in exceptions]
+    errors += [(item,) for item in sorted(findings.statements, key=order.place)]
+    causes = with_settings_of(ranked(candidates, errors, order), frameworks)
+    unknown = sorted(findings.unknown, key=order.place)[:_MOST_UNKNOWN]
+    first = exceptions[0] if exceptions else None
     if causes and causes[0].id == UNKNOWN:
-        unknown = [item for item in unknown if item not in chain]
+        first = causes[0].evidence[0]
+        unknown = [item for item in unknown if item not in causes[0].evidence]
     sentence = texts.sentence(causes, [first] if first else unknown, checked)
-    is_cause = bool(first) and (not causes or causes[0].id == UNKNOWN)
+    is_cause = first is not None and (not causes or causes[0].id == UNKNOWN)
     raised = findings.raised.get(first, "") if first and is_cause else ""
     return Diagnosis(sentence, tuple(causes), tuple(unknown), checked, raised)
 
 
-def _cause(group: _MatchedRule) -> Cause:
+def _candidate(group: _MatchedRule, order: Order) -> Candidate:
     """The words are those of the earliest line, which a user reads below them."""
-    earliest = sorted(group.evidence, key=lambda item: _place(item[0]))
+    earliest = sorted(group.evidence, key=lambda item: order.place(item[0]))
     _, match = earliest[0]
-    return cause_of(match, [evidence for evidence, _ in earliest], group.count)
-
-
-def _order(cause: Cause) -> tuple[int, float, str, int]:
-    return SEVERITIES.index(cause.severity), *_place(cause.evidence[0])
-
-
-def _place(evidence: LogEvidence) -> tuple[float, str, int]:
-    """By time; lines without one come after those that have one, in the order of their file."""
-    return _NO_TIME if evidence.time is None else evidence.time, evidence.path, evidence.line
+    cause = cause_of(match, [evidence for evidence, _ in earliest], group.count)
+    return Candidate(cause, match.rule.role)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from eagleray.features.doctor import texts
-from eagleray.features.doctor.consequences import unknown_cause
 from eagleray.features.doctor.live_tracebacks import NumberedLine, Tracebacks
 from eagleray.features.doctor.log_lines import (
     LogLine,
@@ -19,6 +18,7 @@ from eagleray.features.doctor.log_lines import (
 )
 from eagleray.features.doctor.matching import Matcher, cause_of
 from eagleray.features.doctor.model import Cause, Checked, LogEvidence, Rule
+from eagleray.features.doctor.ranking import unknown_cause
 from eagleray.features.doctor.ranks import rank_of
 from eagleray.features.doctor.unknown_errors import FORMS, MARKERS, is_crash
 from eagleray.features.runs.terminal_output import WAIT_S, next_piece

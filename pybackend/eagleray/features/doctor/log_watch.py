@@ -18,7 +18,6 @@ from attrs import define, evolve, field
 
 from eagleray.common import tasks
 from eagleray.common.off_loop import off_loop
-from eagleray.features.doctor.consequences import UNKNOWN
 from eagleray.features.doctor.live_output import OutputMatching, UnknownErrors
 from eagleray.features.doctor.log_copies import (
     NodeLog,
@@ -28,6 +27,7 @@ from eagleray.features.doctor.log_copies import (
     write_copy,
 )
 from eagleray.features.doctor.model import Cause, Rule
+from eagleray.features.doctor.ranking import UNKNOWN
 from eagleray.features.workers.logs import clean_text
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import JobRow

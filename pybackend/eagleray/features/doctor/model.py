@@ -10,6 +10,11 @@ from eagleray.features.doctor.fact_checks import FactCheck
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+# What a sign is to the failure; `ranking.py` says what each is.
+Role = Literal["cause", "coarse", "symptom", "consequence", "pointer"]
+ROLES: tuple[Role, ...] = ("cause", "coarse", "symptom", "consequence", "pointer")
+# Another line says more of the failure.
+FOLLOWING: tuple[Role, ...] = ("consequence", "pointer")
 # A variable of the program, an argument of its command, or the answer to a question of a preset.
 Place = Literal["environment", "override", "preset"]
 PLACES: tuple[Place, ...] = ("environment", "override", "preset")
@@ -39,8 +44,8 @@ class Rule:
     """A sign of trouble in a line of a log, or with a `check` in the facts of a node.
 
     `pattern` is a regular expression for a part of one line, `literals` the texts of which each match has at least one.
-    `meaning` and `fix` are texts with the pattern's named groups as `{name}`.  A `follows` rule is usually the
-    consequence of an earlier failure.  `why` says how others fail because of it; of a `follows` rule, why it follows.
+    `meaning` and `fix` are texts with the pattern's named groups as `{name}`.  `role` says what the sign is to the
+    failure.  `why` says how others fail because of it; of a consequence or pointer, why it follows.
     `settings` has the change for a framework by its name, such as `verl`; `changes` are those that can be made in a run.
     `command` is a fixed command for a terminal that belongs to the fix.
     `source` says where the rule comes from (repository, version, issue); `examples` are lines that match,
@@ -53,7 +58,7 @@ class Rule:
     fix: str
     source: str
     severity: Severity = "error"
-    follows: bool = False
+    role: Role = "cause"
     why: str = ""
     settings: dict[str, str] = field(factory=dict)
     changes: tuple[SettingChange, ...] = ()
@@ -62,6 +67,10 @@ class Rule:
     literals: tuple[str, ...] = ()
     check: FactCheck | None = None
     command: str = ""
+
+    @property
+    def follows(self) -> bool:
+        return self.role in FOLLOWING
 
 
 @frozen

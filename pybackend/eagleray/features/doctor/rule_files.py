@@ -16,7 +16,7 @@ from eagleray.common.paths import home
 from eagleray.features.doctor.errors import bad_rules
 from eagleray.features.doctor.fact_checks import CheckError, check_of
 from eagleray.features.doctor.matching import Matcher, group_names
-from eagleray.features.doctor.model import PLACES, SEVERITIES, Place, Rule, SettingChange
+from eagleray.features.doctor.model import PLACES, ROLES, SEVERITIES, Place, Rule, SettingChange
 from eagleray.features.doctor.patterns import PatternError, literals_of
 from eagleray.features.presets.model import ANSWERS
 from eagleray.injected.outside_files import content_of
@@ -166,7 +166,10 @@ def _rule(entry: Any, index: int) -> Rule:
         lists = {key: tuple(entry[key]) for key in _LISTS if key in entry}
         changes = tuple(_change(value) for value in entry.get("changes", []))
         settings = {**_settings(changes), **entry.get("settings", {})}
-        own = {**entry, **lists, "changes": changes, "settings": settings}
+        # Files of teams from before there were roles.
+        role = "consequence" if entry.get("follows") else entry.get("role", "cause")
+        entry = {key: value for key, value in entry.items() if key != "follows"}
+        own = {**entry, "role": role, **lists, "changes": changes, "settings": settings}
         return _checked(Rule(**own, literals=literals_of(entry["pattern"])))
     except (CheckError, PatternError, RuleError) as error:
         raise RuleError(f"rule {entry.get('id', index + 1)}: {error}") from error
@@ -240,6 +243,8 @@ def _check_types(entry: dict[str, Any]) -> None:
             is_right = isinstance(value, bool)
         elif key == "check":
             is_right = isinstance(value, dict)
+        elif key == "role":
+            is_right = value in ROLES
         elif key == "severity":
             is_right = value in SEVERITIES
         elif key in _REQUIRED:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
-from eagleray.features.doctor.consequences import UNKNOWN
 from eagleray.features.doctor.model import Cause, Checked, Diagnosis, LogEvidence
+from eagleray.features.doctor.ranking import UNKNOWN
 
 _SEVERITY_MARKS = {"error": "✗", "warning": "!", "info": "·"}
 

@@ -104,6 +104,14 @@ _CHINESE = re.compile(
     r"|(?:连接|请求|等待|通信|响应|任务|执行|读取|已经?)超时|无法(?:连接|打开|加载|分配|创建|找到|读取|写入|启动|访问|解析|初始化|导入))"
     r"(?!(?:数|次数|率|时间|时长|重试|处理)?\s{0,3}[:=\uff1a为]?\s{0,3}0(?:\.0*)?(?![\d.]))(?!率|时间|时长|重试|处理)"
 )
+# "[… DP0 TP2] Failed to update parameter online: …", "The worker group startup timed out after 30.0 seconds …".
+_STATEMENT = re.compile(
+    r"^(?:\[[^\]]{0,80}\]\s{0,4}|[\d:.,/TZ+-]{4,40}\s{1,4}){0,4}(?:(?:Failed|Unable) to |Could(?: not|n't) |Can(?:not|'t) "
+    r"|[\w' -]{1,100} (?:failed(?:[:.]| with| because| after)|timed out after ))"
+)
+_HANDLED = re.compile(
+    r"(?i)\b(?:retry|retrying|fall(?:ing)? ?back|skip(?:ping|ped)?|ignor(?:ing|ed)|instead|optional|disabled|warning)\b"
+)
 # The last line of a traceback: "ValueError: …", "torch.cuda.OutOfMemoryError: …", "KeyboardInterrupt".
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]{0,200}(?:\([\w.]{1,100}\))?(?::|$)")
 # Without the traceback above it, as in a part of a log: "ValueError: …", "torch.OutOfMemoryError: …".
@@ -139,6 +147,11 @@ def is_error(text: str) -> bool:
         return False
     signs = (_LEVEL, _TOOL, _SHELL, _SERVICE_LEVEL, _CHINESE)
     return any(sign.search(text) for sign in signs) or is_crash(text) or _is_native_error(text)
+
+
+def states_failure(text: str) -> bool:
+    """Whether a line says in words that something failed, with a level or without one."""
+    return is_error(text) or (bool(_STATEMENT.match(text)) and not _HANDLED.search(text))
 
 
 def is_crash(text: str) -> bool:

@@ -1,0 +1,175 @@
+"""One ranking of all candidates: causes before symptoms, consequences and lines that only point at an exception.
+
+The logs have the shape of public reports, with made-up details; the line of the cause was written down before each was tried.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+from eagleray.features.doctor.diagnosing import diagnose
+from eagleray.features.doctor.log_files import list_logs
+from eagleray.features.doctor.model import Diagnosis
+from eagleray.features.doctor.rule_files import own_rules
+
+
+@frozen
+class RankedLog:
+    """A log and a part of the line of its cause; `files` are of other ranks or nodes."""
+
+    name: str
+    cause: str
+    files: tuple[str, ...]
+
+
+LOGS = (
+    RankedLog(
+        "RLinf's pointer without the header of a traceback",
+        "EOFError: Ran out of input",
+        (
+            "(EnvWorker pid=311) Exception occurred while running EnvWorker's function interact: Ran out of input\n"
+            '(EnvWorker pid=311)   File "/opt/rl/workers/env_worker.py", line 88, in interact\n'
+            "(EnvWorker pid=311)     reply = self.pipe.recv()\n"
+            "(EnvWorker pid=311) EOFError: Ran out of input\n"
+            "(EnvWorker pid=311) ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n",
+        ),
+    ),
+    RankedLog(
+        "SGLang's exception before sigquit and Killed",
+        "ValueError: weight lm_head.bias has no slot",
+        (
+            "[2026-09-02 10:11:12 TP0] Scheduler hit an exception: Traceback (most recent call last):\n"
+            '  File "/usr/lib/python3/dist-packages/sglang/srt/managers/scheduler.py", line 2311, in run_scheduler_process\n'
+            "    scheduler.event_loop()\n"
+            "ValueError: weight lm_head.bias has no slot\n"
+            "\n"
+            "[2026-09-02 10:11:12] Received sigquit from a child process. It usually means the child failed.\n"
+            "run.sh: line 31:  4711 Killed                  python3 train.py --colocate\n",
+        ),
+    ),
+    RankedLog(
+        "a failure without a level before the consequence",
+        "Failed to update parameter online: start (256) + length (256) exceeds dimension size (256)",
+        (
+            "[2026-09-02 10:11:12 DP0 TP2] Load weight end. mem usage=14.2 GB\n"
+            "[2026-09-02 10:14:01 DP0 TP2] Failed to update parameter online: start (256) + length (256) exceeds dimension size (256)..\n"
+            "[2026-09-02 10:14:01 DP0 TP2] step 4\n"
+            "(RolloutManager pid=77) requests.exceptions.HTTPError: 500 Server Error: Internal Server Error for url: http://10.0.0.7:30000/update\n"
+            "(raylet) ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n",
+        ),
+    ),
+    RankedLog(
+        "NCCL's own line has no time, and comes before those that have one",
+        "Duplicate GPU detected",
+        (
+            "gpu-a:101:150 [0] init.cc:1 NCCL INFO comm 0x1 rank 0\n"
+            "gpu-a:101:150 [0] init.cc:2 NCCL WARN Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 1c000\n"
+            "2026-09-02 10:14:01 ERROR next\n"
+            "OSError: [Errno 24] Too many open files: 'x'\n",
+        ),
+    ),
+    RankedLog(
+        "torchrun's summary after the traceback of a rank",
+        "mylib.ShardError: shard 7 of 8 is empty",
+        (
+            "[rank3]: Traceback (most recent call last):\n"
+            '[rank3]:   File "/job/train.py", line 12, in main\n'
+            "[rank3]:     load()\n"
+            "[rank3]: mylib.ShardError: shard 7 of 8 is empty\n"
+            "E0902 10:11:12.123000 900 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: 1) local_rank: 3 (pid: 950) of binary: /usr/bin/python\n",
+        ),
+    ),
+    RankedLog(
+        "a killed process after an exception in another file, by time",
+        "recipe.DataError: no rows for split train",
+        (
+            "2026-09-02 10:15:40 INFO waits\nrun.sh: line 8:  4711 Killed                  python3 serve.py\n",
+            "2026-09-02 10:11:12 INFO reads\nTraceback (most recent call last):\n"
+            '  File "/job/data.py", line 3, in rows\n    check()\n'
+            "recipe.DataError: no rows for split train\n",
+        ),
+    ),
+    RankedLog(
+        "a killed process before the exceptions that follow from it",
+        "Killed",
+        (
+            "2026-09-02 10:11:12 INFO step 4\n"
+            "run.sh: line 8:  4711 Killed                  python3 serve.py\n"
+            "2026-09-02 10:11:19 INFO waits\n"
+            "Traceback (most recent call last):\n"
+            '  File "/job/client.py", line 3, in ask\n    send()\n'
+            "mylib.PeerLost: the server closed the stream\n",
+        ),
+    ),
+    RankedLog(
+        "an exit signal after the message of a crash",
+        "AssertionError: micro batch 3 doesn't divide 8",
+        (
+            "Traceback (most recent call last):\n"
+            '  File "/job/train.py", line 40, in step\n    assert size % micro == 0, f"micro batch {micro}"\n'
+            "AssertionError: micro batch 3 doesn't divide 8\n"
+            "torch.multiprocessing.spawn.ProcessExitedException: process 2 terminated with signal SIGABRT\n"
+            "srun: error: gpu-7: task 2: Killed\n",
+        ),
+    ),
+    RankedLog(
+        "a segmentation fault after an exception in the same process",
+        "mylib.KernelError: block size 48 is not a power of two",
+        (
+            "(Worker pid=9) Traceback (most recent call last):\n"
+            '(Worker pid=9)   File "/job/kernel.py", line 4, in launch\n'
+            "(Worker pid=9)     raise KernelError\n"
+            "(Worker pid=9) mylib.KernelError: block size 48 is not a power of two\n"
+            "(Worker pid=9) Fatal Python error: Segmentation fault\n",
+        ),
+    ),
+    RankedLog(
+        "vLLM's engine after a worker's own exception",
+        "TypeError: rope() got an unexpected keyword argument 'scaling'",
+        (
+            "(EngineCore_DP0 pid=7) ERROR 09-02 01:25:07 [core.py:515] EngineCore failed to start.\n"
+            "(EngineCore_DP0 pid=7) ERROR 09-02 01:25:07 [core.py:515] Traceback (most recent call last):\n"
+            '(EngineCore_DP0 pid=7) ERROR 09-02 01:25:07 [core.py:515]   File "/v/core.py", line 5, in run\n'
+            "(EngineCore_DP0 pid=7) ERROR 09-02 01:25:07 [core.py:515]     rope(scaling=1)\n"
+            "(EngineCore_DP0 pid=7) ERROR 09-02 01:25:07 [core.py:515] TypeError: rope() got an unexpected keyword argument 'scaling'\n"
+            "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n",
+        ),
+    ),
+    RankedLog(
+        "a worker that failed to start says its reason below",
+        "ImportError: cannot import name 'PackedTensor' from 'mylib.pack'",
+        (
+            "ray.exceptions.ActorDiedError: The actor died because of an error raised in its creation task, ray::Policy.__init__() (pid=5, ip=10.0.0.2)\n"
+            '  File "/job/policy.py", line 2, in __init__\n'
+            "    from mylib.pack import PackedTensor\n"
+            "ImportError: cannot import name 'PackedTensor' from 'mylib.pack' (/opt/mylib/pack.py)\n",
+        ),
+    ),
+    RankedLog(
+        "lines of one file by their place, whatever their clocks say",
+        "Too many open files",
+        (
+            "2026-09-02 10:14:01 INFO a\n"
+            "OSError: [Errno 24] Too many open files: 'x'\n"
+            "2026-09-02 02:14:00 INFO of a node with UTC\n"
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has\n",
+        ),
+    ),
+)
+
+
+def diagnosis_of(folder: Path, files: tuple[str, ...]) -> Diagnosis:
+    for number, text in enumerate(files):
+        (folder / f"worker-{number}.err").write_text(text)
+    logs, unchecked = list_logs([folder])
+    return diagnose(logs, own_rules(), unchecked)
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name)
+def test_cause_comes_before_what_points_at_it_or_follows(tmp_path: Path, log: RankedLog) -> None:
+    diagnosis = diagnosis_of(tmp_path, log.files)
+
+    assert log.cause in diagnosis.causes[0].evidence[0].text
+    assert not diagnosis.causes[0].secondary
