@@ -33,7 +33,10 @@ import type { Sidecar } from "./sidecar/sidecar";
  */
 export class SidecarLists implements Disposable {
   readonly clusters = new Store<Clusters>({ clusters: [], hints: [], jobs: [], hosts: [] });
-  readonly paused = new Store<Snapshot>({ groups: [], paused: 0, held: 0 });
+  readonly paused = new Store<Snapshot>({
+    groups: [],
+    stops: { paused: 0, held: 0, debugging: 0 },
+  });
   readonly runs = new Store<StoredRuns>({ runs: [] });
   readonly profiled = new Store<ProfiledRuns>({ runs: [] });
   private readonly listening: readonly Disposable[];

@@ -55,7 +55,7 @@ export function statusBar(app: App, inFront: Readable<DebuggedWorker | undefined
       item.show();
     }
     setContextKey("eagleray.sidecar", app.sidecar.state.value);
-    const { paused, held } = app.paused.value;
+    const { paused, held } = app.paused.value.stops;
     setContextKey("eagleray.hasPaused", paused + held > 0);
     setContextKey("eagleray.hasListed", app.paused.value.groups.length > 0);
     const { clusters } = app.clusters.value;
@@ -141,7 +141,7 @@ export function statusOf({ state, clusters, paused, hasRuns, inFront }: StatusIn
   if (state !== "ready") {
     return ofSidecar(state);
   }
-  const counts = waitingCounts(paused);
+  const counts = waitingCounts(paused.stops);
   const details = tooltip(clusters);
   if (inFront !== undefined) {
     const isRunning = runningOf([inFront], paused).length > 0;
@@ -160,7 +160,7 @@ export function statusOf({ state, clusters, paused, hasRuns, inFront }: StatusIn
   if (counts !== "") {
     const sentence = l10n.t("{0}. Click to attach.", counts);
     return {
-      text: `$(${paused.paused > 0 ? "debug-pause" : "lock"}) ${counts}`,
+      text: `$(${paused.stops.paused > 0 ? "debug-pause" : "lock"}) ${counts}`,
       tooltip: `${sentence}\n${details}`,
       severity: "warning",
       click: "workers",
@@ -177,7 +177,7 @@ export function statusOf({ state, clusters, paused, hasRuns, inFront }: StatusIn
 }
 
 /** "5 more paused · 1 held". */
-function othersText({ paused, held }: Snapshot): string {
+function othersText({ stops: { paused, held } }: Snapshot): string {
   return dotted(
     paused > 0 ? l10n.t("{0} more paused", paused) : "",
     held > 0 ? l10n.t("{0} held", held) : "",

@@ -199,7 +199,11 @@ class App:
         from eagleray.features.clusters.connections import ConnectionMonitor
 
         monitor = ConnectionMonitor(
-            self.connections, self.jobs, self.watch, self.adapters.routes, self.adapters.sessions
+            self.connections,
+            self.jobs,
+            self.watch,
+            self.adapters.routes,
+            lambda cluster: self.workers.count_stops(cluster),
         )
         if self._follows_routes:
             monitor.follow_routes()

@@ -71,7 +71,7 @@ async def pause_to_row(home: Path, cluster: RayCluster, samples: int) -> Row:
 
 
 async def _row_seen(client: StdioClient, count: int) -> float:
-    await client.heard(workers.CHANGED, lambda snapshot: snapshot["paused"] >= count)
+    await client.heard(workers.CHANGED, lambda snapshot: snapshot["stops"]["paused"] >= count)
     return time.perf_counter()
 
 

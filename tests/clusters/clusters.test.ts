@@ -211,7 +211,10 @@ test("jobs with a Ray are listed below their login node, those of this machine a
 test("a cluster that a run has started is named after it", () => {
   const texts = clustersTexts(
     { ...VIEW, runs: new Map([["r1", "train.py"]]) },
-    { row: "cluster", cluster: cluster({ run: "r1", paused: 2 }) },
+    {
+      row: "cluster",
+      cluster: cluster({ run: "r1", stops: { paused: 2, held: 0, debugging: 0 } }),
+    },
   );
   assert.equal(texts.label, "local (8265)");
   assert.equal(texts.description, "2 paused · started by train.py");
@@ -222,7 +225,12 @@ const FIT = 38;
 
 test("what counts in a row fits into 300 px", () => {
   const rows: readonly (readonly [RowTexts, string])[] = [
-    [clusterTexts(cluster({ name: "local (29089)", paused: 3, workers: 9 })), "9 workers"],
+    [
+      clusterTexts(
+        cluster({ name: "local (29089)", stops: { paused: 3, held: 0, debugging: 0 }, workers: 9 }),
+      ),
+      "9 workers",
+    ],
     [clusterTexts(cluster({ name: "local (29089)", state: "unreachable" })), "not responding"],
     [clusterTexts(cluster({ name: "node-12:8265", state: "unauthorized" })), "sign-in required"],
     [
@@ -302,7 +310,7 @@ test("Refresh asks for both lists, and a restarted sidecar is asked for them by 
   fake.sidecar.on(REFRESH_WORKERS, () => snapshotOf([worker]));
   await editor.run("eagleray.refresh");
   assert.equal(fake.app.clusters.value.clusters[0]?.state, "connected");
-  assert.equal(fake.app.paused.value.paused, 1);
+  assert.equal(fake.app.paused.value.stops.paused, 1);
   fake.sidecar.started();
   await settled();
   assert.equal(fake.app.clusters.value.clusters[0].state, "connecting");
@@ -315,7 +323,7 @@ test("while the sidecar is down the last lists stay", async () => {
   });
   fake.sidecar.state.set("failed");
   await editor.run("eagleray.refresh");
-  assert.equal(fake.app.paused.value.paused, 1);
+  assert.equal(fake.app.paused.value.stops.paused, 1);
 });
 
 test("a problem's row shows the log that a message about it offers", async () => {

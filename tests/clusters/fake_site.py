@@ -24,6 +24,8 @@ from eagleray.slurm.queue import SlurmQueue
 from eagleray.tools.commands import Commands
 from eagleray.tools.shared_answers import SharedAnswers
 
+from tests.clusters.stops import stops_in
+
 LEFT = "1:00:00"
 
 
@@ -131,9 +133,6 @@ class FakeRoutes:
         self.listeners: list[Callable[[list[RouteState]], None]] = []
         self.held: list[WorkerState] = []
 
-    def last_workers(self) -> list[WorkerState]:
-        return self.held
-
     def hold(self, cluster: str, count: int) -> None:
         """Adapters hold this many workers of the cluster."""
         rest = (False, 0.0, "", None, "")
@@ -222,5 +221,7 @@ def around(folder: Path, watch: ClusterWatch) -> Around:
         also=lambda: jobs_of(seen.cluster for seen in watch.statuses()),
         visible=lambda: True,
     )
-    monitor = ConnectionMonitor(connections, jobs, watch, routes, routes)
+    monitor = ConnectionMonitor(
+        connections, jobs, watch, routes, stops_in(watch, lambda: routes.held)
+    )
     return Around(site, routes, connections, jobs, monitor, tokens, waits)

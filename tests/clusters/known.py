@@ -20,6 +20,7 @@ from eagleray.features.clusters.job_head import ShowProgress
 from eagleray.ray.endpoint import FindEndpoint
 from eagleray.tools.processes import Listener
 
+from tests.clusters.stops import stops_in
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient
 
 SCRIPT = "/venv/ray/dashboard/dashboard.py"
@@ -28,8 +29,9 @@ SCRIPT = "/venv/ray/dashboard/dashboard.py"
 class DirectConnections:
     """Connections to clusters that this machine reaches directly."""
 
-    def __init__(self, tokens: TokenRules) -> None:
+    def __init__(self, tokens: TokenRules, watch: ClusterWatch) -> None:
         self._tokens = tokens
+        self._count_stops = stops_in(watch)
 
     def find_endpoint(self, cluster: str) -> FindEndpoint:
         return self._tokens.find_endpoint(cluster)
@@ -41,7 +43,7 @@ class DirectConnections:
     async def forget(self, cluster: str) -> None: ...
 
     def status(self, cluster: str) -> ConnectionStatus:
-        return ConnectionStatus()
+        return ConnectionStatus(stops=self._count_stops(cluster))
 
     def is_job_over(self, cluster: str) -> bool:
         return False
@@ -108,7 +110,7 @@ async def make(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> A
                 machine=here.machine(),
                 make_dashboard=patient,
                 tokens=tokens,
-                connections=DirectConnections(tokens),
+                connections=DirectConnections(tokens, watch),
             )
             ends.push_async_callback(clusters.close)
             return clusters

@@ -291,13 +291,17 @@ async def test_fault_of_our_own_does_not_end_the_watch(
     assert watch.status(fake.address).state == "connected"
 
 
+def waiting(status: ClusterStatus) -> int:
+    return sum(worker.node_id not in status.gone_nodes for worker in status.paused)
+
+
 async def test_dead_node_s_workers_stay_listed_but_do_not_wait(
     fake: FakeDashboard, watch: ClusterWatch, clock: SetClock
 ) -> None:
     (node,) = fake.rows["nodes"]
     watch.add(patient(fake.address), poll=False)
     await watch.refresh()
-    assert watch.status(fake.address).waiting == 3
+    assert waiting(watch.status(fake.address)) == 3
     # As after a cut: the worker is alive and paused for Ray; the node that came back has another id.
     fake.rows["nodes"] = [
         {**node, "state": "DEAD", "state_message": "health check failed"},
@@ -308,14 +312,14 @@ async def test_dead_node_s_workers_stay_listed_but_do_not_wait(
     await watch.refresh()
     (seen,) = heard.all
     assert seen.gone_nodes == {node["node_id"]}
-    assert (len(seen.paused), seen.waiting) == (3, 0)
+    assert (len(seen.paused), waiting(seen)) == (3, 0)
     fake.paused[0]["node_id"] = "ff" * 28
     clock.move(60)
     await watch.refresh()
-    assert watch.status(fake.address).waiting == 1
+    assert waiting(watch.status(fake.address)) == 1
     for row in fake.rows["workers"]:
         row["num_paused_threads"] = 0
     await watch.refresh()
     clock.move(60)
     await watch.refresh()
-    assert watch.status(fake.address).waiting == 0
+    assert waiting(watch.status(fake.address)) == 0

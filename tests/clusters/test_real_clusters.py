@@ -53,7 +53,7 @@ async def clusters(
         folder=home,
         machine=machine,
         tokens=tokens,
-        connections=DirectConnections(tokens),
+        connections=DirectConnections(tokens, watch),
     )
     try:
         yield known

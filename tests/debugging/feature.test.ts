@@ -219,19 +219,28 @@ describe("the debugging feature", () => {
         sentence: "",
       },
     ];
-    feature.fakes.sidecar.on(REFRESH, () => ({ groups: listed, paused: 1, held: 0 }));
+    feature.fakes.sidecar.on(REFRESH, () => ({
+      groups: listed,
+      stops: { paused: 1, held: 0, debugging: 0 },
+    }));
     feature.fakes.sidecar.on(ID_OF, () => ({ cluster: CLUSTER }));
     const config = { type: "eagleray", request: "attach", name: "x", cluster: CLUSTER };
     assert.equal(await debug.startDebugging(undefined, config), true);
     assert.equal(debug.sessions[0]?.configuration["worker"], "a");
-    feature.fakes.sidecar.notify(CHANGED, { groups: [], paused: 0, held: 0 });
+    feature.fakes.sidecar.notify(CHANGED, {
+      groups: [],
+      stops: { paused: 0, held: 0, debugging: 0 },
+    });
     await debug.startDebugging(undefined, { ...config, cluster: undefined, worker: "p-a" });
     assert.equal(debug.sessions[1]?.configuration["cluster"], CLUSTER);
     assert.deepEqual(editor.asked, []);
     feature.fakes.sidecar.on(REFRESH, () => {
       throw new EaglerayError("sidecar-not-started", "It did not start.");
     });
-    feature.fakes.sidecar.notify(CHANGED, { groups: [], paused: 0, held: 0 });
+    feature.fakes.sidecar.notify(CHANGED, {
+      groups: [],
+      stops: { paused: 0, held: 0, debugging: 0 },
+    });
     assert.equal(await editor.run("eagleray.attach"), false);
     assert.deepEqual(
       editor.asked.map(({ text }) => text),

@@ -74,7 +74,10 @@ export class Feature {
         sentence: "",
       },
     ];
-    this.fakes.sidecar.notify(CHANGED, { groups, paused: workers.length - held, held });
+    this.fakes.sidecar.notify(CHANGED, {
+      groups,
+      stops: { paused: workers.length - held, held, debugging: 0 },
+    });
     await settled();
   }
 
@@ -89,7 +92,10 @@ export class Feature {
       jobs: [],
       hosts: [],
     }));
-    this.fakes.sidecar.on(REFRESH, () => ({ groups: [], paused: 0, held: 0 }));
+    this.fakes.sidecar.on(REFRESH, () => ({
+      groups: [],
+      stops: { paused: 0, held: 0, debugging: 0 },
+    }));
     this.registered = registerDebugging(this.fakes.app);
   }
 }

@@ -40,8 +40,7 @@ function snapshot(...workers: PausedWorker[]): Snapshot {
         sentence: "",
       },
     ],
-    paused: workers.length - held,
-    held,
+    stops: { paused: workers.length - held, held, debugging: 0 },
   };
 }
 

@@ -74,13 +74,15 @@ async def test_continue_all_others_leaves_one_that_is_attached_then(
 ) -> None:
     panel.notifications.clear()
     assert await let_go_elsewhere(panel, cluster) == 2
-    await panel.heard(workers.CHANGED, lambda value: value["paused"] == 4)
+    await panel.heard(workers.CHANGED, lambda value: value["stops"]["paused"] == 4)
     left = (await rows(panel))["policy-1"]["worker_id"]
     named = {"cluster": cluster.address, "worker_ids": [left]}
     panel.notifications.clear()
     outcome = await panel.result(debugging.CONTINUE_OTHERS, named)
     assert outcome == {"done": 3, "failures": [], "ignored": []}
-    await panel.heard(workers.CHANGED, lambda value: value["paused"] == 1 and value["held"] == 0)
+    await panel.heard(
+        workers.CHANGED, lambda value: value["stops"]["paused"] == 1 and value["stops"]["held"] == 0
+    )
     waiting = [row for row in (await rows(panel)).values() if row["state"] == "paused"]
     assert [row["worker_id"] for row in waiting] == [left]
     # Attaching and releasing by the panel: the one that was left stands held in between.
@@ -88,7 +90,7 @@ async def test_continue_all_others_leaves_one_that_is_attached_then(
     attached = await panel.result(debugging.ATTACH, {**named, "workDoneToken": "t"})
     assert attached["rank"] == 1
     assert attached["local"].endswith("policy.py")
-    await panel.heard(workers.CHANGED, lambda value: value["held"] == 1)
+    await panel.heard(workers.CHANGED, lambda value: value["stops"]["held"] == 1)
     panel.notifications.clear()
     released = {"cluster": cluster.address, "worker_ids": [attached["worker_id"]]}
     assert await panel.result(debugging.RELEASE, released) == {
@@ -96,7 +98,7 @@ async def test_continue_all_others_leaves_one_that_is_attached_then(
         "failures": [],
         "ignored": [],
     }
-    await panel.heard(workers.CHANGED, lambda value: value["held"] == 0)
+    await panel.heard(workers.CHANGED, lambda value: value["stops"]["held"] == 0)
 
 
 async def test_an_ignored_breakpoint_stops_no_worker_in_any_step(
@@ -105,7 +107,7 @@ async def test_an_ignored_breakpoint_stops_no_worker_in_any_step(
     worker = (await rows(panel))["policy-2"]["worker_id"]
     attach = {"cluster": cluster.address, "worker": worker, "workspace_folders": []}
     await panel.result(debugging.ATTACH, {**attach, "workDoneToken": "t"})
-    await panel.heard(workers.CHANGED, lambda value: value["held"] == 1)
+    await panel.heard(workers.CHANGED, lambda value: value["stops"]["held"] == 1)
     # Held in the line after the call, it is listed at the call.
     row = (await rows(panel))["policy-2"]
     assert row["location"]["line"] == 23, row

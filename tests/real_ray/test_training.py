@@ -37,7 +37,7 @@ async def rows_of_the_panel(eagleray: Command) -> dict[str, list[Row]]:
             return len(workers) == 6 and all(worker["kind"] != "unknown" for worker in workers)
 
         snapshot = await client.heard("eagleray/workers/changed", all_told_apart)
-        assert (snapshot["paused"], snapshot["held"]) == (6, 0)
+        assert (snapshot["stops"]["paused"], snapshot["stops"]["held"]) == (6, 0)
         return {group["title"]: group["workers"] for group in snapshot["groups"]}
 
 

@@ -94,7 +94,7 @@ const DESCRIPTIONS: readonly (readonly [string, Run, string])[] = [
         runWorker(),
       ],
     }),
-    "3 of 4 paused · 1 m 20 s",
+    "1 paused · 1 held · 1 debugging · 4 workers · 1 m 20 s",
   ],
   [
     "a run with a note",
@@ -170,7 +170,7 @@ test("many workers are grouped by their class, with how many are paused", () => 
   const critic = runWorker({ worker_id: "c", name: "critic" });
   const run = aRun({ workers: [...policies.slice().reverse(), critic] });
   assert.deepEqual(shownBelow(run), [
-    ["policy", "2 of 9 paused"],
+    ["policy", "2 paused · 9 workers"],
     ["critic", "running"],
   ]);
   const [group] = below(run);

@@ -36,7 +36,7 @@ def all_requests() -> list[Any]:
 
 async def rows(panel: StdioClient, count: int = 3) -> list[dict[str, Any]]:
     """The rows of the first snapshot that has so many."""
-    snapshot = await panel.heard(workers.CHANGED, lambda value: value["paused"] == count)
+    snapshot = await panel.heard(workers.CHANGED, lambda value: value["stops"]["paused"] == count)
     return [worker for group in snapshot["groups"] for worker in group["workers"]]
 
 
@@ -59,7 +59,11 @@ async def test_clusters_and_paused_workers_are_notified(
     assert listed["clusters"][0]["id"] == dashboard.address
     paused = await rows(panel)
     assert {row["state"] for row in paused} == {"paused"}
-    assert (await panel.result(workers.REFRESH))["paused"] == 3
+    assert (await panel.result(workers.REFRESH))["stops"]["paused"] == 3
+    changed = await panel.heard(
+        clusters.CHANGED, lambda value: value["clusters"][0]["stops"]["paused"] == 3
+    )
+    assert changed["clusters"][0]["sentence"].endswith(", 3 paused")
 
 
 async def test_attach_returns_a_debug_socket(
@@ -90,7 +94,7 @@ async def test_worker_that_continued_before_the_click_is_an_error(
 ) -> None:
     row = (await rows(panel))[0]
     dashboard.resume(row["worker_id"])
-    await panel.heard(workers.CHANGED, lambda value: value["paused"] == 2)
+    await panel.heard(workers.CHANGED, lambda value: value["stops"]["paused"] == 2)
     asked = {"cluster": dashboard.address, "worker": row["worker_id"], "workspace_folders": []}
     error = (await panel.ask(debugging.ATTACH, asked))["error"]
     assert error["data"]["code"] == "worker-ran-on"
@@ -106,7 +110,7 @@ async def test_held_workers_outlive_the_sidecar(
     for _ in range(2):
         async with sidecar() as panel:
             await panel.initialize()
-            await panel.heard(workers.CHANGED, lambda value: value["held"] == 1)
+            await panel.heard(workers.CHANGED, lambda value: value["stops"]["held"] == 1)
             await panel.kill()
     assert [op for op, _ in fake_adapter.asked] == ["subscribe", "subscribe"]
 

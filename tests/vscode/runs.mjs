@@ -227,7 +227,7 @@ await browserRun(
 
     await test("a terminal shows the output of the run", async () => {
       await window.openPanel();
-      await window.waitFor(run(/train\.py.*\d paused/), "the run");
+      await window.waitFor(run(/train\.py.*\d (paused|debugging|held)/), "the run");
       const tab = page.locator(".part.panel .action-label", { hasText: "Terminal" });
       await window.click(tab, () => terminal.first().isVisible(), "the terminal is in front");
       await window.shot("run");
@@ -400,9 +400,9 @@ await browserRun(
       await page.reload({ waitUntil: "domcontentloaded" });
       await window.ready();
       await window.openPanel();
-      await window.waitFor(run(/train\.py.*\d paused/), "the run that is still running");
+      await window.waitFor(run(/train\.py.*\d (paused|debugging|held)/), "the run that is still running");
       await inline(
-        run(/train\.py.*\d paused/),
+        run(/train\.py.*\d (paused|debugging|held)/),
         "Stop Run",
         async () => (await run(over).count()) === 2,
         "both runs are over",

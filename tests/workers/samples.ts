@@ -8,6 +8,7 @@ import type {
   JobStatus,
   SlurmJob,
 } from "../../extension/features/clusters/messages";
+import { stopCounts } from "../../extension/features/clusters/worker_counts";
 import type { LiveWorker, PausedWorker, Snapshot } from "../../extension/features/workers/messages";
 
 export const CLUSTER_ID = "http://127.0.0.1:8265";
@@ -52,8 +53,7 @@ export function snapshotOf(
       workers.length === 0
         ? []
         : [{ cluster: CLUSTER_ID, title, workers, post_mortem, waiting: "", sentence: "" }],
-    paused: workers.filter((worker) => worker.state === "paused").length,
-    held: workers.filter((worker) => worker.state === "held").length,
+    stops: stopCounts(workers),
   };
 }
 
@@ -73,7 +73,7 @@ export function cluster(changes: Partial<Cluster> = {}): Cluster {
     time_left_s: null,
     time_warning: "",
     run: "",
-    paused: 0,
+    stops: { paused: 0, held: 0, debugging: 0 },
     workers: 6,
     is_pending: false,
     ...changes,

@@ -72,7 +72,7 @@ function pausedOnes(): Spoken[] {
     })),
   );
   const view = (list: typeof groups, clusters: readonly Cluster[]): PausedView => ({
-    snapshot: { groups: list, paused: 0, held: 0 },
+    snapshot: { groups: list, stops: { paused: 0, held: 0, debugging: 0 } },
     clusters: clustersOf(clusters),
     age_s: 1,
     now: 0,

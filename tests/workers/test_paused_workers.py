@@ -176,10 +176,27 @@ async def test_restarted_cluster_shares_nothing_with_its_old_self(on: Setting) -
     assert (row.session, row.name, row.waiting_s) == ("session_2", "worker 100", None)
 
 
+async def test_counts_of_a_cluster_are_those_of_its_rows(on: Setting) -> None:
+    """Ray lists no worker as paused once a debugger is attached (Ray 2.60)."""
+    on.watch.show([worker_row("w1"), worker_row("w2")])
+    assert on.workers.count_stops(CLUSTER).parts == ("2 paused",)
+    on.watch.show([])
+    on.adapters.hold(
+        worker_state("w1", seen=False),
+        worker_state("w2"),
+        worker_state("w3", editor=True),
+        worker_state("w4", state="running", stop=None, editor=True),
+    )
+    await until(lambda: len(on.rows()) == 4)
+    assert on.workers.count_stops(CLUSTER).parts == ("1 paused", "1 held", "1 debugging")
+    assert on.workers.count_stops("http://10.0.0.1:8265").parts == ("none paused",)
+
+
 async def test_worker_attached_to_under_another_address_is_one_row(on: Setting) -> None:
     on.adapters.hold(worker_state(cluster="http://10.0.0.1:8265"))
     await until(lambda: on.states() == ["held"])
     assert on.rows()[0].cluster == CLUSTER
+    assert on.workers.count_stops(CLUSTER).held == 1
     assert len(all_workers(on.workers.groups([CLUSTER]))) == 1
 
 

@@ -61,12 +61,13 @@ async def editor() -> AsyncIterator[Editor]:
 async def test_rows_are_pushed_when_they_change(editor: Editor) -> None:
     editor.dashboard.tasks = [task_row(WORKER)]
     await until(lambda: editor.last("changed") is not None)
-    assert editor.last("changed") == {"groups": [], "paused": 0, "held": 0}
+    assert editor.last("changed") == {
+        "groups": [],
+        "stops": {"paused": 0, "held": 0, "debugging": 0},
+    }
     editor.watch.show([worker_row(WORKER)])
     editor.adapters.hold(worker_state("cd" * 28))
-    await until(
-        lambda: (editor.last("changed")["paused"], editor.last("changed")["held"]) == (1, 1)
-    )
+    await until(lambda: editor.last("changed")["stops"] == {"paused": 1, "held": 1, "debugging": 0})
     rows = [row for group in editor.last("changed")["groups"] for row in group["workers"]]
     held = next(row for row in rows if row["state"] == "held")
     assert held["location"]["line"] == 12 and held["kind"] == "breakpoint"
@@ -101,7 +102,7 @@ async def test_watch_and_refresh(editor: Editor) -> None:
     assert await editor.ask("watch", visible=True) == {}
     assert editor.watch.seen_visible == [True]
     editor.watch.show([worker_row(WORKER)])
-    assert (await editor.ask("refresh"))["paused"] == 1
+    assert (await editor.ask("refresh"))["stops"]["paused"] == 1
 
 
 async def test_all_workers_say_who_is_paused(editor: Editor) -> None:

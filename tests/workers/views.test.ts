@@ -444,7 +444,7 @@ test("workers are nested by node, or by class", async () => {
   await opened();
   assert.deepEqual(rows("clusters"), [
     "server-environment: local (8265) | 6 workers",
-    "  vm: node-1 | 1 worker · head",
+    "  vm: node-1 | 2 workers · 1 idle · head",
     "    home: train.py | driver",
     "    server-process: policy_0 | rank 0 · running",
     "    circle-outline: Idle | 1",
@@ -457,7 +457,7 @@ test("workers are nested by node, or by class", async () => {
   await editor.run("eagleray.groupByClass");
   assert.deepEqual(rows("clusters").slice(1), [
     "  home: train.py | driver · 10.0.0.1",
-    "  server-process: PolicyWorker | 1 paused · 3 workers",
+    "  server-process: PolicyWorker | 1 paused · 2 workers · 1 pending",
     "    server-process: policy_0 | rank 0 · running · 10.0.0.1",
     "    debug-pause: policy_1 | rank 1 · paused · 10.0.0.1",
     "    server-process: policy_2 | rank 2 · pending · 10.0.0.1",

@@ -142,7 +142,7 @@ export interface ClusterRoute {
  * worker
  * is stopped at a breakpoint, "" otherwise.  `run` is the id of the run that has started it and
  * ends it, ""
- * for none.  `paused` and `workers` count as `sentence` does, -1 workers are not yet known.
+ * for none.  `stops` and `workers` count as `sentence` does, -1 workers are not yet known.
  * `is_pending`: its job
  * waits for nodes.
  */
@@ -161,7 +161,7 @@ export interface Cluster {
   readonly time_left_s: number | null;
   readonly time_warning: string;
   readonly run: string;
-  readonly paused: number;
+  readonly stops: StopCounts;
   readonly workers: number;
   readonly is_pending: boolean;
 }
@@ -222,6 +222,16 @@ export interface Terminal {
   readonly title: string;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * `paused` workers wait for a debugger, `held` ones are kept by an adapter, and editors debug the
+ * others.
+ */
+export interface StopCounts {
+  readonly paused: number;
+  readonly held: number;
+  readonly debugging: number;
 }
 
 /**

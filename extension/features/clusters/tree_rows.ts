@@ -15,6 +15,7 @@ import {
   type ClustersRow,
   type JobHostRow,
 } from "./rows";
+import { stopTexts, workersText } from "./worker_counts";
 
 /** The lists, the addresses that are just being connected, how old the lists are, and the names of runs by their ids. */
 export interface ClustersView {
@@ -101,22 +102,6 @@ function nodesText(nodes: number): string {
   return nodes === 1 ? l10n.t("1 node") : l10n.t("{0} nodes", nodes);
 }
 
-export function workersText(workers: number): string {
-  switch (workers) {
-    case 0:
-      return l10n.t("no workers");
-    case 1:
-      return l10n.t("1 worker");
-    default:
-      return l10n.t("{0} workers", workers);
-  }
-}
-
-/** "" for none: that is the usual case. */
-export function pausedText(paused: number): string {
-  return paused > 0 ? l10n.t("{0} paused", paused) : "";
-}
-
 const HOST_STATES: Readonly<Record<JobHost["state"], readonly [icon: string, text: string]>> = {
   ok: ["vm", l10n.t("watching for your SLURM jobs")],
   asking: ["loading~spin", l10n.t("searching for your SLURM jobs…")],
@@ -186,11 +171,11 @@ export function clusterTexts(cluster: Cluster, age_s = 0, startedBy = ""): RowTe
 
 /** What counts most comes first: the paused workers of a connected cluster, the state of another one. */
 function stateText(cluster: Cluster): string {
-  const { state, paused, workers, run, is_pending: isPending } = cluster;
+  const { state, stops, workers, run, is_pending: isPending } = cluster;
   if (failingRoute(cluster) === undefined && state === "connected") {
     // Which run it belongs to says more than how many workers that has.
     const isCounted = workers >= 0 && run === "";
-    return dotted(pausedText(paused), isCounted ? workersText(workers) : "");
+    return dotted(...stopTexts(stops), isCounted ? workersText(workers) : "");
   }
   return isPending ? l10n.t("pending") : iconOf(cluster).word;
 }

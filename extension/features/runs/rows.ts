@@ -21,7 +21,16 @@ import type { BreakpointStatus, Run, RunWorkerStatus, StoredRuns } from "./messa
 import { runRecording, workerRecording } from "./recording_texts";
 import type { RecordingTimes } from "./recording_times";
 import { lineSentence } from "./line_texts";
-import { isAtStop, isLive, runIcon, runStateText, workerIcon, workerStateText } from "./states";
+import { countTexts } from "../clusters/worker_counts";
+import {
+  isAtStop,
+  isLive,
+  runIcon,
+  runStateText,
+  runStateTexts,
+  workerIcon,
+  workerStateText,
+} from "./states";
 import { runName, workerName } from "./worker_names";
 
 /** The view's input: the lists, and the time in seconds since 1970. */
@@ -214,7 +223,8 @@ function reportRows({ profiled }: RunsView, run: Run): RunReportRow[] {
 function runTexts(view: RunsView, { run }: RunRow): RowTexts {
   const { clusters, profiled, recordings, now_s } = view;
   const { icon, color } = runIcon(run);
-  const state = runStateText(run);
+  const states = runStateTexts(run);
+  const state = dotted(...states);
   const reason = plain(failureReason(run), 300);
   const took = duration((isLive(run) ? now_s : run.ended) - run.started);
   const started = startTime(run.started, now_s);
@@ -256,7 +266,7 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
     ),
     spoken: spokenText(
       l10n.t("run {0}", plain(`${run.name} ${run.arguments}`.trim())),
-      state,
+      ...states,
       stuck,
       server,
       reason,
@@ -366,16 +376,12 @@ function groupTexts(view: RunsView, row: RunGroupRow): RowTexts {
     case "workers": {
       const workers = run.workers.filter((worker) => className(worker) === name);
       const paused = workers.filter(isAtStop).length;
-      const someArePaused = paused > 0 ? l10n.t("{0} of {1} paused", paused, workers.length) : "";
+      const counts = countTexts(workers);
       return {
         ...rest,
         label: plain(name),
-        description: someArePaused || String(workers.length),
-        spoken: spokenText(
-          l10n.t("class {0}", plain(name)),
-          l10n.t("{0} workers", workers.length),
-          someArePaused,
-        ),
+        description: dotted(...counts),
+        spoken: spokenText(l10n.t("class {0}", plain(name)), ...counts),
         icon: "symbol-class",
         children: paused > 0 && workers.length <= UNFOLDED_AT_MOST ? "expanded" : "collapsed",
       };

@@ -2,6 +2,8 @@
 
 import { l10n } from "vscode";
 
+import { dotted } from "../../common/texts";
+import { countTexts } from "../clusters/worker_counts";
 import type { Run, RunServer, RunWorkerStatus } from "./messages";
 
 interface StateIcon {
@@ -56,15 +58,24 @@ export function isAtStop({ state }: Pick<RunWorkerStatus, "state">): boolean {
   return state === "paused" || state === "debugging" || state === "held";
 }
 
-/** "running", "1 of 4 paused", "failed (exit 1)". */
+/** "running", "1 paused · 4 workers", "failed (exit 1)". */
 export function runStateText(run: Run): string {
+  return dotted(...runStateTexts(run));
+}
+
+/** The parts of the state, for a row that is spoken. */
+export function runStateTexts(run: Run): readonly string[] {
+  return run.state === "paused" ? countTexts(run.workers) : [phaseText(run)];
+}
+
+function phaseText(run: Run): string {
   switch (run.state) {
     case "starting":
       return l10n.t("starting");
     case "running":
       return run.server === null ? l10n.t("running") : serverStateText(run.server);
     case "paused":
-      return pausedText(run);
+      return l10n.t("paused");
     case "stopping":
       return l10n.t("stopping");
     case "exited":
@@ -78,11 +89,6 @@ export function runStateText(run: Run): string {
     case "unknown":
       return l10n.t("exit code unknown");
   }
-}
-
-function pausedText({ workers }: Run): string {
-  const paused = workers.filter(isAtStop).length;
-  return l10n.t("{0} of {1} paused", paused, workers.length);
 }
 
 export function workerStateText({ state }: RunWorkerStatus): string {

@@ -6,13 +6,8 @@ import { dotted, lines, plain, spokenText, type RowTexts } from "../../common/te
 import { ROWS } from "../../contributions";
 import type { ClusterProblem } from "../clusters/messages";
 import type { ClusterRow, ClustersRow } from "../clusters/rows";
-import {
-  clustersRows,
-  clustersTexts,
-  pausedText,
-  workersText,
-  type ClustersView,
-} from "../clusters/tree_rows";
+import { clustersRows, clustersTexts, type ClustersView } from "../clusters/tree_rows";
+import { stopCounts, stopTexts, workersText } from "../clusters/worker_counts";
 import type { AllWorkers, LiveNode, LiveWorker } from "./messages";
 import type { AnyGroupRow, ClusterTreeRow, LoadingRow, NodeRow } from "./rows";
 
@@ -171,9 +166,8 @@ function classOf({ class_name, kind }: LiveWorker): string {
 
 function nodeTexts({ cluster, node, workers, isOnly }: NodeRow): RowTexts {
   const name = plain(node.name) || plain(node.ip) || l10n.t("node");
-  // Drivers and idle workers don't count, as in the row of the cluster.
-  const working = workers.filter(({ kind }) => kind === "actor" || kind === "task").length;
-  const size = sizeText(workers, working);
+  const sizes = sizeTexts(workers);
+  const size = dotted(...sizes);
   const head = node.is_head ? l10n.t("head") : "";
   return {
     id: `node ${cluster} ${node.node_id}`,
@@ -186,11 +180,7 @@ function nodeTexts({ cluster, node, workers, isOnly }: NodeRow): RowTexts {
       size,
       l10n.t("Node {0}", node.node_id),
     ),
-    spoken: spokenText(
-      l10n.t("node {0}", name),
-      head && l10n.t("head node"),
-      ...sizeTexts(workers, working),
-    ),
+    spoken: spokenText(l10n.t("node {0}", name), head && l10n.t("head node"), ...sizes),
     icon: "vm",
     context: ROWS.node,
     children: childrenOf(workers, isOnly),
@@ -204,13 +194,18 @@ function childrenOf(workers: readonly LiveWorker[], isOnly: boolean): RowTexts["
   return isOnly && workers.length <= UNFOLDED_AT_MOST ? "expanded" : "collapsed";
 }
 
-function sizeText(workers: readonly LiveWorker[], working?: number): string {
-  return dotted(...sizeTexts(workers, working));
-}
-
-function sizeTexts(workers: readonly LiveWorker[], working = workers.length): readonly string[] {
-  const paused = workers.filter(({ state }) => state === "paused").length;
-  return [pausedText(paused), workersText(working)];
+/** "1 paused", "3 workers", "1 idle", "1 pending"; drivers don't count, as in the row of the cluster. */
+function sizeTexts(workers: readonly LiveWorker[]): readonly string[] {
+  const counted = workers.filter(({ kind }) => kind !== "driver");
+  const started = counted.filter(({ worker_id: id }) => id !== "");
+  const idle = started.filter(({ kind }) => kind === "idle").length;
+  const pending = counted.length - started.length;
+  return [
+    ...stopTexts(stopCounts(workers)),
+    workersText(started.length),
+    ...(idle > 0 ? [l10n.t("{0} idle", idle)] : []),
+    ...(pending > 0 ? [l10n.t("{0} pending", pending)] : []),
+  ];
 }
 
 const GROUP_ICONS: Readonly<Record<AnyGroupRow["kind"], string>> = {
@@ -221,16 +216,14 @@ const GROUP_ICONS: Readonly<Record<AnyGroupRow["kind"], string>> = {
 
 function groupTexts(group: AnyGroupRow): RowTexts {
   const title = plain(group.title);
-  const size = sizeText(group.workers);
+  const sizes = group.kind === "class" ? sizeTexts(group.workers) : [`${group.workers.length}`];
+  const size = dotted(...sizes);
   return {
     id: `anyGroup ${group.cluster} ${group.kind} ${group.node} ${group.title}`,
     label: title,
-    description: group.kind === "class" ? size : `${group.workers.length}`,
+    description: size,
     tooltip: lines(group.title, size),
-    spoken: spokenText(
-      group.kind === "class" ? l10n.t("class {0}", title) : title,
-      ...sizeTexts(group.workers),
-    ),
+    spoken: spokenText(group.kind === "class" ? l10n.t("class {0}", title) : title, ...sizes),
     icon: GROUP_ICONS[group.kind],
     context: ROWS.anyGroup,
     children: "collapsed",

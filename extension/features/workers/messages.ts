@@ -1,5 +1,6 @@
 // Printed from pybackend/eagleray/features/workers/messages.py by `npm run messages`; do not edit.
 import { notification, request, type Nothing } from "../../common/wire";
+import type { StopCounts } from "../clusters/messages";
 
 export const WATCH = request<Watch, Nothing>("eagleray/workers/watch");
 export const REFRESH = request<Nothing, Snapshot>("eagleray/workers/refresh");
@@ -14,8 +15,7 @@ export const LOG_TEXT = notification<LogText>("eagleray/workers/logText");
 /** All paused and held workers of all clusters, grouped. */
 export interface Snapshot {
   readonly groups: readonly PausedGroup[];
-  readonly paused: number;
-  readonly held: number;
+  readonly stops: StopCounts;
 }
 
 /** Whether the panel is visible, which decides how often clusters are polled. */

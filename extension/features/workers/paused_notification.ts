@@ -28,8 +28,8 @@ export function notifications(app: App): Disposable[] {
     }
   };
   return [
-    app.paused.onChanged(({ paused }) => {
-      if (paused > 0) {
+    app.paused.onChanged(({ stops }) => {
+      if (stops.paused > 0) {
         timer ??= setTimeout(announce, GATHER_MS);
       }
     }),

@@ -3,8 +3,9 @@
 import { l10n } from "vscode";
 
 import { dotted, plain } from "../../common/texts";
-import type { Clusters } from "../clusters/messages";
+import type { Clusters, StopCounts } from "../clusters/messages";
 import { clusterSentence, failingRoute } from "../clusters/rows";
+import { stopTexts } from "../clusters/worker_counts";
 import type { Snapshot } from "./messages";
 
 /** The lists that are summed up. */
@@ -15,13 +16,7 @@ interface PausedLists {
 
 /** "5 paused · 1 held · 1 debugging"; without any, "none of 9 workers". */
 export function pausedSummary({ snapshot, clusters: { clusters } }: PausedLists): string {
-  const debugged = snapshot.groups
-    .flatMap(({ workers }) => workers)
-    .filter(({ state }) => state === "debugging").length;
-  const counts = dotted(
-    waitingCounts(snapshot),
-    debugged > 0 ? l10n.t("{0} debugging", debugged) : "",
-  );
+  const counts = dotted(...stopTexts(snapshot.stops));
   const connected = clusters.filter(({ state }) => state === "connected");
   if (counts !== "" || connected.length === 0) {
     return counts;
@@ -31,11 +26,8 @@ export function pausedSummary({ snapshot, clusters: { clusters } }: PausedLists)
 }
 
 /** "5 paused · 1 held"; "" without any. */
-export function waitingCounts({ paused, held }: Pick<Snapshot, "paused" | "held">): string {
-  return dotted(
-    paused > 0 ? l10n.t("{0} paused", paused) : "",
-    held > 0 ? l10n.t("{0} held", held) : "",
-  );
+export function waitingCounts({ paused, held }: StopCounts): string {
+  return dotted(...stopTexts({ paused, held, debugging: 0 }));
 }
 
 /** The message above the list while the route to one of its clusters is failing; else "". */

@@ -38,11 +38,11 @@ export function pausedView(app: App): Disposable {
   owned.add(
     app.paused.onChanged((snapshot) => {
       since = Date.now();
-      const waiting = snapshot.paused + snapshot.held;
+      const waiting = snapshot.stops.paused + snapshot.stops.held;
       tree.view.message = routeTrouble(input());
       tree.view.description = pausedSummary(input());
       tree.view.badge =
-        waiting === 0 ? undefined : { value: waiting, tooltip: waitingCounts(snapshot) };
+        waiting === 0 ? undefined : { value: waiting, tooltip: waitingCounts(snapshot.stops) };
       tree.redraw();
     }),
   );

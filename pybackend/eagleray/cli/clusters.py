@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Sequence
 
 from eagleray.app import App
@@ -45,11 +46,13 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     if arguments.cluster:
         wanted = await app.clusters.inspect(arguments.cluster, say)
         await app.jobs.poll_clusters()
+        await _count_stops(app)
         every = app.clusters.current().clusters
         clusters = ClusterList(tuple(item for item in every if item.id == wanted), ())
     else:
         await app.clusters.refresh()
         await app.jobs.poll_clusters()
+        await _count_stops(app)
         clusters = app.clusters.current()
     if arguments.json:
         print_json([cluster_json(cluster) for cluster in clusters.clusters])
@@ -60,6 +63,12 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         cluster.state != "connected" for cluster in clusters.clusters
     )
     return 1 if is_failed else 0
+
+
+async def _count_stops(app: App) -> None:
+    # No adapter can have a worker where the home is of no use.
+    with contextlib.suppress(EaglerayError):
+        await app.workers.refresh_states()
 
 
 async def add(app: App, arguments: argparse.Namespace) -> int:
@@ -141,7 +150,7 @@ def _row(cluster: Cluster, status: ClusterStatus | None) -> list[str]:
         cluster.state,
         cluster.ray_version,
         str(status.live_workers) if is_connected and status and status.live_workers >= 0 else "",
-        str(status.waiting) if is_connected and status else "",
+        str(cluster.stops.paused) if is_connected else "",
         cluster.origin,
         via or (route.via if route else ""),
         duration_text(cluster.time_left_s) if cluster.time_left_s else "",

@@ -41,6 +41,7 @@ def register(server: RequestServer, app: App) -> None:
         app.pages,
     )
     workers.register(server, app.workers, app.watch)
+    app.workers.on_change(app.connection_monitor.recount)
     source_mapping.register(server, app.source_mapping)
     debugging.register(server, app.debugging, app.adapters.sessions)
     pdb.register(server, app.pdb, app.settings.ssh.program)

@@ -16,6 +16,7 @@ from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.listeners import Listeners
 from eagleray.common.retry import WORKER_COUNT, Backoff, Clock
+from eagleray.features.clusters.internal_actors import is_internal
 from eagleray.features.clusters.model import ClusterState, ClusterStatus
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import unknown_cluster
@@ -245,8 +246,14 @@ class WatchedCluster:
         paused = await self.dashboard.paused_workers()
         status = evolve(status, paused=tuple(sorted(paused, key=lambda worker: worker.worker_id)))
         if due:
-            workers = await self.dashboard.all_workers()
-            live = sum(worker.kind == "worker" for worker in workers)
+            workers, actors = await asyncio.gather(
+                self.dashboard.all_workers(), self.dashboard.actors()
+            )
+            internal = {(actor.node_id, actor.pid) for actor in actors if is_internal(actor)}
+            live = sum(
+                worker.kind == "worker" and (worker.node_id, worker.pid) not in internal
+                for worker in workers
+            )
             if live != status.live_workers:
                 self._changed_at = now
             status = evolve(status, live_workers=live)

@@ -37,6 +37,7 @@ from eagleray.features.clusters.model import (
     ClusterRoute,
     ClusterStatus,
 )
+from eagleray.features.clusters.stop_counts import StopCounts
 from eagleray.features.clusters.stored_lists import StoredClusters
 from eagleray.features.clusters.watch_list import Duplicates, MakeDashboard, WatchList
 from eagleray.ray.dashboard import Dashboard
@@ -384,14 +385,14 @@ def _cluster(
         state=status.state,
         session=status.session,
         ray_version=status.ray_version,
-        sentence=status_sentence(status, connection.waits_for),
+        sentence=status_sentence(status, connection.stops, connection.waits_for),
         problems=(*by_code.values(), *problems),
         route=_route(connection),
         job=connection.job,
         host=connection.host,
         time_left_s=connection.time_left_s,
         time_warning=connection.time_warning,
-        paused=status.waiting,
+        stops=connection.stops,
         workers=status.live_workers,
         is_pending=connection.is_pending,
     )
@@ -420,7 +421,7 @@ def cluster_name(cluster: str, job_name: str = "") -> str:
     )
 
 
-def status_sentence(status: ClusterStatus, waits_for: str = "") -> str:
+def status_sentence(status: ClusterStatus, stops: StopCounts, waits_for: str = "") -> str:
     """ "Connected, Ray 2.60.0, 6 workers, none paused", or the error, or what is waited for."""
     if status.state == "connecting":
         return waits_for or t("Connecting…")
@@ -430,5 +431,4 @@ def status_sentence(status: ClusterStatus, waits_for: str = "") -> str:
     workers = status.live_workers
     if workers >= 0:
         parts.append(counted(workers, "{n} worker", "{n} workers") if workers else t("no workers"))
-    parts.append(t("{n} paused", n=status.waiting) if status.waiting else t("none paused"))
-    return ", ".join(parts)
+    return ", ".join((*parts, *stops.parts))

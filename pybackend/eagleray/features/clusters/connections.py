@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from attrs import frozen
 
 from eagleray.adapter_client.routes import AdapterRoutes
-from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import counted, t
@@ -32,6 +31,7 @@ from eagleray.features.clusters.job_head import (
 )
 from eagleray.features.clusters.jobs import Jobs
 from eagleray.features.clusters.model import ClusterProblem, JobStatus
+from eagleray.features.clusters.stop_counts import NOT_STOPPED, CountStops, StopCounts
 from eagleray.protocol.control import OpenedSocket, RouteState
 from eagleray.protocol.route_spec import DIRECT, HOST_NAME, RouteSpec
 from eagleray.ray.endpoint import CheckListener, Endpoint, FindEndpoint, no_check
@@ -67,7 +67,7 @@ class ClusterConnection:
 
 @frozen
 class ConnectionStatus:
-    """How a cluster is reached, for display; empty for one that this machine reaches directly.
+    """How a cluster is reached, for display, and its stopped workers; else empty for one that this machine reaches directly.
 
     `waits_for` says what the connection waits for.  `is_pending`: its job has no nodes, whatever was
     received before.
@@ -83,6 +83,7 @@ class ConnectionStatus:
     waits_for: str = ""
     is_pending: bool = False
     problem: ClusterProblem | None = None
+    stops: StopCounts = NOT_STOPPED
 
 
 class ConnectionResolver:
@@ -378,13 +379,14 @@ class ConnectionMonitor:
         jobs: Jobs,
         watch: ClusterWatch,
         adapter_routes: AdapterRoutes,
-        sessions: AdapterSessions,
+        count_stops: CountStops,
     ) -> None:
         self._resolver = resolver
         self._jobs = jobs
         self._watch = watch
         self._adapter_routes = adapter_routes
-        self._sessions = sessions
+        self._count_stops = count_stops
+        self._stops: dict[str, StopCounts] = {}
         self._listeners = Listeners[[]]()
         self._routes: dict[str, str] = {}
         self._runs: dict[str, tuple[str, float]] = {}
@@ -402,6 +404,14 @@ class ConnectionMonitor:
     def on_change(self, listener: Callable[[], None]) -> None:
         """Calls `listener` whenever the result of `status` may have changed."""
         self._listeners.add(listener)
+
+    def recount(self) -> None:
+        """Calls the listeners if the numbers of stopped workers have changed."""
+        ids = [status.cluster for status in self._watch.statuses()]
+        stops = {cluster: self._count_stops(cluster) for cluster in ids}
+        if stops != self._stops:
+            self._stops = stops
+            self._listeners.notify()
 
     def find_endpoint(self, cluster: str) -> FindEndpoint:
         return self._resolver.find_endpoint(cluster)
@@ -439,11 +449,12 @@ class ConnectionMonitor:
         """How the cluster is reached now."""
         address = parse_address(cluster)
         if address.is_direct:
-            return ConnectionStatus()
+            return ConnectionStatus(stops=self._count_stops(cluster))
         job = self._jobs.job(address.ssh, address.job) if address.job else None
         left = self._jobs.time_left_s(job) if job else None
         state = self._resolver.route_state(cluster)
         return ConnectionStatus(
+            stops=self._count_stops(cluster),
             route=state,
             via=route_text(state.route) if state else "",
             job=address.job,
@@ -470,8 +481,7 @@ class ConnectionMonitor:
         return ClusterProblem.of(listener_unchecked(parse_address(cluster).ssh))
 
     def _warning(self, cluster: str, job: str, left_s: float | None) -> str:
-        stopped = self._count_stopped(cluster) if left_s is not None and left_s < WARN_S else 0
-        if not stopped or left_s is None:
+        if left_s is None or left_s >= WARN_S or not (stopped := self._count_stops(cluster).total):
             return ""
         minutes = max(1, round(left_s / 60))
         return counted(
@@ -481,15 +491,6 @@ class ConnectionMonitor:
             job=job,
             time=duration_text(minutes * 60),
         )
-
-    def _count_stopped(self, cluster: str) -> int:
-        """How many workers of a cluster are stopped: those that an adapter holds, and those that wait for one."""
-        held = sum(
-            worker.cluster == cluster and worker.state == "stopped"
-            for worker in self._sessions.last_workers()
-        )
-        statuses = self._watch.statuses()
-        return held + sum(status.waiting for status in statuses if status.cluster == cluster)
 
     def _on_routes(self) -> None:
         for status in self._watch.statuses():

@@ -7,6 +7,7 @@ from typing import Literal
 from attrs import field, frozen
 
 from eagleray.common.errors import EaglerayError
+from eagleray.features.clusters.stop_counts import NOT_STOPPED, StopCounts
 from eagleray.ray.rows import WorkerRow
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.tools.ssh_config import ConfiguredHost
@@ -56,11 +57,6 @@ class ClusterStatus:
     error: EaglerayError | None
     gone_nodes: frozenset[str] = frozenset()
 
-    @property
-    def waiting(self) -> int:
-        """How many paused workers wait on live nodes."""
-        return sum(worker.node_id not in self.gone_nodes for worker in self.paused)
-
 
 @frozen
 class ClusterRoute:
@@ -88,7 +84,7 @@ class Cluster:
     is reached directly.  `job` and `host` (an ssh destination) are "" for one without.  `time_left_s` is
     that of its job when this was sent; `time_warning` is a sentence while that is nearly up and a worker
     is stopped at a breakpoint, "" otherwise.  `run` is the id of the run that has started it and ends it, ""
-    for none.  `paused` and `workers` count as `sentence` does, -1 workers are not yet known.  `is_pending`: its job
+    for none.  `stops` and `workers` count as `sentence` does, -1 workers are not yet known.  `is_pending`: its job
     waits for nodes.
     """
 
@@ -106,7 +102,7 @@ class Cluster:
     time_left_s: float | None
     time_warning: str
     run: str = ""
-    paused: int = 0
+    stops: StopCounts = NOT_STOPPED
     workers: int = -1
     is_pending: bool = False
 

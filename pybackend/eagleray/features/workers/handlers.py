@@ -11,6 +11,7 @@ from attrs import evolve
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.l10n import t
+from eagleray.features.clusters.stop_counts import State, StopCounts
 from eagleray.features.workers import log_search, messages
 from eagleray.features.workers.live_workers import fetch_live_nodes, fetch_live_workers
 from eagleray.features.workers.log_search import matcher
@@ -21,7 +22,6 @@ from eagleray.features.workers.model import (
     LogMatches,
     PausedGroup,
     PausedWorker,
-    State,
     all_workers,
 )
 from eagleray.features.workers.paused_rows import listed
@@ -188,8 +188,8 @@ def _with_state(worker: LiveWorker, debugged: State | None) -> LiveWorker:
 def snapshot(groups: tuple[PausedGroup, ...]) -> messages.Snapshot:
     """The rows as the editor receives them; a worker that runs is not among them."""
     shown = listed(groups)
-    states = [worker.state for worker in all_workers(shown)]
-    return messages.Snapshot(shown, paused=states.count("paused"), held=states.count("held"))
+    stops = StopCounts.of(worker.state for worker in all_workers(shown))
+    return messages.Snapshot(shown, stops)
 
 
 def _without_time(worker: PausedWorker) -> PausedWorker:

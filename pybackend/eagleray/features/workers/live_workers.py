@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 
+from eagleray.features.clusters.internal_actors import is_internal
 from eagleray.features.workers.model import LiveKind, LiveNode, LiveState, LiveWorker
 from eagleray.features.workers.worker_facts import ClusterLists, clean, describe_worker, rank_of
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import ActorRow, TaskRow, WorkerRow
 
-_OUR_ACTORS = ("EaglerayInspector", "EaglerayNodeSampler")
 _OUR_JOBS = "eagleray_"
-# The actor with which Ray runs the program of a job.
-_JOB_SUPERVISOR = "_ray_internal_job_actor_"
 
 
 async def fetch_live_workers(dashboard: Dashboard) -> list[LiveWorker]:
@@ -39,7 +37,7 @@ def live_workers(
     cluster: str, workers: Sequence[WorkerRow], actors: Sequence[ActorRow], lists: ClusterLists
 ) -> list[LiveWorker]:
     """Sorted by kind, class, rank and name, without ours and Ray's own; actors that wait for a worker are listed with their class."""
-    actors = [actor for actor in actors if not _is_internal(actor)]
+    actors = [actor for actor in actors if not is_internal(actor)]
     started = [
         _live(cluster, row, lists)
         for row in workers
@@ -57,11 +55,7 @@ def _is_of_no_program(row: WorkerRow, lists: ClusterLists) -> bool:
         # The dashboard is a driver, too, from the first submitted job on, and has no job (Ray 2.60).
         return job is None or job.submission_id.startswith(_OUR_JOBS)
     actor = lists.actor(row, lists.tasks(row.worker_id, row))
-    return actor is not None and _is_internal(actor)
-
-
-def _is_internal(actor: ActorRow) -> bool:
-    return actor.class_name in _OUR_ACTORS or actor.name.startswith(_JOB_SUPERVISOR)
+    return actor is not None and is_internal(actor)
 
 
 def _live(cluster: str, row: WorkerRow, lists: ClusterLists) -> LiveWorker:

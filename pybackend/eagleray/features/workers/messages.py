@@ -6,6 +6,7 @@ from types import NoneType
 
 from attrs import frozen
 
+from eagleray.features.clusters.stop_counts import StopCounts
 from eagleray.features.workers.model import (
     LiveNode,
     LiveWorker,
@@ -22,8 +23,7 @@ class Snapshot:
     """All paused and held workers of all clusters, grouped."""
 
     groups: tuple[PausedGroup, ...]
-    paused: int
-    held: int
+    stops: StopCounts
 
 
 @frozen

@@ -9,8 +9,9 @@ from typing import Literal
 
 from attrs import frozen
 
+from eagleray.features.clusters.stop_counts import State
+
 Kind = Literal["breakpoint", "post-mortem", "unknown"]
-State = Literal["paused", "held", "debugging", "running", "gone"]
 LiveState = Literal["running", "idle", "pending", "restarting", "paused", "held", "debugging"]
 LiveKind = Literal["actor", "task", "driver", "idle"]
 Stream = Literal["out", "err"]

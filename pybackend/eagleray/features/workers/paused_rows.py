@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.redact import redact_text
+from eagleray.features.clusters.stop_counts import State, StopCounts
 from eagleray.features.workers.model import (
     DRIVER,
     UNKNOWN_STOP,
@@ -18,7 +19,6 @@ from eagleray.features.workers.model import (
     Location,
     PausedGroup,
     PausedWorker,
-    State,
     StopLocation,
     WorkerFacts,
 )
@@ -69,14 +69,24 @@ def merge(
     Ray stops listing a worker the moment the adapter attaches, and its list is older than the adapter's: so the
     adapter's state wins, except of a worker that it calls gone.
     """
+    rows = [_row(key, entry, state, sources) for key, entry, state in _joined(listed, states)]
+    return sorted(rows, key=order)
+
+
+def count_stops(listed: Sequence[ListedWorker], states: Sequence[WorkerState]) -> StopCounts:
+    """Counts the workers that `merge` has as rows, by their states."""
+    return StopCounts.of(_state(state, entry) for _, entry, state in _joined(listed, states))
+
+
+def _joined(
+    listed: Sequence[ListedWorker], states: Sequence[WorkerState]
+) -> Iterator[tuple[Key, ListedWorker | None, WorkerState | None]]:
     attached = {
         (state.session, state.worker_id): state for state in states if state.state != "gone"
     }
     paused = {(entry.session, entry.row.worker_id): entry for entry in listed}
-    rows = [
-        _row(key, paused.get(key), attached.get(key), sources) for key in {**paused, **attached}
-    ]
-    return sorted(rows, key=order)
+    for key in {**paused, **attached}:
+        yield key, paused.get(key), attached.get(key)
 
 
 def order(worker: PausedWorker) -> tuple[str, str, float, str, str]:

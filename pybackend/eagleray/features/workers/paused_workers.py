@@ -21,9 +21,17 @@ from eagleray.common.retry import Clock
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
 from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.features.clusters.model import ClusterStatus
+from eagleray.features.clusters.stop_counts import StopCounts
 from eagleray.features.workers.describer import Describer, ShownWorkers
 from eagleray.features.workers.model import Key, PausedGroup, PausedWorker, all_workers
-from eagleray.features.workers.paused_rows import ListedWorker, RowSources, group, merge, waits
+from eagleray.features.workers.paused_rows import (
+    ListedWorker,
+    RowSources,
+    count_stops,
+    group,
+    merge,
+    waits,
+)
 from eagleray.features.workers.stop_location import PauseLocator, WorkerPause
 from eagleray.features.workers.worker_facts import clean
 from eagleray.protocol.control import WorkerState
@@ -90,6 +98,11 @@ class PausedWorkers:
         rows = merge(self._listed(clusters), states, sources)
         return tuple(map(self._explained, group(rows, self._describer.facts)))
 
+    def count_stops(self, cluster: str) -> StopCounts:
+        """How many workers of a cluster are stopped, as its rows show it."""
+        states = [state for state in self._states if state.cluster == cluster]
+        return count_stops(self._listed([cluster]), states)
+
     def explain(self, explained: Callable[[PausedGroup], PausedGroup]) -> None:
         """Lets `explained` say of each group who waits for it; `notify_changed` says that this may have changed."""
         self._explained = explained
@@ -136,15 +149,9 @@ class PausedWorkers:
         queried = (
             [None] if clusters is None else [cluster for cluster in clusters if cluster in watched]
         )
-        changes = self._changes_here
-        _, states_here, self._states_elsewhere = await asyncio.gather(
-            asyncio.gather(*(self._watch.refresh(cluster) for cluster in queried)),
-            self._sessions.workers(),
-            off_loop(self._elsewhere),
+        await asyncio.gather(
+            self.refresh_states(), *(self._watch.refresh(cluster) for cluster in queried)
         )
-        # Changes that the adapters sent during the slower queries are newer than their response.
-        if changes == self._changes_here:
-            self._states_here = states_here
         self._adopt()
         self._update()
         await self.described(FACTS_LIMIT_S)
@@ -153,6 +160,17 @@ class PausedWorkers:
         self.groups(clusters)
         await self._local_files.settled()
         return self.groups(clusters)
+
+    async def refresh_states(self) -> None:
+        """Queries the adapters for the workers that they have."""
+        changes = self._changes_here
+        states_here, self._states_elsewhere = await asyncio.gather(
+            self._sessions.workers(), off_loop(self._elsewhere)
+        )
+        # Changes that the adapters sent meanwhile are newer than their response.
+        if changes == self._changes_here:
+            self._states_here = states_here
+        self._adopt()
 
     async def described(self, limit_s: float) -> None:
         """Waits until all workers have been described, but not longer than `limit_s`."""

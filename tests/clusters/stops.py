@@ -1,0 +1,22 @@
+"""Counts the stopped workers of watched clusters, as the app does with its list of paused workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from eagleray.features.clusters.cluster_watch import ClusterWatch
+from eagleray.features.clusters.stop_counts import CountStops
+from eagleray.features.workers.paused_rows import ListedWorker, count_stops
+from eagleray.protocol.control import WorkerState
+
+
+def stops_in(watch: ClusterWatch, held: Callable[[], Sequence[WorkerState]] = tuple) -> CountStops:
+    return lambda cluster: count_stops(
+        [
+            ListedWorker(cluster, status.session, row, row.node_id in status.gone_nodes)
+            for status in watch.statuses()
+            if status.cluster == cluster
+            for row in status.paused
+        ],
+        [state for state in held() if state.cluster == cluster],
+    )
