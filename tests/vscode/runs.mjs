@@ -400,7 +400,10 @@ await browserRun(
       await page.reload({ waitUntil: "domcontentloaded" });
       await window.ready();
       await window.openPanel();
-      await window.waitFor(run(/train\.py.*\d (paused|debugging|held)/), "the run that is still running");
+      await window.waitFor(
+        run(/train\.py.*\d (paused|debugging|held)/),
+        "the run that is still running",
+      );
       await inline(
         run(/train\.py.*\d (paused|debugging|held)/),
         "Stop Run",
