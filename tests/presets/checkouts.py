@@ -44,6 +44,36 @@ def main():
 
     hydra.main()(EmbodiedRunner().run())
 """,
+    **{
+        package: f"""
+import ray
+from {package}.ray.placement_group import create_training_models
+from {package}.utils.arguments import parse_args
+from {package}.utils.misc import should_run_periodic_action
+
+
+def train(args):
+    model = create_training_models(args)
+    for rollout_id in range(args.start_rollout_id, args.num_rollout):
+        model.async_train(rollout_id)
+        if should_run_periodic_action(rollout_id, args.save_interval, None, args.num_rollout):
+            model.save_model(rollout_id)
+
+
+train(parse_args())
+"""
+        for package in ("slime", "miles")
+    },
+    "skyrl": """
+import sys
+
+from skyrl.train.config import SkyRLTrainConfig
+from skyrl.train.entrypoints.main_base import BasePPOExp, validate_cfg
+
+config = SkyRLTrainConfig.from_cli_overrides(sys.argv[1:])
+validate_cfg(config)
+BasePPOExp(config).run()
+""",
 }
 
 # What each framework's checkout says of its version, by the file that says it.
@@ -56,6 +86,9 @@ VERSION_FILES = {
     "areal": ("pyproject.toml", '[project]\nname = "areal"\nversion = "{version}"\n'),
     "rlinf": ("pyproject.toml", '[project]\nname = "rlinf"\nversion = "{version}"\n'),
     "openrlhf": ("version.txt", "{version}\n"),
+    "slime": ("setup.py", 'setup(\n    name="slime",\n    version="{version}",\n)\n'),
+    "miles": ("setup.py", 'setup(\n    name="miles",\n    version="{version}",\n)\n'),
+    "skyrl": ("skyrl/__init__.py", '__version__ = "{version}"\n'),
 }
 
 

@@ -224,9 +224,18 @@ def test_program_in_a_quoted_text_is_reported(tmp_path: Path) -> None:
     assert made.plan.copy_text == "" and made.plan.overrides == ()
 
 
-def test_flag_in_an_array_is_named_with_its_line(tmp_path: Path) -> None:
+def test_flag_in_an_array_is_removed_from_the_copy(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "openrlhf", "0.11.0")
-    with_script(folder, "openrlhf.sh")
+    script = with_script(folder, "openrlhf.sh")
+    made = proposed(plan_of(folder, "bash", "openrlhf.sh"), no_resume="on")
+    assert made.changes[-1].where.startswith("without --ckpt.load_enable")
+    assert made.plan.copy_text == script.read_text().replace("--ckpt.load_enable", "")
+
+
+def test_flag_in_an_array_of_two_lines_is_named_with_its_line(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "openrlhf", "0.11.0")
+    script = with_script(folder, "openrlhf.sh")
+    script.write_text(script.read_text() + 'echo "${CKPT_ARGS[@]}" > args.txt\n')
     (change,) = proposed(plan_of(folder, "bash", "openrlhf.sh"), no_resume="on").changes
     assert change.outcome == "not changed"
     assert change.where == "--ckpt.load_enable (line 8 of openrlhf.sh)"

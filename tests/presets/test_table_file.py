@@ -42,7 +42,7 @@ def test_ranges_of_a_framework_do_not_overlap() -> None:
 
 def test_all_frameworks_have_a_table() -> None:
     assert {entry.framework for entry in FRAMEWORKS} == {
-        *("verl", "nemo_rl", "areal", "rlinf", "openrlhf")
+        *("verl", "nemo_rl", "areal", "rlinf", "openrlhf", "slime", "miles", "skyrl")
     }
     assert tables()[-1].framework == "plain"
 

@@ -55,7 +55,8 @@ def test_long_values_are_shortened_in_the_middle_unless_details_are_wanted() -> 
 
 def test_settings_of_a_problem_have_their_line_and_no_script_path(tmp_path: Path) -> None:
     folder = checkout(tmp_path, "openrlhf", "0.11.0")
-    with_script(folder, "openrlhf.sh")
+    script = with_script(folder, "openrlhf.sh")
+    script.write_text(script.read_text() + 'printf %s "${CKPT_ARGS[@]}"\n')
     text = "\n".join(lines_of(proposed(plan_of(folder, "bash", "openrlhf.sh"), no_resume="on")))
     assert "--ckpt.load_enable (line 8)\n" in text and "openrlhf.sh" not in text
 

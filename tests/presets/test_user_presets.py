@@ -135,7 +135,7 @@ def test_unwritable_folder_is_an_error(tmp_path: Path) -> None:
 def test_ours_are_there_with_a_text_to_begin_with(tmp_path: Path) -> None:
     rows = runs(tmp_path).rows("/w")
     assert [row.name for row in rows] == [
-        *("areal", "nemo_rl", "openrlhf", "rlinf", "verl", "debug")
+        *("areal", "miles", "nemo_rl", "openrlhf", "rlinf", "skyrl", "slime", "verl", "debug")
     ]
     for row in rows:
         assert not row.own

@@ -14,8 +14,9 @@ from eagleray.features.presets.checkout.files import Definition
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
 from eagleray.features.presets.errors import bad_answer
 from eagleray.features.presets.form import program_of, with_fresh
+from eagleray.features.presets.hidden_options import token_that_may_hold
 from eagleray.features.presets.job_submission import Edit, submits, with_variables
-from eagleray.features.presets.model import OF_VARIABLES, OPTIONS, ProposedChange
+from eagleray.features.presets.model import OF_VARIABLES, OPTIONS, Outcome, ProposedChange
 from eagleray.features.presets.placement import no_training_line
 from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.table import (
@@ -35,7 +36,7 @@ from eagleray.features.runs.scripts.launch_lines import LineWord, value_of
 
 @frozen
 class Override:
-    """`arguments` behind the line, `env` of the program, `job` of the job that it submits, an `edit` of an argument.
+    """`arguments` behind the line, `env` of the program, `job` of the job that it submits, `edits` of arguments.
 
     `change` is set where nothing has to be placed.  `verified`: its effect was verified.
     """
@@ -44,7 +45,7 @@ class Override:
     arguments: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     job: tuple[tuple[str, str], ...] = ()
-    edit: Edit | None = None
+    edits: tuple[Edit, ...] = ()
     change: ProposedChange | None = None
     why: str = ""
     verified: bool = True
@@ -123,10 +124,16 @@ def _of_offer(
             yield evolve(override, verified=bool(check.acts))
     for flag in offer.flags:
         if check := flag.check(version):
+            result = verdict(flag, _context(plan, analysis, recognised))
+            if result.result == "fails":
+                change = ProposedChange(request, "not changed", flag.key, result.why)
+                yield Override(request, change=change)
+                continue
             for tokens in _lines_with(flag.key, plan, analysis):
-                yield evolve(
-                    _without(request, flag.key, tokens, analysis), verified=bool(check.acts)
-                )
+                override = _without(request, flag, tokens, analysis)
+                acts = bool(check.acts) and not result.why
+                why = override.why or result.why
+                yield evolve(override, verified=acts, why=why)
 
 
 def _where_it_acts(
@@ -139,9 +146,7 @@ def _where_it_acts(
     recognised: Recognised,
 ) -> Iterator[Override]:
     """The entry, unless the line's other keys keep it from acting."""
-    line = TrainingLineContext(
-        line_of(plan, analysis), program_of(analysis), analysis.config, recognised.table.syntax
-    )
+    line = _context(plan, analysis, recognised)
     result = verdict(entry, line)
     if result.result == "fails":
         if result.why:
@@ -163,6 +168,14 @@ def _where_it_acts(
     defined = t("Defined in {place}.", place=place) if place and not override.change else ""
     why = " ".join(part for part in (override.why, defined, result.why, assumed) if part)
     yield evolve(override, why=why, verified=bool(check.acts) and not (result.why or assumed))
+
+
+def _context(
+    plan: RunPlan, analysis: ProgramAnalysis, recognised: Recognised
+) -> TrainingLineContext:
+    return TrainingLineContext(
+        line_of(plan, analysis), program_of(analysis), analysis.config, recognised.table.syntax
+    )
 
 
 def _undeclared(
@@ -193,8 +206,10 @@ def _of_entry(
     key = entry.key.replace("{section}", recognised.section)
     exact = with_fresh(entry.value.replace("{value}", value), analysis)
     current = value_of(line_of(plan, analysis), key, recognised.table.syntax)
-    if entry.present_only and current is None and analysis.launch:
-        return _not_set(request, key)
+    maybe = analysis.launch.maybe if analysis.launch else ()
+    is_set = current or value_of(maybe, key, recognised.table.syntax)
+    if entry.present_only and analysis.launch and not is_set:
+        return _not_set(request, key, analysis)
     others = [
         value_of(launch.arguments, key, recognised.table.syntax) for launch in analysis.launches[1:]
     ]
@@ -226,34 +241,45 @@ def _of_entry(
 
 
 def _without(
-    request: str, flag: str, tokens: Sequence[LineWord], analysis: ProgramAnalysis
+    request: str, flag: KeyEntry, tokens: Sequence[LineWord], analysis: ProgramAnalysis
 ) -> Override:
-    """An argument that is to be removed from a line with these `tokens`."""
-    token = next((token for token in tokens if token.text == flag), None)
+    """An argument that is to be removed from a line with these `tokens`, with its value, wherever it is set."""
     if analysis.launch is None:
-        change = ProposedChange(request, "not changed", flag, no_training_line(analysis.script))
+        change = ProposedChange(request, "not changed", flag.key, no_training_line(analysis.script))
         return Override(request, change=change)
-    if token is None:
-        return _not_set(request, flag)
-    if token.span is None:
-        why = t("{flag} has no opposite; remove it yourself.", flag=flag)
-        shown = SettingText(flag, "", t("line {line}", line=token.line) if token.line else "")
+    tokens = [token for at in _places(flag, tokens) for token in tokens[at]]
+    if not tokens:
+        return _not_set(request, flag.key, analysis)
+    if fixed := next((token for token in tokens if token.span is None), None):
+        why = t("{flag} has no opposite; remove it yourself.", flag=flag.key)
+        shown = SettingText(flag.key, "", t("line {line}", line=fixed.line) if fixed.line else "")
         return Override(
             request,
             change=ProposedChange(
-                request, "not changed", _at(analysis, token), why, **asdict(shown, recurse=False)
+                request, "not changed", _at(analysis, fixed), why, **asdict(shown, recurse=False)
             ),
         )
-    return Override(request, edit=Edit(token, ""))
+    return Override(request, edits=tuple(Edit(token, "") for token in tokens))
+
+
+def _places(flag: KeyEntry, tokens: Sequence[LineWord]) -> Iterator[slice]:
+    """Where the flag is in a line, with its value."""
+    for i, token in enumerate(tokens):
+        after = tokens[i + 1].text if i + 1 < len(tokens) else "--"
+        if token.text == flag.key:
+            yield slice(i, i + (2 if flag.takes_value and not after.startswith("--") else 1))
+        elif flag.takes_value and token.text.startswith(f"{flag.key}="):
+            yield slice(i, i + 1)
 
 
 def _lines_with(
     flag: str, plan: RunPlan, analysis: ProgramAnalysis
 ) -> Iterator[Sequence[LineWord]]:
     """The main line, and those others that have the flag."""
-    yield line_of(plan, analysis)
+    maybe = analysis.launch.maybe if analysis.launch else ()
+    yield (*maybe, *line_of(plan, analysis))
     for launch in analysis.launches[1:]:
-        if any(token.text == flag for token in launch.arguments):
+        if any(token.text.partition("=")[0] == flag for token in launch.arguments):
             yield launch.arguments
 
 
@@ -264,9 +290,13 @@ def line_of(plan: RunPlan, analysis: ProgramAnalysis) -> tuple[LineWord, ...]:
     return (*of_line, *map(LineWord, behind))
 
 
-def _not_set(request: str, key: str) -> Override:
+def _not_set(request: str, key: str, analysis: ProgramAnalysis) -> Override:
+    tokens = [token for launch in analysis.launches for token in launch.arguments]
+    holder = token_that_may_hold(key, tokens, analysis.root)
+    outcome: Outcome = "set, effect not verified" if holder else "already so"
+    why = t("It isn't in the line, but {token} may hold it.", token=holder) if holder else ""
     return Override(
-        request, change=ProposedChange(request, "already so", key, key=key, value=NOT_SET)
+        request, change=ProposedChange(request, outcome, key, why, key=key, value=NOT_SET)
     )
 
 

@@ -19,7 +19,7 @@ from eagleray.common.l10n import counted, listed, t
 from eagleray.features.presets.analysis import ProgramAnalysis, TrainingLine
 from eagleray.features.presets.job_submission import Edit
 from eagleray.features.runs.model import RunPlan, ScriptCopy
-from eagleray.features.runs.scripts.launch_lines import Launch, ScriptStart
+from eagleray.features.runs.scripts.launch_lines import Launch, LineWord, ScriptStart
 from eagleray.features.runs.scripts.script import Script
 from eagleray.features.runs.scripts.script_edits import (
     ORIGINAL,
@@ -226,7 +226,7 @@ class ScriptCopies:
         script = node.script
         return (
             not script.crlf
-            and not any(edit.token in launch.tokens for launch in lines for edit in self._edits)
+            and not any(edit.token in _tokens(launch) for launch in lines for edit in self._edits)
             and script.forwards_to(targets)
             and not self.spoils(script, targets)
             and all(self.accepts(inner) for _, inner in starts)
@@ -273,7 +273,7 @@ class ScriptCopies:
 
     def _edits_of(self, launch: Launch) -> Iterator[tuple[int, int, str]]:
         for edit in self._edits:
-            if edit.token.span and edit.token in launch.tokens:
+            if edit.token.span and edit.token in _tokens(launch):
                 yield (*edit.token.span, edit.text)
 
     def _starts(self, node: ScriptNode) -> Iterator[tuple[ScriptStart, ScriptNode]]:
@@ -282,6 +282,10 @@ class ScriptCopies:
 
     def _below(self, node: ScriptNode) -> list[TrainingLine]:
         return [line for line in self._lines if node.path_to(line.node)]
+
+
+def _tokens(launch: Launch) -> tuple[LineWord, ...]:
+    return (*launch.tokens, *launch.maybe)
 
 
 def _not_copied(start: ScriptStart, copies: bool) -> str:

@@ -128,7 +128,7 @@ def put(
             evolve(override, arguments=for_submission(override.arguments)) for override in overrides
         ]
     arguments = [argument for override in overrides for argument in override.arguments]
-    edits = [override.edit for override in overrides if override.edit]
+    edits = [edit for override in overrides for edit in override.edits]
     for_job = dict(pair for override in overrides for pair in override.job)
     for launch in analysis.launches if for_job else ():
         if isinstance(edit := with_variables(launch, for_job), Edit):
@@ -166,8 +166,8 @@ def _change(
 
 
 def _shown(override: Override, plan: RunPlan, analysis: ProgramAnalysis) -> SettingText:
-    if override.edit:
-        token = override.edit.token
+    if override.edits:
+        token = override.edits[0].token
         return SettingText(token.text, REMOVED, t("line {line}", line=token.line))
     if override.arguments:
         syntax = analysis.recognised.table.syntax if analysis.recognised else "none"
@@ -195,8 +195,9 @@ def _placed_change(
 ) -> ProposedChange:
     pairs = [f"{name}={value}" for name, value in (*override.env, *override.job)]
     what = " ".join([*override.arguments, *pairs])
-    if override.edit:
-        what = t("without {argument}", argument=override.edit.token.text)
+    if override.edits:
+        removed = " ".join(edit.token.text for edit in override.edits)
+        what = t("without {argument}", argument=removed)
     if override.env and not override.arguments:
         return ProposedChange(
             override.request,

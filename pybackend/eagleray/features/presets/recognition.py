@@ -74,13 +74,20 @@ class Recognised:
 
 def identify(file: ProgramFile, tables: Sequence[FrameworkTable]) -> Identity:
     """The framework that a program trains with, else the one that it imports."""
-    listed = tuple(table for table in tables if _lists(table, file.module))
+    program = file.program
+    packages = {file.module.partition(".")[0]}
+    if program:
+        packages |= {name.split(".")[0] for name in program.imports}
+    # Frameworks have recipes of the same name: verl's and SkyRL's `dapo.main_dapo`.
+    listed = tuple(
+        table
+        for table in tables
+        if _lists(table, file.module) and (program is None or packages & set(table.imports))
+    )
     if listed:
         return Identity(listed, trains=True, listed=True)
-    program = file.program
     if program is None:
         return _by_name(file.module, tables)
-    packages = {file.module.partition(".")[0], *(name.split(".")[0] for name in program.imports)}
     imported = [table for table in tables if packages & set(table.imports)]
     for framework in dict.fromkeys(table.framework for table in imported):
         if training := training_of(framework, program):
@@ -214,6 +221,25 @@ TRAINERS: dict[str, tuple[Trainer, ...]] = {
             "run",
         ),
         Trainer(_HYDRA, r"rlinf\.agents\.agentlightning\.algorithm\.RLinf", "fit"),
+    ),
+    # Their own loops: what another loop saves and when is not known.
+    **{
+        package: (
+            Trainer(
+                rf"{package}\.utils\.arguments\.parse_args",
+                rf"{package}\.utils\.misc\.should_run_periodic_action",
+                r"(?:async_)?train",
+            ),
+        )
+        for package in ("slime", "miles")
+    },
+    "skyrl": (
+        # Programs that only evaluate call `validate_generator_cfg`.
+        Trainer(
+            r"skyrl\.train\.(?:config|entrypoints\.main_base)\..+",
+            r"skyrl\.train\..+\.validate_cfg",
+            "from_cli_overrides",
+        ),
     ),
     "openrlhf": (
         Trainer(

@@ -50,7 +50,9 @@ class Range:
         return bool(order and first and last and first <= order <= last)
 
     def __str__(self) -> str:
-        return t("{first} to {last}", first=self.first, last=self.last) if self.first else ""
+        if self.first == self.last:
+            return self.first
+        return t("{first} to {last}", first=self.first, last=self.last)
 
 
 # How a line sets a key: `++key=value`, `key=value` (OmegaConf), `--key value`, or not at all.
@@ -80,7 +82,8 @@ class Condition:
 
     The key `{program}` is the name of the program.  With `in_config` the configuration file of the line is read, too.
     `default` is the framework's value if the key isn't set there.  `why` is shown where the condition fails; if it is
-    empty, the entry is left out silently.  The conditions in `also` have to hold, too.
+    empty, the entry is left out silently.  The conditions in `also` have to hold, too.  With `doubts` the entry acts
+    also where it fails, but that isn't verified.
     """
 
     key: str
@@ -89,6 +92,7 @@ class Condition:
     why: str = ""
     in_config: bool = False
     also: tuple[Condition, ...] = ()
+    doubts: bool = False
 
 
 @frozen
@@ -97,7 +101,7 @@ class KeyEntry:
 
     `variable` is the run script's variable that sets the same key.  With `present_only` the key is set only if the line
     sets it already.  One of the conditions in `when` has to hold.  `times` are a key of the line and its default: the
-    answer is multiplied by that number.
+    answer is multiplied by that number.  With `takes_value` an argument that is removed has a value.
     """
 
     key: str
@@ -107,6 +111,7 @@ class KeyEntry:
     present_only: bool = False
     when: tuple[Condition, ...] = ()
     times: tuple[str, int] | None = None
+    takes_value: bool = False
 
     def check(self, version: str) -> Check | None:
         """The check that covers `version`; None if the key doesn't exist in that version."""
@@ -306,9 +311,12 @@ def verdict(entry: KeyEntry, line: TrainingLineContext) -> Verdict:
     results = [_holds(condition, line) for condition in entry.when]
     if not results or True in results:
         return Verdict("acts")
+    first = entry.when[0]
+    if first.doubts:
+        return Verdict("unknown", translated(first.why))
     if None in results:
-        return Verdict("unknown", t("The value of {key} is not known.", key=entry.when[0].key))
-    return Verdict("fails", translated(entry.when[0].why))
+        return Verdict("unknown", t("The value of {key} is not known.", key=first.key))
+    return Verdict("fails", translated(first.why))
 
 
 def multiplied(entry: KeyEntry, answer: str, line: TrainingLineContext) -> tuple[str, str]:

@@ -138,6 +138,7 @@ class _TableReader:
             present_only=value.get("present_only", False),
             when=tuple(map(_condition, value.get("when", ()))),
             times=(times["key"], times["default"]) if times else None,
+            takes_value=value.get("takes_value", False),
         )
 
     def _entries(self, value: Mapping[str, Any], name: str) -> tuple[KeyEntry, ...]:

@@ -5,7 +5,7 @@ How a framework is configured:
 - "hydra": a program with `hydra.main`; its primary configuration and the defaults lists.
 - "yaml": the YAML file of `--config`, else the program's own, with the files below it, then the class `name`.
 - "class": the class that the program passes to the function `name`.
-- "flags": the flags that the program adds to its argument parser.
+- "flags": the flags of the argument parsers that the program reaches.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from attrs import evolve, frozen
 
 from eagleray.features.presets.checkout import config_layers, python_source
 from eagleray.features.presets.checkout.config_layers import hydra_layers
+from eagleray.features.presets.checkout.declared import declared
 from eagleray.features.presets.checkout.files import Definition, Files, installed_folders
-from eagleray.features.presets.checkout.python_source import ClassFields, flags_of
+from eagleray.features.presets.checkout.python_source import ClassFields
 from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.table import Configuration, FrameworkTable, KeyEntry, Offer
 from eagleray.features.runs.scripts.launch_lines import Launch
@@ -102,11 +103,10 @@ def _class(
 
 
 def _flags(
-    file: Path, tree: ast.Module, _: StartedProgram, __: Configuration, files: Files
+    file: Path, _: ast.Module, started: StartedProgram, __: Configuration, files: Files
 ) -> Find | None:
-    flags = flags_of(tree)
-    shown = files.shown(file)
-    return (lambda key: Definition(shown, flags[key]) if key in flags else None) if flags else None
+    keys = declared(file, started.arguments, files)
+    return keys.find if keys and keys.flags else None
 
 
 def _class_finder(file: Path, written: ast.expr, files: Files) -> Find:

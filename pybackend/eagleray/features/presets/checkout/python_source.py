@@ -93,21 +93,6 @@ def text_of_constant(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def flags_of(tree: ast.Module) -> dict[str, int]:
-    """The lines of the `add_argument` calls, by each flag that they add."""
-    flags: dict[str, int] = {}
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "add_argument"
-        ):
-            for arg in node.args:
-                if isinstance(arg, ast.Constant) and str(arg.value).startswith("-"):
-                    flags.setdefault(str(arg.value), node.lineno)
-    return flags
-
-
 _DEEPEST = 20
 _LISTS = frozenset({"list", "List", "Sequence", "tuple", "Tuple"})
 _MAPPINGS = frozenset({"dict", "Dict", "Mapping"})

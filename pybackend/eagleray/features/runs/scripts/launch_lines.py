@@ -30,7 +30,7 @@ class LineWord:
     """A word of the line: its text, expanded where it `is_resolved`, as written otherwise.
 
     `line` is its line, 0 outside a script; `span` its place in the text of the script if it is on
-    the line itself and not in a variable.
+    the line itself or in an array that only this line uses.
     """
 
     text: str
@@ -44,7 +44,8 @@ class Launch:
     """A line that runs Python: `target` is the file or, with `module`, the module; `arguments` come after it.
 
     `tokens` are those of the whole command, `line` and `end` its place in a script, `inside`: in a function.
-    `folder` is that of a `cd` before it, "" if there is none or its value is not known.
+    `folder` is that of a `cd` before it, "" if there is none or its value is not known.  `maybe` are arguments of the
+    line's arrays in other branches, of which the script may take one.
     """
 
     target: str
@@ -55,6 +56,7 @@ class Launch:
     end: int = 0
     inside: bool = False
     folder: str = ""
+    maybe: tuple[LineWord, ...] = ()
 
 
 def launch_of(tokens: Sequence[LineWord]) -> Launch | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import Path
 
 from attrs import evolve, frozen
@@ -40,7 +40,10 @@ _GLOB_OPTIONS = re.compile(r"\bshopt\s+-s\b[^\n;]*\b(?:nullglob|failglob)\b")
 
 @frozen
 class Assignment:
-    """A variable that the script sets to `value`, written as `raw`; `keeps`: that depends on what it was before."""
+    """A variable that the script sets to `value`, written as `raw`; `keeps`: that depends on what it was before.
+
+    `start` is the place of `raw` in the text.
+    """
 
     name: str
     value: ExpandedText
@@ -48,6 +51,7 @@ class Assignment:
     line: int
     exported: bool
     keeps: bool = False
+    start: int = 0
 
 
 @frozen
@@ -140,8 +144,9 @@ class _ScriptReader:
             str(i): ExpandedText(argument) for i, argument in enumerate(arguments[:9], 1)
         }
         self._last: dict[str, Assignment] = {}
-        # The assignments of arrays, with those that extend them.
+        # The assignments of arrays, with those that extend them, and those of earlier branches.
         self._parts: dict[str, list[Assignment]] = {}
+        self._replaced: dict[str, list[Assignment]] = {}
         self._folder = ""
         self.assignments: list[Assignment] = []
 
@@ -159,8 +164,20 @@ class _ScriptReader:
             return None
         start = start_of(tokens[first:], self._functions) or launch_of(tokens[first:])
         line = self._line(command.tokens[0])
+        if isinstance(start, Launch):
+            start = evolve(start, maybe=self._maybe(command))
         return start and evolve(
             start, line=line, end=command.end, inside=command.function, folder=self._folder
+        )
+
+    def _maybe(self, command: BashCommand) -> tuple[LineWord, ...]:
+        """The items of the arrays of a line in assignments that a later one replaced, if that one ran."""
+        names = (_WHOLE_VARIABLE.fullmatch(word.raw) for word in command.tokens)
+        return tuple(
+            evolve(item, is_resolved=False)
+            for name in names
+            for part in (self._replaced.get(name["name"], ()) if name else ())
+            for item in self._items(part)
         )
 
     def _enter(self, arguments: Sequence[LineWord]) -> None:
@@ -175,16 +192,20 @@ class _ScriptReader:
         whole = _WHOLE_VARIABLE.fullmatch(word.raw)
         held = self._last.get(whole["name"]) if whole else None
         if whole and held and held.raw.startswith("(") and whole["array"]:
-            return [
-                self._of_raw(word.raw, part.line + part.raw.count("\n", 0, word.start))
-                for part in self._parts[held.name]
-                for word in array_items(part.raw)
-            ]
+            return [item for part in self._parts[held.name] for item in self._items(part)]
         if held and not word.raw.startswith('"') and " " in held.raw and held.raw.startswith('"'):
             inner = commands_of(held.raw[1:-1])
             return [self._of_raw(word.raw, held.line) for c in inner[:1] for word in c.tokens]
         token = self._of_raw(word.raw, self._line(word))
         return [evolve(token, span=(word.start, word.end))]
+
+    def _items(self, part: Assignment) -> Iterator[LineWord]:
+        """The items of an array; without places if another line uses it, too."""
+        is_own = len(re.findall(rf"\$\{{{part.name}\[", self._text)) == 1
+        for item in array_items(part.raw):
+            word = self._of_raw(item.raw, part.line + part.raw.count("\n", 0, item.start))
+            span = (part.start + item.start, part.start + item.end)
+            yield evolve(word, span=span) if is_own else word
 
     def _of_raw(self, raw: str, line: int) -> LineWord:
         value = expanded(raw, self._values)
@@ -196,23 +217,25 @@ class _ScriptReader:
         for word in command.tokens[1:] if setting else command.tokens:
             match = _ASSIGNMENT.fullmatch(word.raw)
             if match:
-                self._add(match, self._line(word), exported)
+                self._add(match, word, exported)
             elif not setting:
                 break
 
-    def _add(self, match: re.Match[str], line: int, exported: bool) -> None:
+    def _add(self, match: re.Match[str], word: BashWord, exported: bool) -> None:
         name, raw = match["name"], match["value"]
         whole = not raw.startswith("(") and not match["more"]
         value = expanded(raw, self._values) if whole else ExpandedText(raw, is_resolved=False)
         keeps = re.search(rf"\$\{{?{name}\b", raw) is not None
-        assignment = Assignment(name, value, raw, line, exported, keeps)
+        start = word.start + match.start("value")
+        assignment = Assignment(name, value, raw, self._line(word), exported, keeps, start)
         # Which of several branches is taken is not known.
         earlier = self._values.get(name)
         sure = earlier is None or earlier == value
         self._values[name] = value if sure else ExpandedText(f"${{{name}}}", is_resolved=False)
         self._last[name] = assignment
-        extended = self._parts.get(name, []) if match["more"] else []
-        self._parts[name] = [*extended, assignment]
+        if not match["more"]:
+            self._replaced.setdefault(name, []).extend(self._parts.pop(name, []))
+        self._parts.setdefault(name, []).append(assignment)
         self.assignments.append(assignment)
 
 
