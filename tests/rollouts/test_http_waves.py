@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.rollouts.agents.model import DataItem, Observed
+from eagleray.cli.agent_texts import wave_lines
+from eagleray.cli.json_shapes.agents import agent_wave_json
+from eagleray.features.rollouts.agents.answers import answer_counts, are_all_refused
+from eagleray.features.rollouts.agents.model import DataItem, Mode, Observed
+from eagleray.features.rollouts.agents.statistics import wave_statistics
 from eagleray.features.rollouts.agents.verdicts import verdicts
 
 from tests.engine.fixtures import ENGINE_PYTHON
@@ -48,3 +52,55 @@ async def test_short_synchronous_requests_block_the_loop(
 async def test_concurrent_requests_block_nothing(own_home: Path) -> None:
     observed = await wave_of("Shared", "delay=0.2")
     assert observed.totals.blocking == () and verdicts(observed) == ()
+
+
+async def test_full_pool_is_named_with_its_size(own_home: Path) -> None:
+    [verdict] = verdicts(await wave_of("SmallPool", "delay=0.2"))
+    assert verdict.kind == "pool-exhausted"
+    assert verdict.sentence.startswith("The client has 2 connections; requests waited up to ")
+
+
+async def test_late_loop_is_not_taken_for_a_full_pool(own_home: Path) -> None:
+    observed = await wave_of("Computes", "delay=0.02", runs=48)
+    assert {run.requests[0].pool_s for run in observed.runs} == {0.0}
+    assert {verdict.kind for verdict in verdicts(observed)} <= {"blocking-call"}
+
+
+async def test_refused_requests_are_counted_although_agents_swallow_them(own_home: Path) -> None:
+    observed = await wave_of("Shared", "status=400")
+    assert wave_statistics(observed).done == 16
+    [verdict] = verdicts(observed)
+    assert verdict.kind == "http-error" and "post_by(" in LINES[verdict.line - 1]
+    assert verdict.sentence == "16 of 16 requests got HTTP 400: refused."
+    assert are_all_refused(observed)
+
+
+async def test_rejections_come_before_what_they_explain(own_home: Path) -> None:
+    observed = await wave_of("Retries", "delay=0.1,limit=4")
+    first = verdicts(observed)[0]
+    assert first.kind == "server-saturated" and "429" in first.sentence
+    assert answer_counts(observed).statuses[200] == 16 and not are_all_refused(observed)
+
+
+async def test_empty_answers_have_their_finish_reason(own_home: Path) -> None:
+    observed = await wave_of("Shared", "content=,finish=length")
+    [verdict] = verdicts(observed)
+    assert verdict.sentence == ("16 of 16 answers have no content (finish reasons: length × 16).")
+    assert agent_wave_json(observed, "")["empty_answers"] == 16
+
+
+@pytest.mark.parametrize("mode", ["inline", "subproc"])
+async def test_requests_of_other_clients_are_unknown(own_home: Path, mode: Mode) -> None:
+    observed = await wave_of("Urllib", "delay=0.02", runs=4, mode=mode)
+    wave = agent_wave_json(observed, "")
+    assert wave["done"] == wave["unobserved_connections"] == 4
+    names = ("requests", "tokens", "tokens_per_second", "request_ms", "max_requests_in_flight")
+    assert {wave[name] for name in names} == {None}
+    sentence = "Requests of 4 connections weren't observed: their client isn't httpx."
+    assert sentence in wave_lines(observed)
+
+
+async def test_line_that_returns_each_time_ends_no_wave(own_home: Path) -> None:
+    """The loop is late by more than the time limit, but no single call is."""
+    observed = await wave_of("Synchronous", "delay=0.03", runs=120, timeout_s=0.5)
+    assert not observed.is_stuck and wave_statistics(observed).done == 120

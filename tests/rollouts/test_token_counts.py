@@ -89,3 +89,53 @@ def test_body_of_100_mb_takes_little_memory() -> None:
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 2**20
+
+
+def answer(message: dict[str, object], finish: str | None = "stop") -> bytes:
+    return json.dumps({"choices": [{"message": message, "finish_reason": finish}]}).encode()
+
+
+# Body, finish reason, whether it has content.
+ENDINGS: dict[str, tuple[bytes, str, bool]] = {
+    "content": (answer({"content": "a"}), "stop", True),
+    "reasoning alone": (
+        answer({"content": "", "reasoning_content": "hm"}, "length"),
+        "length",
+        False,
+    ),
+    "null": (answer({"content": None, "tool_calls": []}), "stop", False),
+    "tool call": (
+        answer(
+            {"content": None, "tool_calls": [{"function": {"name": "f", "arguments": ""}}]},
+            "tool_calls",
+        ),
+        "tool_calls",
+        True,
+    ),
+    "empty text with a quoted reason": (answer({"content": ' "finish_reason": "x"'}), "stop", True),
+    "logprobs without text": (
+        b'{"choices": [{"message": {"content": ""}, "logprobs": {"content": [{"token": "a"}]}, "finish_reason": "stop"}]}',
+        "stop",
+        False,
+    ),
+    "SGLang": (
+        b'{"text": "", "meta_info": {"finish_reason": {"type": "length", "length": 8}}}',
+        "length",
+        False,
+    ),
+    "Anthropic": (
+        b'{"content": [{"type": "text", "text": "a"}], "stop_reason": "end_turn"}',
+        "end_turn",
+        True,
+    ),
+    "not ended": (answer({"content": ""}, None), "", False),
+}
+
+
+@pytest.mark.parametrize(
+    ("body", "finish", "has_content"), list(ENDINGS.values()), ids=list(ENDINGS)
+)
+def test_ending_of_an_answer(body: bytes, finish: str, has_content: bool) -> None:
+    count = counted(body, False, 7)
+    count.tokens()
+    assert (count.finish, count.has_content) == (finish, has_content)

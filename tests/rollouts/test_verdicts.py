@@ -175,8 +175,36 @@ TABLE: list[tuple[str, Observed, list[tuple[str, int]]]] = [
     ),
     (
         "waits for the pool",
-        wave([run_of(n, requests=(request_of(pool_s=0.3),)) for n in range(64)]),
+        wave([run_of(n, requests=(request_of(pool_s=0.3, pool_limit=8),)) for n in range(64)]),
         [("pool-exhausted", 0)],
+    ),
+    (
+        "pool of unknown size",
+        wave([run_of(n, requests=(request_of(pool_s=None),)) for n in range(64)]),
+        [],
+    ),
+    (
+        "tool that doesn't find a page",
+        wave(
+            [
+                run_of(n, requests=(request_of(), request_of(status=404, is_of_server=False)))
+                for n in range(64)
+            ]
+        ),
+        [],
+    ),
+    (
+        "few errors",
+        wave([run_of(n, requests=(request_of(status=400 if n < 3 else 200),)) for n in range(64)]),
+        [],
+    ),
+    (
+        "errors before a line that blocks",
+        evolve(
+            wave([run_of(n, requests=(request_of(status=500, place=HERE),)) for n in range(64)]),
+            totals=held(SLEEP, waiting_s=0.6),
+        ),
+        [("http-error", 7), ("blocking-call", 3)],
     ),
     (
         "busy server",

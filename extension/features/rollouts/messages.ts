@@ -123,7 +123,12 @@ export interface BlockingCall {
   readonly calls: number;
 }
 
-/** The totals at a moment; `lag_p50_ms` and `lag_max_ms` are those of the event loop. */
+/**
+ * The totals at a moment; `lag_p50_ms` and `lag_max_ms` are those of the event loop.
+ *
+ * Requests are those of httpx; `unobserved` is the number of connections to the server that other
+ * clients opened.
+ */
 export interface WaveTotals {
   readonly seconds: number;
   readonly in_flight: number;
@@ -137,6 +142,7 @@ export interface WaveTotals {
   readonly lag_max_ms: number;
   readonly lines: readonly HeldLoop[];
   readonly blocking: readonly BlockingCall[];
+  readonly unobserved: number;
 }
 
 /** In milliseconds; 0 where nothing was measured. */
@@ -158,7 +164,7 @@ export interface RewardBin {
  * cause.
  */
 export interface WaveVerdict {
-  readonly kind: "blocking-call" | "client-per-run" | "pool-exhausted" | "server-saturated" | "timeout" | "straggler";
+  readonly kind: "http-error" | "empty-answers" | "blocking-call" | "client-per-run" | "pool-exhausted" | "server-saturated" | "timeout" | "straggler";
   readonly sentence: string;
   readonly file: string;
   readonly line: number;

@@ -20,6 +20,7 @@ from eagleray.features.inference.environment import NO_KEY
 from eagleray.features.inference.model import InferenceServer
 from eagleray.features.rollouts.agents import agents
 from eagleray.features.rollouts.agents.agents import AgentRequestPlan
+from eagleray.features.rollouts.agents.answers import are_all_refused
 from eagleray.features.rollouts.agents.data_items import data_choice
 from eagleray.features.rollouts.agents.errors import server_without_address
 from eagleray.features.rollouts.agents.model import Observed, WaveProgress
@@ -113,7 +114,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 
 
 async def wave(app: App, arguments: argparse.Namespace) -> int:
-    """The exit code is 0 if every run gave a result that the framework would take."""
+    """The exit code is 0 if every run gave a result that the framework would take, and the server refused not all requests."""
     observed = await _observed(app, arguments, arguments.groups, arguments.group_size)
     if arguments.json:
         print_json(agent_wave_json(observed, arguments.out))
@@ -127,7 +128,8 @@ def _code(observed: Observed) -> int:
         return INTERRUPTED
     is_whole = len(observed.runs) == observed.plan.runs
     done = all(run.outcome == "done" and not run.broken for run in observed.runs)
-    return 0 if is_whole and done and all(rule.ok for rule in observed.contract) else 1
+    is_good = is_whole and done and all(rule.ok for rule in observed.contract)
+    return 0 if is_good and not are_all_refused(observed) else 1
 
 
 async def _observed(

@@ -8,6 +8,7 @@ from collections import Counter
 from eagleray.cli.styles import Style, styled
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
+from eagleray.features.rollouts.agents.answers import answer_lines, is_observed
 from eagleray.features.rollouts.agents.lost_server import no_answer
 from eagleray.features.rollouts.agents.model import (
     AgentError,
@@ -19,7 +20,11 @@ from eagleray.features.rollouts.agents.model import (
     RewardBin,
     WaveProgress,
 )
-from eagleray.features.rollouts.agents.statistics import tokens_per_second, wave_statistics
+from eagleray.features.rollouts.agents.statistics import (
+    WaveStatistics,
+    tokens_per_second,
+    wave_statistics,
+)
 from eagleray.features.rollouts.agents.uncounted_tokens import uncounted_text
 from eagleray.features.rollouts.agents.verdicts import verdicts
 
@@ -33,7 +38,11 @@ def progress_line(progress: WaveProgress) -> str:
         t("{n} in flight", n=totals.in_flight),
         t("{done} of {runs} done", done=progress.done, runs=progress.runs),
         t("{n} failed", n=progress.failed),
-        t("{tokens} tokens/s", tokens=f"{tokens_per_second(totals):g}"),
+        *(
+            [t("{tokens} tokens/s", tokens=f"{tokens_per_second(totals):g}")]
+            if totals.requests
+            else []
+        ),
         t("lag {lag} ms", lag=f"{totals.lag_max_ms:g}"),
     ]
     return ", ".join(parts)
@@ -61,20 +70,14 @@ def wave_lines(observed: Observed) -> list[str]:
             failed=figures.failed,
             seconds=f"{totals.seconds:.1f}",
         ),
-        t(
-            "At most {runs} runs and {requests} requests in flight",
-            runs=totals.max_in_flight,
-            requests=totals.max_requests_in_flight,
-        ),
+        *answer_lines(observed),
         t("Runs: {times}", times=_times(figures.latency)),
-        t("Requests: {times}", times=_times(figures.request)),
-        t("Waits for a connection: {times}", times=_times(figures.pool_wait)),
+        *(_request_lines(observed, figures) if is_observed(observed) else ()),
         t(
             "Event loop lag: median {p50} ms, at most {max} ms",
             p50=f"{totals.lag_p50_ms:g}",
             max=f"{totals.lag_max_ms:g}",
         ),
-        t("{tokens} tokens/s", tokens=f"{figures.tokens_per_second:g}"),
         *map(_bar_line, figures.rewards, [figures.done] * len(figures.rewards)),
     ]
     for verdict in verdicts(observed):
@@ -85,6 +88,20 @@ def wave_lines(observed: Observed) -> list[str]:
         *_failure_lines(observed),
         *_contract_lines(observed),
         *_ending_lines(observed),
+    ]
+
+
+def _request_lines(observed: Observed, figures: WaveStatistics) -> list[str]:
+    totals = observed.totals
+    return [
+        t(
+            "At most {runs} runs and {requests} requests in flight",
+            runs=totals.max_in_flight,
+            requests=totals.max_requests_in_flight,
+        ),
+        t("Requests: {times}", times=_times(figures.request)),
+        t("Waits for a connection: {times}", times=_times(figures.pool_wait)),
+        t("{tokens} tokens/s", tokens=f"{figures.tokens_per_second:g}"),
     ]
 
 

@@ -1,6 +1,11 @@
 """Agents that send their requests by httpx, as many small public ones do."""
 
+import asyncio
 import importlib
+import json
+import os
+import time
+import urllib.request
 
 
 def post_by(client, data, extra):
@@ -39,3 +44,43 @@ class StreamsSynchronously:
         url = f"{extra['base_url']}/chat/completions"
         with self.client.stream("POST", url, json=request) as answer:
             return float(len(answer.read()) > 0)
+
+
+class SmallPool:
+    client = None
+
+    async def run(self, data, **extra):
+        if self.client is None:
+            limits = library(extra).Limits(max_connections=2)
+            self.client = library(extra).AsyncClient(limits=limits, timeout=60)
+        await post_by(self.client, data, extra)
+        return 1.0
+
+
+class Computes(Shared):
+    """Makes the loop late between its requests."""
+
+    async def run(self, data, **extra):
+        await super().run(data, **extra)
+        until = time.monotonic() + 0.03
+        while time.monotonic() < until:
+            pass
+        return await super().run(data, **extra)
+
+
+class Retries(Shared):
+    async def run(self, data, **extra):
+        while not await super().run(data, **extra):
+            await asyncio.sleep(0.05)
+        return 1.0
+
+
+class Urllib:
+    """A client that isn't observed."""
+
+    async def run(self, data, **extra):
+        base_url = extra.get("base_url") or os.environ["OPENAI_BASE_URL"]
+        body = json.dumps({"model": data["model"]}).encode()
+        request = urllib.request.Request(f"{base_url}/chat/completions", body)
+        (await asyncio.to_thread(urllib.request.urlopen, request)).close()
+        return 1.0

@@ -6,6 +6,7 @@ from attrs import asdict
 
 from eagleray.cli.json_shapes.shape import (
     INTEGER,
+    INTEGER_OR_NULL,
     NUMBER_OR_NULL,
     VERSION,
     VERSIONED,
@@ -15,6 +16,7 @@ from eagleray.cli.json_shapes.shape import (
     only,
 )
 from eagleray.common.l10n import t
+from eagleray.features.rollouts.agents.answers import answer_counts, is_observed
 from eagleray.features.rollouts.agents.lost_server import no_answer
 from eagleray.features.rollouts.agents.model import VERDICT_KINDS, AgentRun, CodeLine, Observed
 from eagleray.features.rollouts.agents.statistics import wave_statistics
@@ -25,12 +27,19 @@ from eagleray.features.rollouts.agents.verdicts import verdicts
 MOST_FAILURES = 100
 _RULE = ("rule", "ok", "text")
 _AGENT_ERROR = ("type", "message", "traceback", "file", "line")
-_AGENT_REQUEST = ("path", "status", "seconds", "pool_s", "tokens", "error")
+_AGENT_REQUEST = (
+    *("path", "status", "seconds", "pool_s", "tokens", "error"),
+    *("finish_reason", "is_empty", "problem"),
+)
 _PERCENTILES = ("p50", "p99", "max")
 _VERDICT = ("kind", "file", "line", "sentence")
 _FAILURE = ("item", "group", "member", "outcome", "error")
 _REWARD_BIN = ("low", "high", "count")
 _CONTRACT = Field(f"what the framework takes, list of {{{', '.join(_RULE)}}}", "array", _RULE)
+_OF_REQUESTS = (
+    *("requests", "max_requests_in_flight", "tokens", "tokens_per_second"),
+    *("request_ms", "pool_wait_ms"),
+)
 AGENT_RUN: Shape = {
     **VERSIONED,
     "result": Field("what `run` returned, null if it returned nothing", "any"),
@@ -47,7 +56,7 @@ AGENT_RUN: Shape = {
     "mode": Field('"inline" or "subproc"'),
     "seconds": Field("how long it ran", "number"),
     "requests": Field(
-        f"list of {{{', '.join(_AGENT_REQUEST)}}}; tokens is null if they aren't counted",
+        f"list of {{{', '.join(_AGENT_REQUEST)}}}; tokens is null if they aren't counted, pool_s if the pool isn't known",
         "array",
         _AGENT_REQUEST,
     ),
@@ -67,16 +76,30 @@ AGENT_WAVE: Shape = {
     "mode": Field('"inline" or "subproc"'),
     "seconds": Field("how long it took", "number"),
     "max_in_flight": Field("most runs at once", INTEGER),
-    "max_requests_in_flight": Field("most requests at once", INTEGER),
-    "requests": Field("number of requests", INTEGER),
-    "tokens": Field("generated tokens", INTEGER),
-    "tokens_per_second": Field("generated tokens a second", "number"),
+    "max_requests_in_flight": Field(
+        "most requests at once, null if none was observed", INTEGER_OR_NULL
+    ),
+    "requests": Field("number of requests of httpx, null if none was observed", INTEGER_OR_NULL),
+    "unobserved_connections": Field(
+        "connections to the server by other clients than httpx", INTEGER
+    ),
+    "statuses": Field("answers of the server by HTTP status", "object"),
+    "finish_reasons": Field("answers of the server by finish reason", "object"),
+    "empty_answers": Field("answers of the server without content and tool call", INTEGER),
+    "tokens": Field("generated tokens, null if no request was observed", INTEGER_OR_NULL),
+    "tokens_per_second": Field(
+        "generated tokens a second, null if no request was observed", NUMBER_OR_NULL
+    ),
     "uncounted_requests": Field("compressed streams whose tokens aren't counted", INTEGER),
     "latency_ms": Field(f"of runs, {{{', '.join(_PERCENTILES)}}}", "object", _PERCENTILES),
-    "request_ms": Field(f"of requests, {{{', '.join(_PERCENTILES)}}}", "object", _PERCENTILES),
+    "request_ms": Field(
+        f"of requests, {{{', '.join(_PERCENTILES)}}}, null if none was observed",
+        "object or null",
+        _PERCENTILES,
+    ),
     "pool_wait_ms": Field(
-        f"how long requests waited for a connection, {{{', '.join(_PERCENTILES)}}}",
-        "object",
+        f"how long requests waited for a connection, {{{', '.join(_PERCENTILES)}}}, null if none was observed",
+        "object or null",
         _PERCENTILES,
     ),
     "loop_lag_ms": Field(
@@ -116,7 +139,7 @@ def agent_run_json(observed: Observed, trace: str) -> Json:
         "item": observed.plan.items[0].number,
         "mode": observed.plan.mode,
         "seconds": 0.0 if run is None else run.seconds,
-        "requests": [asdict(request) for request in requests],
+        "requests": [only(asdict(request), _AGENT_REQUEST) for request in requests],
         "threads": list(observed.threads),
         "trace": trace,
     }
@@ -125,6 +148,7 @@ def agent_run_json(observed: Observed, trace: str) -> Json:
 def agent_wave_json(observed: Observed, trace: str) -> Json:
     figures, totals = wave_statistics(observed), observed.totals
     failed = [run for run in observed.runs if run.outcome not in ("done", "cancelled")]
+    answers = answer_counts(observed)
     values: Json = {
         "version": VERSION,
         **{name: value for name, value in asdict(totals).items() if name in AGENT_WAVE},
@@ -145,6 +169,11 @@ def agent_wave_json(observed: Observed, trace: str) -> Json:
         "ending": observed.ending or no_answer(observed),
         "threads": list(observed.threads),
         "trace": trace,
+        "unobserved_connections": totals.unobserved,
+        "statuses": {str(status): number for status, number in answers.statuses.items()},
+        "finish_reasons": dict(answers.finish_reasons),
+        "empty_answers": answers.empty,
+        **({} if is_observed(observed) else dict.fromkeys(_OF_REQUESTS)),
     }
     return only(values, AGENT_WAVE)
 

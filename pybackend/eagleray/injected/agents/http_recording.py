@@ -10,11 +10,13 @@ import contextvars
 import functools
 import sys
 import time
+import weakref
 
 from .after_import import AfterImport
 from .blocking_calls import BlockingCalls
 from .code_locations import caller_location
 from .token_counts import TokenCount
+from .unobserved_connections import UnobservedConnections, recorded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ MODULES = ("httpx", "httpx2")
 _RECORDS = "_eagleray_records"
 # Of a body; the rest is counted only.
 LONGEST_BODY = 1024 * 1024
+_BAD_REQUEST = 400
 
 # The run of the current task or thread.
 current_run: contextvars.ContextVar[HttpRecord | None] = contextvars.ContextVar(
@@ -40,6 +43,7 @@ class Exchange:
     __slots__ = (
         *("method", "_url", "body", "started", "pool_s", "seconds", "status", "response"),
         *("response_size", "error", "tokens", "_count", "_is_encoded", "_is_undecoded"),
+        *("pool_limit", "waits_for_pool", "location"),
     )
 
     def __init__(self, method: str, url: Any, body: bytes) -> None:
@@ -47,8 +51,14 @@ class Exchange:
         self._url = url
         self.body = body
         self.started = time.monotonic()
-        # Seconds until a connection of the pool was free.
+        # Seconds until a connection was assigned, which a late loop makes longer.
         self.pool_s = 0.0
+        # The most connections of its client, None where that isn't known.
+        self.pool_limit: int | None = None
+        # All of them had requests.
+        self.waits_for_pool = False
+        # The line of the user's code, of a request that failed.
+        self.location: dict[str, Any] | None = None
         self.seconds: float | None = None
         self.status = 0
         # A stream has thousands of chunks, each of which would copy bytes.
@@ -68,6 +78,8 @@ class Exchange:
 
     def begin_response(self, response: Any) -> None:
         self.status = response.status_code
+        if self.status >= _BAD_REQUEST:
+            self.location = caller_location()
         kind = str(response.headers.get("content-type", ""))
         self._count = TokenCount(kind.startswith("text/event-stream"))
         self._is_encoded = response.headers.get("content-encoding", "identity") != "identity"
@@ -108,12 +120,23 @@ class Exchange:
         """The ids in the response: of a completion, and in a stream of each of its chunks."""
         return [] if self._count is None else self._count.ids()
 
+    def _pool_wait(self) -> float | None:
+        """Only a full pool lets a request wait; None where it isn't known whether it was."""
+        if self.waits_for_pool:
+            return round(self.pool_s, 4)
+        return None if self.pool_limit is None else 0.0
+
     def as_json(self) -> dict[str, Any]:
+        finish = "" if self._count is None or self._is_undecoded else self._count.finish
         return {
             "method": self.method,
             "url": self.url,
             "started": self.started,
-            "pool_s": round(self.pool_s, 4),
+            "pool_s": self._pool_wait(),
+            "pool_limit": self.pool_limit if self.waits_for_pool else None,
+            "location": self.location,
+            "finish_reason": finish,
+            "is_empty": bool(finish) and self._count is not None and not self._count.has_content,
             "seconds": None if self.seconds is None else round(self.seconds, 4),
             "status": self.status,
             "error": self.error,
@@ -143,6 +166,10 @@ class HttpRecorder:
         self.tokens = 0
         self.requests = 0
         self.blocking = BlockingCalls()
+        self.unobserved = UnobservedConnections()
+        # The requests that each pool of connections has.
+        self._pools: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._pool_of: dict[Exchange, Any] = {}
         self._installed: set[str] = set()
 
     def watch_imports(self) -> None:
@@ -189,9 +216,10 @@ class HttpRecorder:
     def _async_send(self, original: Any, stream_type: Any) -> Any:
         @functools.wraps(original)
         async def send(client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-            exchange = self._begin(request, _async_trace)
+            exchange = self._begin(client, request, _async_trace)
             try:
-                response = await original(client, request, *args, **kwargs)
+                with recorded():
+                    response = await original(client, request, *args, **kwargs)
             except BaseException as error:
                 self._end(exchange, error)
                 raise
@@ -203,9 +231,9 @@ class HttpRecorder:
     def _sync_send(self, original: Any, stream_type: Any) -> Any:
         @functools.wraps(original)
         def send(client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-            exchange = self._begin(request, _trace)
+            exchange = self._begin(client, request, _trace)
             try:
-                with self.blocking.measured():
+                with recorded(), self.blocking.measured():
                     response = original(client, request, *args, **kwargs)
             except BaseException as error:
                 self._end(exchange, error)
@@ -215,7 +243,7 @@ class HttpRecorder:
 
         return send
 
-    def _begin(self, request: Any, trace_of: Any) -> Exchange:
+    def _begin(self, client: Any, request: Any, trace_of: Any) -> Exchange:
         # A body that is streamed has not been read.
         body = getattr(request, "_content", b"")
         exchange = Exchange(request.method, request.url, body)
@@ -225,10 +253,23 @@ class HttpRecorder:
         run = current_run.get()
         if run is not None:
             run.exchanges.append(exchange)
+        self._enter_pool(exchange, client, request.url)
         self.requests += 1
         self.in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
         return exchange
+
+    def _enter_pool(self, exchange: Exchange, client: Any, url: Any) -> None:
+        """Transports other than httpx's own have no such pool."""
+        try:
+            pool = client._transport_for_url(url)._pool
+            exchange.pool_limit = int(pool._max_connections)
+            busy = self._pools.get(pool, 0)
+        except (AttributeError, TypeError, ValueError):
+            return
+        exchange.waits_for_pool = busy >= exchange.pool_limit
+        self._pool_of[exchange] = pool
+        self._pools[pool] = busy + 1
 
     def _take(self, exchange: Exchange, response: Any, stream_type: Any) -> None:
         exchange.begin_response(response)
@@ -270,6 +311,9 @@ class HttpRecorder:
         if exchange.seconds is not None:
             return
         exchange.end(error)
+        pool = self._pool_of.pop(exchange, None)
+        if pool is not None:
+            self._pools[pool] -= 1
         self.tokens += exchange.tokens
         self.in_flight -= 1
 

@@ -108,8 +108,8 @@ class LoopWatch:
         self._max_lag_s = 0.0
         self._lines: dict[tuple[str, int], HeldLine] = {}
         self._last: tuple[float, float | None] | None = None
-        # The task and the function of the last sample, and since when they are the same.
-        self._same: tuple[Any, CodeType | None, float] = (_no_task, None, 0.0)
+        # The task and the function of the last sample, and since when both and the task alone are the same.
+        self._same: tuple[Any, CodeType | None, float, float] = (_no_task, None, 0.0, 0.0)
         self._timer: asyncio.TimerHandle | None = None
         self._ended = threading.Event()
         self._thread = own_thread(self._watch, "eagleray-loop")
@@ -156,7 +156,7 @@ class LoopWatch:
                 self._sample(overdue)
             else:
                 self._last = None
-                self._same = (_no_task, None, 0.0)
+                self._same = (_no_task, None, 0.0, 0.0)
 
     def _sample(self, overdue: float) -> None:
         now, busy = time.monotonic(), self._busy.read()
@@ -173,7 +173,8 @@ class LoopWatch:
             and busy - busy_then < _BUSY_SHARE * (now - since)
         )
         self._charge(held, inner, now - since, is_waiting, now)
-        if overdue > self._stuck_s:
+        # Many tasks that each hold the loop for a moment make it as late, but return.
+        if min(overdue, now - self._same[3]) > self._stuck_s:
             self._stuck_s = float("inf")
             self._on_stuck(location_of(held))
 
@@ -203,17 +204,20 @@ class LoopWatch:
         else:
             line.computing_s += seconds
             line.own_s += 0.0 if inner else seconds
-        line.longest_s = max(line.longest_s, now - self._computes_since(held.f_code, now - seconds))
+        self._compare(held.f_code, now - seconds)
+        line.longest_s = max(line.longest_s, now - self._same[2])
 
-    def _computes_since(self, function: CodeType, start: float) -> float:
+    def _compare(self, function: CodeType, start: float) -> None:
         """While the loop is late, each task has run once at most: this is one computation, whatever its lines."""
         task = asyncio.current_task(self._loop)
-        task_before, function_before, since = self._same
-        if task is not None and task_before() is task and function_before is function:
-            return since
+        task_before, function_before, since, task_since = self._same
+        is_function = function_before is function
+        # A callback has no task; only its function may be the same.
+        is_task = task_before() is task and (task is not None or is_function)
         # A task that ends is not kept; the next one may have its address.
-        self._same = (_no_task if task is None else weakref.ref(task), function, start)
-        return start
+        reference = _no_task if task is None else weakref.ref(task)
+        computes_since = since if is_task and is_function and task is not None else start
+        self._same = (reference, function, computes_since, task_since if is_task else start)
 
 
 def _no_task() -> None:

@@ -79,6 +79,7 @@ def _carry_out(plan: dict[str, Any], writer: EventWriter, stream: Any) -> bool:
     recorder = HttpRecorder()
     recorder.watch_imports()
     recorder.install()
+    recorder.unobserved.watch(plan["base_url"])
     agent, skipped = _agent(plan, writer)
     if agent is None:
         return False

@@ -61,6 +61,7 @@ class AgentProcesses:
         run.record.__dict__.update(record.__dict__)
         run.printed = answer["printed"]
         self._recorder.requests += len(record.exchanges)
+        self._recorder.unobserved.count += answer["unobserved"]
         self._recorder.tokens += sum(exchange.tokens for exchange in record.exchanges)
         if answer["outcome"] == "timeout":
             run.ended("timeout", answer["location"])
@@ -126,7 +127,9 @@ def run_agent(
         _recorder.append(HttpRecorder())
         _recorder[0].watch_imports()
         _recorder[0].install()
+        _recorder[0].unobserved.watch(environment["OPENAI_BASE_URL"])
     record = HttpRecord()
+    unobserved = _recorder[0].unobserved.count
     current_run.set(record)
     printed = Printed()
     current_print.set(printed)
@@ -141,6 +144,7 @@ def run_agent(
         answer.update(outcome="failed", error=described(error))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
+    answer["unobserved"] = _recorder[0].unobserved.count - unobserved
     return answer
 
 

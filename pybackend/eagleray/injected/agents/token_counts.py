@@ -1,4 +1,4 @@
-"""Counts the generated tokens of a response while it is read, in blocks, without keeping the body."""
+"""Counts the generated tokens of a response while it is read, in blocks, without keeping the body, and says how it ended."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ _NUMBER = re.compile(rb"\s*:\s*(\d+)")
 _DELTA = re.compile(
     rb'"(?:content|text|delta|arguments|reasoning_content|reasoning|thinking|partial_json)"\s*:\s*"(?!")'
 )
+_FINISH = re.compile(rb'"(?:finish_reason|stop_reason)"\s*:\s*(?:\{\s*"type"\s*:\s*)?"(\w{1,40})"')
+# What an agent can use, as opposed to its reasoning: text that isn't empty, or the call of a tool.
+_CONTENT = re.compile(
+    rb'"(?:content|text|arguments|partial_json|refusal)"\s*:\s*"(?!")'
+    rb'|"(?:tool_calls|function_call|audio)"\s*:\s*(?:\[\s*)?\{|"tool_use"'
+)
 _ID = re.compile(rb'"id"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _BLOCK = 64 * 1024
 # Of a block without the end of a line, such as a large JSON, what the next one begins with.
@@ -27,11 +33,16 @@ _MOST_IDS = 1000
 class TokenCount:
     """`add` takes the parts of a body, then `tokens` is known; `ids` are those of its completions.
 
+    After `tokens`, `finish` is the last finish reason, "" for none, and `has_content` whether it has anything to use.
+
     1. What the response says last: a stream's counts grow, and only its last event has them with `include_usage`.
     2. Of a stream that says nothing, its events with text: most servers send one for each token.
     """
 
-    __slots__ = ("_deltas", "_ids", "_is_stream", "_overlap", "_pending", "_stated")
+    __slots__ = (
+        *("_deltas", "_ids", "_is_stream", "_overlap", "_pending", "_stated"),
+        *("finish", "has_content"),
+    )
 
     def __init__(self, is_stream: bool) -> None:
         self._is_stream = is_stream
@@ -41,6 +52,8 @@ class TokenCount:
         self._stated: int | None = None
         self._deltas = 0
         self._ids: dict[bytes, None] = {}
+        self.finish = ""
+        self.has_content = False
 
     def add(self, part: bytes) -> None:
         for start in range(0, len(part), _BLOCK):
@@ -66,6 +79,9 @@ class TokenCount:
         self._stated = self._stated if stated is None else stated
         if self._is_stream and self._stated is None:
             self._deltas += len(_DELTA.findall(new))
+        for reason in _FINISH.findall(block):
+            self.finish = reason.decode()
+        self.has_content = self.has_content or _CONTENT.search(block) is not None
         if len(self._ids) < _MOST_IDS:
             self._ids.update(dict.fromkeys(_ID.findall(block)))
 

@@ -97,6 +97,7 @@ class Wave:
             "lag_ms": watch.lag() if watch else {"p50": 0.0, "max": 0.0},
             "lines": watch.lines() if watch else [],
             "blocking": recorder.blocking.as_json(),
+            "unobserved": recorder.unobserved.count,
         }
 
     async def _group(self, group: int) -> None:

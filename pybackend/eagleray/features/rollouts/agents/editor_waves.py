@@ -18,6 +18,7 @@ from eagleray.features.inference.environment import NO_KEY
 from eagleray.features.inference.servers import Servers
 from eagleray.features.rollouts.agents import agents
 from eagleray.features.rollouts.agents.agents import AgentRequestPlan
+from eagleray.features.rollouts.agents.answers import unobserved_text
 from eagleray.features.rollouts.agents.data_items import DataChoice
 from eagleray.features.rollouts.agents.errors import server_without_address
 from eagleray.features.rollouts.agents.lost_server import no_answer
@@ -145,7 +146,14 @@ def report_of(observed: Observed, trace: str) -> WaveReport:
         contract=observed.contract,
         runs=tuple(_row(run) for run in worst_runs(observed.runs)),
         ending=" ".join(
-            filter(None, (observed.ending or no_answer(observed), uncounted_text(observed)))
+            filter(
+                None,
+                (
+                    observed.ending or no_answer(observed),
+                    uncounted_text(observed),
+                    unobserved_text(observed),
+                ),
+            )
         ),
         problem=printable(load_error.traceback, 4000) if load_error else "",
         is_cancelled=observed.is_interrupted,

@@ -10,6 +10,8 @@ from attrs import field, frozen
 Mode = Literal["inline", "subproc"]
 Outcome = Literal["done", "rejected", "failed", "timeout", "cancelled"]
 VerdictKind = Literal[
+    "http-error",
+    "empty-answers",
     "blocking-call",
     "client-per-run",
     "pool-exhausted",
@@ -18,6 +20,8 @@ VerdictKind = Literal[
     "straggler",
 ]
 VERDICT_KINDS: tuple[VerdictKind, ...] = (
+    "http-error",
+    "empty-answers",
     "blocking-call",
     "client-per-run",
     "pool-exhausted",
@@ -136,15 +140,24 @@ class BlockingCall:
 class AgentRequest:
     """A request of an agent, without its bodies; `seconds` is None if it has not ended.
 
-    `tokens` is None if they weren't counted: the agent read a compressed stream without its client's decoder.
+    `tokens` is None if they weren't counted: the agent read a compressed stream without its client's decoder.  `pool_s`
+    is None if the client's pool isn't known; a pool with `pool_limit` connections was full.  `problem` and `place`, the
+    server's message and the line of the user's code, are those of a request that failed.
     """
 
     path: str
     status: int
     seconds: float | None
-    pool_s: float
+    pool_s: float | None
     tokens: int | None
     error: str
+    finish_reason: str = ""
+    # Without content and without the call of a tool.
+    is_empty: bool = False
+    is_of_server: bool = True
+    problem: str = ""
+    place: CodeLine | None = None
+    pool_limit: int | None = None
 
 
 @frozen
@@ -171,7 +184,10 @@ class AgentRun:
 
 @frozen
 class WaveTotals:
-    """The totals at a moment; `lag_p50_ms` and `lag_max_ms` are those of the event loop."""
+    """The totals at a moment; `lag_p50_ms` and `lag_max_ms` are those of the event loop.
+
+    Requests are those of httpx; `unobserved` is the number of connections to the server that other clients opened.
+    """
 
     seconds: float = 0.0
     in_flight: int = 0
@@ -185,6 +201,7 @@ class WaveTotals:
     lag_max_ms: float = 0.0
     lines: tuple[HeldLoop, ...] = ()
     blocking: tuple[BlockingCall, ...] = ()
+    unobserved: int = 0
 
 
 @frozen

@@ -58,7 +58,7 @@ class Observation:
         elif kind == "item":
             # Each of these events is a line of the trace.
             self._traces += 1
-            run = evolve(run_of(event), trace=self._traces)
+            run = evolve(run_of(event, self._plan.base_url), trace=self._traces)
             # A run that ended after all, once the runner reported its loop as stuck.
             self._runs.setdefault(run.index, run)
             self._add_rules(event)

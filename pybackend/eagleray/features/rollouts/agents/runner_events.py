@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from eagleray.common.errors import printable
+from eagleray.common.redact import redact_text
 from eagleray.features.rollouts.agents.contract_texts import contract_rule
 from eagleray.features.rollouts.agents.model import (
     AgentError,
@@ -21,13 +24,15 @@ from eagleray.features.rollouts.agents.model import (
 )
 
 Event = Mapping[str, Any]
+_MESSAGE = re.compile(r'"(?:message|detail)"\s*:\s*"((?:[^"\\]|\\.){1,400})')
+_ERROR_CHARACTERS = 4000
 
 
 def rules_of(event: Event) -> tuple[ContractRule, ...]:
     return tuple(map(contract_rule, event.get("rules") or ()))
 
 
-def run_of(event: Event) -> AgentRun:
+def run_of(event: Event, base_url: str) -> AgentRun:
     return AgentRun(
         index=int(event["index"]),
         item=int(event["item"]),
@@ -43,20 +48,33 @@ def run_of(event: Event) -> AgentRun:
         clients=int(event["clients"]),
         client_s=float(event["client_seconds"]),
         client_place=place_of(event.get("client_location")),
-        requests=tuple(map(request_of, event["requests"])),
+        requests=tuple(_request_of(exchange, base_url) for exchange in event["requests"]),
     )
 
 
-def request_of(exchange: Event) -> AgentRequest:
-    seconds, tokens = exchange.get("seconds"), exchange.get("tokens")
+def _request_of(exchange: Event, base_url: str) -> AgentRequest:
+    seconds, tokens, pool_s = (exchange.get(name) for name in ("seconds", "tokens", "pool_s"))
+    limit, url, status = exchange.get("pool_limit"), str(exchange["url"]), int(exchange["status"])
     return AgentRequest(
-        path=printable(urlsplit(str(exchange["url"])).path, 200),
-        status=int(exchange["status"]),
+        path=printable(urlsplit(url).path, 200),
+        status=status,
         seconds=None if seconds is None else float(seconds),
-        pool_s=float(exchange["pool_s"]),
+        pool_s=None if pool_s is None else float(pool_s),
         tokens=None if tokens is None else int(tokens),
         error=printable(str(exchange["error"]), 300),
+        finish_reason=printable(str(exchange["finish_reason"]), 40),
+        is_empty=bool(exchange["is_empty"]),
+        is_of_server=url.startswith(base_url.removesuffix("/v1")),
+        problem=_problem(str(exchange["response"])) if status >= HTTPStatus.BAD_REQUEST else "",
+        place=place_of(exchange.get("location")),
+        pool_limit=None if limit is None else int(limit),
     )
+
+
+def _problem(response: str) -> str:
+    """The message of an error, as OpenAI's API and FastAPI have it."""
+    match = _MESSAGE.search(response[:_ERROR_CHARACTERS])
+    return printable(redact_text(match[1]), 120) if match else ""
 
 
 def totals_of(event: Event) -> WaveTotals:
@@ -74,6 +92,7 @@ def totals_of(event: Event) -> WaveTotals:
         lag_max_ms=float(lag["max"]),
         lines=tuple(map(_held_of, event["lines"])),
         blocking=tuple(map(_blocking_of, event["blocking"])),
+        unobserved=int(event["unobserved"]),
     )
 
 

@@ -55,7 +55,7 @@ def wave_statistics(observed: Observed) -> WaveStatistics:
         cancelled=observed.plan.runs - done - failed,
         latency=percentiles(ended),
         request=percentiles([request.seconds or 0.0 for request in answered]),
-        pool_wait=percentiles([request.pool_s for run in runs for request in run.requests]),
+        pool_wait=percentiles([request.pool_s or 0.0 for run in runs for request in run.requests]),
         tokens_per_second=tokens_per_second(observed.totals),
         clients=sum(run.clients for run in runs),
         rewards=histogram(rewards),

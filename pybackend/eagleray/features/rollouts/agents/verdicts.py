@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from eagleray.common.l10n import counted, t
+from eagleray.features.rollouts.agents.answers import failed_answers, rejected_requests
 from eagleray.features.rollouts.agents.model import (
     AgentRun,
     BlockingCall,
@@ -50,8 +51,6 @@ QUEUE_REQUESTS = 16
 # One sample can show the first burst alone. If few requests wait in several samples, the server has no queue.
 QUEUE_SAMPLES = 2
 NO_QUEUE_SAMPLES = 3
-REJECTED_SHARE = 0.05
-_REJECTED = (429, 503, 529)
 STRAGGLER_FACTOR = 3.0
 STRAGGLER_LEAST_S = 1.0
 _MOST_LINES = 3
@@ -63,16 +62,19 @@ Rule = Callable[[Observed], Iterable[WaveVerdict]]
 
 def verdicts(observed: Observed) -> tuple[WaveVerdict, ...]:
     """The most decisive first: what holds the loop also makes requests slow, so later rules look at what is left."""
-    blocked = tuple(_blocking_calls(observed))
-    clients = tuple(_client_per_run(observed))
-    pool = tuple(_pool_exhausted(observed))
-    named = [*blocked, *clients, *pool]
-    if not named:
-        named += _server_saturated(observed)
+    named = [
+        *rejected_requests(observed),
+        *_blocking_calls(observed),
+        *_client_per_run(observed),
+        *_pool_exhausted(observed),
+    ]
+    if not named and may_be_queued(observed) and _is_queued(observed):
+        named.append(WaveVerdict("server-saturated", _queue(observed)))
     named += _timeouts(observed)
     if not named:
         named += _stragglers(observed)
-    return tuple(named)
+    # They explain what agents do, not how long it takes.
+    return (*failed_answers(observed), *named)
 
 
 def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
@@ -86,7 +88,11 @@ def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
     """
     if observed.is_stuck and observed.stuck_at is not None:
         place = observed.stuck_at
-        sentence = t("{call} never returned, and the event loop waited.", call=_call(place))
+        sentence = t(
+            "{call} held the event loop for over {limit} s. Runs were ended.",
+            call=_call(place),
+            limit=f"{observed.plan.timeout_s or 0:g}",
+        )
         yield WaveVerdict("blocking-call", sentence, place.file, place.line)
         return
     if observed.plan.mode == "subproc":
@@ -189,7 +195,7 @@ def _client_per_run(observed: Observed) -> Iterable[WaveVerdict]:
 def _pool_exhausted(observed: Observed) -> Iterable[WaveVerdict]:
     """1. The client gave up waiting for a connection.
 
-    2. Requests waited for one for a large part of their time.  In processes the first request of each only imports.
+    2. Requests found all connections of their client in use, and waited for a large part of their time.  In processes the first request of each only imports.
     """
     failed = [run for run in observed.runs if run.error is not None and run.error.is_pool_timeout]
     if failed:
@@ -203,37 +209,21 @@ def _pool_exhausted(observed: Observed) -> Iterable[WaveVerdict]:
         yield WaveVerdict("pool-exhausted", sentence, error.file, error.line)
         return
     requests = answered_requests(observed.runs)
-    waited = sum(request.pool_s for request in requests)
-    longest = max((request.pool_s for request in requests), default=0.0)
+    full = [request for request in requests if request.pool_limit is not None]
+    waited = sum(request.pool_s or 0.0 for request in full)
+    longest = max((request.pool_s or 0.0 for request in full), default=0.0)
     spent = sum(request.seconds or 0.0 for request in requests)
     if observed.plan.mode == "subproc" or observed.plan.runs == 1:
         return
     if longest >= POOL_WAIT_S and waited >= POOL_SHARE * spent:
-        sentence = t(
-            "Requests waited up to {seconds} s for a connection of the pool.",
+        sentence = counted(
+            min(request.pool_limit or 0 for request in full),
+            "The client has {n} connection; requests waited up to {seconds} s for it.",
+            "The client has {n} connections; requests waited up to {seconds} s for one.",
             seconds=f"{longest:.1f}",
         )
         place = _most_common(run.client_place for run in observed.runs)
         yield WaveVerdict("pool-exhausted", sentence, *_file_and_line(place))
-
-
-def _server_saturated(observed: Observed) -> Iterable[WaveVerdict]:
-    """1. The server rejects requests because it has too many.
-
-    2. Requests wait in a queue of the server.
-    """
-    requests = answered_requests(observed.runs)
-    rejected = sum(request.status in _REJECTED for request in requests)
-    if requests and rejected >= REJECTED_SHARE * len(requests):
-        sentence = counted(
-            rejected,
-            "The server rejected {n} request because it is busy.",
-            "The server rejected {n} requests because it is busy.",
-        )
-        yield WaveVerdict("server-saturated", sentence)
-        return
-    if may_be_queued(observed) and _is_queued(observed):
-        yield WaveVerdict("server-saturated", _queue(observed))
 
 
 def may_be_queued(observed: Observed) -> bool:
@@ -306,7 +296,7 @@ def _comparable_s(observed: Observed) -> list[float]:
     generated = [(request, request.tokens) for request in answered if request.tokens]
     middle = at_share(sorted(tokens for _, tokens in generated), 0.5) if generated else 0
     return sorted(
-        (request.seconds or 0.0) - request.pool_s
+        (request.seconds or 0.0) - (request.pool_s or 0.0)
         for request, tokens in generated or [(request, 0) for request in answered]
         if 2 * tokens >= middle
     )
