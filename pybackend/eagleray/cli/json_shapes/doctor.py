@@ -43,7 +43,9 @@ DIAGNOSIS: Shape = {
         "object",
         ("files", "bytes", "rules", "unchecked"),
     ),
-    "raised": Field("where the first error was raised that no rule explains, else empty"),
+    "raised": Field(
+        "what is known of the exception that is the first error: place, condition, versions, advice"
+    ),
 }
 
 

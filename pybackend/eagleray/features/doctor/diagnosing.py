@@ -8,8 +8,10 @@ from pathlib import Path
 from attrs import define, evolve, field, frozen
 
 from eagleray.features.doctor import texts
+from eagleray.features.doctor.advice import advice_in, message_at
 from eagleray.features.doctor.clocks import Clocks
 from eagleray.features.doctor.frameworks import frameworks_of_logs, with_settings_of
+from eagleray.features.doctor.installed_packages import InstalledPackages
 from eagleray.features.doctor.line_prefixes import lines_within, prefix_of
 from eagleray.features.doctor.line_reading import ReadableLog
 from eagleray.features.doctor.literal_scan import Hit, LiteralScan, OnBytes
@@ -32,6 +34,7 @@ from eagleray.features.doctor.unknown_errors import (
     TRACEBACK,
     code_before,
     exception_in,
+    frames_in,
     is_bare,
     is_chained,
     is_clearer,
@@ -45,8 +48,10 @@ from eagleray.features.doctor.unknown_errors import (
     unlogged,
 )
 from eagleray.injected.outside_files import descriptor_of
+from eagleray.sampling.frames import PythonFrame
 
 _MOST_UNKNOWN = 20
+_MOST_RAISED = 500
 # Around so many lines of causes a framework is looked for.
 _MOST_PLACES = 50
 # So many lines before a consequence may state its reason.
@@ -77,6 +82,7 @@ def diagnose(
     is_cancelled: Callable[[], bool] = lambda: False,
     scope: TimeScope | None = None,
     frameworks: Collection[str] = (),
+    installed: InstalledPackages | None = None,
 ) -> Diagnosis:
     """The diagnosis of what is in `files` now; blocks while it reads.
 
@@ -100,7 +106,7 @@ def diagnose(
     )
     if not frameworks and findings.has_settings():
         frameworks = frameworks_of_logs(files, findings.places)
-    return _diagnosis(findings, checked, frameworks)
+    return _diagnosis(findings, checked, frameworks, installed or InstalledPackages())
 
 
 def _by_file(hits: Iterator[Hit]) -> Iterator[tuple[int, Iterator[Hit]]]:
@@ -129,8 +135,8 @@ class _Findings:
     # Lines that state a failure shortly before what only follows from one.
     statements: list[LogEvidence] = field(factory=list)
     places: list[tuple[Path, int]] = field(factory=list)
-    # Where exceptions were raised.
-    raised: dict[LogEvidence, str] = field(factory=dict)
+    # Frames and messages of exceptions by the files and numbers of their lines.
+    raised: dict[tuple[str, int], tuple[list[PythonFrame], list[str]]] = field(factory=dict)
 
     def has_settings(self) -> bool:
         return any(
@@ -227,7 +233,10 @@ class _FileReading:
         elif is_matched or start in self.exceptions:
             return
         elif is_exception(line.text):
-            self._add_exception(self._evidence(hit, start, line))
+            evidence = self._evidence(hit, start, line)
+            after = [parse_line(text).text for _, text in self.log.lines_from(start)]
+            self._add_raised(hit, start, [], message_at(after, 0))
+            self._add_exception(evidence)
         elif is_crash(line.text):
             self._crash(hit, start, line, raw)
         elif is_error(line.text) and not self._is_heading(start, line, raw):
@@ -268,19 +277,26 @@ class _FileReading:
         lines, index = own
         offset, exception = lines[index]
         self.exceptions.update(at for at, _ in lines[: index + 1])
+        texts_of = [other.text for _, other in lines]
+        hit = Hit(hit.file, offset)
+        self._add_raised(hit, offset, frames_in(texts_of[:index]), message_at(texts_of, index))
         text = unlogged(exception.text)
         if text.startswith(STOPS) or self.findings.matcher.matches(exception.text):
             return
-        evidence = self._evidence(Hit(hit.file, offset), offset, exception)
-        texts_of = [other.text for _, other in lines]
+        evidence = self._evidence(hit, offset, exception)
         code = code_before(texts_of, index)
         if code and is_bare(text):
             shown_code = shown(evolve(exception, text=code))
             evidence = evolve(evidence, text=f"{evidence.text} ({shown_code})")
-        if raised := raised_at(texts_of[:index]):
-            self.findings.raised[evidence] = raised
         self._add_unknown(evidence)
         self._add_to_chain(evidence, self._before(start, line), line, (texts_of, index))
+
+    def _add_raised(
+        self, hit: Hit, start: int, frames: list[PythonFrame], message: list[str]
+    ) -> None:
+        raised = self.findings.raised
+        if len(raised) < _MOST_RAISED:
+            raised[str(self.file.path), self._line_number(hit, start)] = frames, message
 
     def _add_to_chain(
         self, evidence: LogEvidence, before: str, line: LogLine, place: tuple[list[str], int]
@@ -398,7 +414,12 @@ class _FileReading:
         return self.findings.scope.clocks.corrected(at, line.node or self.file.node)
 
 
-def _diagnosis(findings: _Findings, checked: Checked, frameworks: Collection[str]) -> Diagnosis:
+def _diagnosis(
+    findings: _Findings,
+    checked: Checked,
+    frameworks: Collection[str],
+    installed: InstalledPackages,
+) -> Diagnosis:
     groups = findings.groups.values()
     of_rules = [evidence for group in groups for evidence, _ in group.evidence]
     order = Order.of([*of_rules, *findings.unknown, *findings.exceptions, *findings.statements])
@@ -413,8 +434,13 @@ def _diagnosis(findings: _Findings, checked: Checked, frameworks: Collection[str
         first = causes[0].evidence[0]
         unknown = [item for item in unknown if item not in causes[0].evidence]
     sentence = texts.sentence(causes, [first] if first else unknown, checked)
-    is_cause = first is not None and (not causes or causes[0].id == UNKNOWN)
-    raised = findings.raised.get(first, "") if first and is_cause else ""
+    own = causes[0].evidence[0] if causes else first
+    frames, message = findings.raised.get((own.path, own.line), ([], [])) if own else ([], [])
+    advice = advice_in(message) if message else ""
+    if causes and causes[0].id == UNKNOWN and advice:
+        causes[0] = evolve(causes[0], fix=advice)
+    explained = installed.explanation(frames, " ".join(message))
+    raised = " ".join(filter(None, [raised_at(frames), explained, "" if causes else advice]))
     return Diagnosis(sentence, tuple(causes), tuple(unknown), checked, raised)
 
 

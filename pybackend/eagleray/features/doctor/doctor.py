@@ -81,7 +81,7 @@ class Doctor:
             report(t("Checking the nodes"), 0)
             facts = await self._facts_before(target)
             return node_diagnosis(facts, not target.cluster, rules, ports_of(target.command))
-        reading = LogReading(rules, report)
+        reading = LogReading(rules, report, python=target.python)
         if target.cluster:
             dashboard = await self._dashboard(target.cluster, lambda text: report(text, 0))
             return await self._of_cluster(dashboard, reading)

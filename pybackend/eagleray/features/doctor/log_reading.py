@@ -12,10 +12,12 @@ from attrs import define, field
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.features.doctor.diagnosing import TimeScope, diagnose
+from eagleray.features.doctor.installed_packages import InstalledPackages
 from eagleray.features.doctor.log_copies import with_nodes
 from eagleray.features.doctor.log_files import list_logs
 from eagleray.features.doctor.model import Diagnosis, Rule, UncheckedFile
 from eagleray.features.doctor.packed_logs import unpacked
+from eagleray.features.presets.checkout.files import installed_folders
 
 # Shows what is being done, and how much of it is done, from 0 to 100; called on the event loop.
 ReportStep = Callable[[str, int], None]
@@ -26,7 +28,8 @@ class LogReading:
     """How logs are read: by which rules, and within which time.
 
     `copies` has logs in a folder for each node; `missing` is what couldn't be read before.  `frameworks` are those of the
-    program, as far as its command names one.  What is packed is unpacked below `unpacks_into`, and not read without it.
+    program, as far as its command names one.  What is packed is unpacked below `unpacks_into`, and not read without it.  Exceptions are
+    explained by the packages of `python`, or of the one on the path.
     """
 
     rules: Sequence[Rule]
@@ -36,6 +39,7 @@ class LogReading:
     missing: Sequence[UncheckedFile] = ()
     frameworks: Collection[str] = ()
     unpacks_into: Path | None = None
+    python: str = ""
 
     async def diagnose(self, paths: Sequence[Path]) -> Diagnosis:
         """The diagnosis of files and folders of this machine."""
@@ -67,6 +71,7 @@ class LogReading:
                 cancelled,
                 self.scope,
                 self.frameworks,
+                InstalledPackages(installed_folders(self.python)),
             )
 
         try:

@@ -157,7 +157,7 @@ class Checked:
 class Diagnosis:
     """The earliest cause first; `unknown` are errors that no rule explains, the earliest first.
 
-    `raised` says where the exception was raised that is the first error and that no rule explains, "" for others.
+    `raised` says of the exception that is the first error where it was raised, on which condition, and what it advises.
     """
 
     sentence: str

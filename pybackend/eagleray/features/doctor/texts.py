@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
 from eagleray.features.doctor.model import Cause, Checked, Diagnosis, LogEvidence
-from eagleray.features.doctor.ranking import UNKNOWN
 
 _SEVERITY_MARKS = {"error": "✗", "warning": "!", "info": "·"}
 
@@ -31,9 +30,9 @@ def sentence(causes: Sequence[Cause], unknown: Sequence[LogEvidence], checked: C
 def lines(diagnosis: Diagnosis) -> list[str]:
     """The diagnosis as text: causes with their evidence and fix, what follows from them, what is unknown."""
     result: list[str] = []
-    for cause in diagnosis.causes:
+    for index, cause in enumerate(diagnosis.causes):
         if not cause.secondary:
-            result += [*_cause(cause, diagnosis.raised if cause.id == UNKNOWN else ""), ""]
+            result += [*_cause(cause, "" if index else diagnosis.raised), ""]
     secondary = [cause for cause in diagnosis.causes if cause.secondary]
     if secondary:
         result.append(t("These follow from it:"))

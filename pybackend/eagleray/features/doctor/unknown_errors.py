@@ -270,13 +270,17 @@ _MOST_FRAMES = 200
 _TRACEBACK_FRAME = re.compile(r"File \"([^\"]{1,500})\", line (\d{1,7}), in (\S{1,200})")
 
 
-def raised_at(lines: Sequence[str]) -> str:
-    """Where an exception was raised, by the lines of its traceback above it; "" if they have no frame.
+def frames_in(lines: Sequence[str]) -> list[PythonFrame]:
+    """The frames in the lines of a traceback, the innermost last."""
+    matches = (match for line in lines[-_MOST_FRAMES:] if (match := _TRACEBACK_FRAME.search(line)))
+    return [PythonFrame(match[3], match[1], int(match[2])) for match in matches]
+
+
+def raised_at(frames: Sequence[PythonFrame]) -> str:
+    """Where an exception was raised, by the frames of its traceback; "" without any.
 
     `Raised in average_tensor (stage_1_and_2.py:1480), called in step (train.py:88).`: the innermost frame, and that of the user's code.
     """
-    matches = (match for line in lines[-_MOST_FRAMES:] if (match := _TRACEBACK_FRAME.search(line)))
-    frames = [PythonFrame(match[3], match[1], int(match[2])) for match in matches]
     if not frames:
         return ""
     innermost = frames[-1]

@@ -1,0 +1,211 @@
+"""Exceptions that no rule explains: the message's own advice, the condition in the installed package, versions of packages."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from eagleray.features.doctor import texts
+from eagleray.features.doctor.advice import advice_in, message_at
+from eagleray.features.doctor.diagnosing import diagnose
+from eagleray.features.doctor.installed_packages import InstalledPackages
+from eagleray.features.doctor.log_files import list_logs
+from eagleray.features.doctor.model import Diagnosis
+from eagleray.features.doctor.rule_files import own_rules
+
+ENGINE = '''
+def check(start, length, size):
+    """Parts of a weight."""
+    if length == 0:
+        return
+    if start + length > size:
+        raise ValueError(
+            f"start ({start}) + length ({length}) exceeds the size of the part ({size})."
+            " Use a smaller --parts."
+        )
+    elif start < 0:
+        raise ValueError("start (%d) of the part is negative" % start)
+    else:
+        assert size % 8 == 0, f"part of {size} isn't a multiple of eight"
+    try:
+        load()
+    except OSError as error:
+        raise ValueError("the part can't be read from its file") from error
+    raise ValueError("a part without any condition above it")
+'''
+FRAME = '  File "/opt/conda/lib/python3.11/site-packages/shardlib/{file}", line {line}, in check\n    x()\n'
+DIED = "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+
+
+def _packages(folder: Path, module: str = ENGINE) -> InstalledPackages:
+    packages = folder / "lib/python3.12/site-packages"
+    (packages / "shardlib").mkdir(parents=True)
+    (packages / "shardlib/parts.py").write_text(module)
+    for name in ("shardlib-1.4.2", "other_lib-0.9"):
+        (packages / f"{name}.dist-info").mkdir()
+    return InstalledPackages([packages])
+
+
+def _diagnose(
+    folder: Path, exception: str, file: str = "parts.py", line: int = 7, after: str = ""
+) -> Diagnosis:
+    log = folder / "train.log"
+    header = "Traceback (most recent call last):\n"
+    log.write_text(f"{header}{FRAME.format(file=file, line=line)}{exception}\n{after}")
+    files, _ = list_logs([log])
+    installed = InstalledPackages(sorted(folder.glob("lib/python3*/site-packages")))
+    return diagnose(files, own_rules(), installed=installed)
+
+
+@pytest.mark.parametrize(
+    ("message", "condition", "at"),
+    [
+        (
+            "ValueError: start (256) + length (256) exceeds the size of the part (256). Use a smaller --parts.",
+            "start + length > size",
+            7,
+        ),
+        ("ValueError: start (-3) of the part is negative", "start < 0", 12),
+        (
+            "AssertionError: part of 12 isn't a multiple of eight",
+            "not size % 8 == 0",
+            14,
+        ),
+        ("ValueError: the part can't be read from its file", "", 0),
+        ("ValueError: a part without any condition above it", "", 0),
+        ("ValueError: something else", "", 0),
+    ],
+)
+def test_condition_above_the_raise_explains_an_exception(
+    tmp_path: Path, message: str, condition: str, at: int
+) -> None:
+    _packages(tmp_path)
+
+    raised = _diagnose(tmp_path, message, line=99).raised
+
+    assert raised.startswith("Raised in check (parts.py:99).")
+    expected = f"Raised where `{condition}` (shardlib/parts.py:{at}, shardlib 1.4.2 here)."
+    assert (expected in raised) if condition else ("Raised where" not in raised)
+
+
+def test_same_text_at_two_places_is_decided_by_the_line(tmp_path: Path) -> None:
+    text = "raise ValueError('the part is too large')\n"
+    _packages(tmp_path, f"if first:\n    {text}if second:\n    {text}")
+    message = "ValueError: the part is too large"
+
+    assert "`second`" in _diagnose(tmp_path, message, line=4).raised
+    assert "Raised where" not in _diagnose(tmp_path, message, line=40).raised
+
+
+@pytest.mark.parametrize(
+    "file", ["../../../outside.py", "pipe.py", "large.py", "deep.py", "bad.py"]
+)
+def test_module_that_is_no_ordinary_text_of_python_explains_nothing(
+    tmp_path: Path, file: str
+) -> None:
+    folder = _packages(tmp_path).folders[0]
+    (tmp_path / "outside.py").write_text(ENGINE)
+    os.mkfifo(folder / "shardlib/pipe.py")
+    (folder / "shardlib/large.py").write_text(ENGINE + "#" * 20_000_000)
+    (folder / "shardlib/deep.py").write_text(f"{ENGINE}\nx = {'(' * 5000}1{')' * 5000}\n")
+    (folder / "shardlib/bad.py").write_bytes(b"\xff\x00" + ENGINE.encode())
+
+    diagnosis = _diagnose(tmp_path, "ValueError: start (-3) of the part is negative", file)
+
+    assert "Raised where" not in diagnosis.raised
+
+
+def test_module_is_not_executed(tmp_path: Path) -> None:
+    mark = tmp_path / "executed"
+    _packages(
+        tmp_path, f"open({str(mark)!r}, 'w')\nif bad:\n    raise ValueError('no such part of it')\n"
+    )
+
+    assert "`bad`" in _diagnose(tmp_path, "ValueError: no such part of it").raised
+    assert not mark.exists()
+
+
+def test_condition_is_shown_without_secrets_and_short(tmp_path: Path) -> None:
+    token = "sk-abcdefghijklmnopqrstuvwx1234"
+    many = " and ".join(f"value_{number}" for number in range(200))
+    _packages(
+        tmp_path, f"if key == {token!r} and {many}:\n    raise ValueError('no such part of it')\n"
+    )
+
+    raised = _diagnose(tmp_path, "ValueError: no such part of it").raised
+
+    assert "Raised where `key =… '…'" in raised
+    assert token not in raised
+    assert len(raised) < 400
+
+
+@pytest.mark.parametrize(
+    "exception",
+    [
+        "ImportError: cannot import name 'Part' from 'other_lib.parts' (/x/other_lib/parts.py)",
+        "AttributeError: module 'other_lib.parts' has no attribute 'Part'",
+    ],
+)
+def test_missing_name_has_the_versions_of_both_packages(tmp_path: Path, exception: str) -> None:
+    _packages(tmp_path)
+
+    raised = _diagnose(tmp_path, exception).raised
+
+    assert raised.endswith("Installed here: shardlib 1.4.2, other_lib 0.9.")
+
+
+@pytest.mark.parametrize(
+    ("message", "advice"),
+    [
+        (
+            "ValueError: The length (8192) exceeds the cache (2400). Try increasing `memory_share` or decreasing `length`.",
+            "Try increasing `memory_share` or decreasing `length`.",
+        ),
+        (
+            "ImportError: shardlib isn't here, please install it",
+            "shardlib isn't here, please install it",
+        ),
+        ("ValueError: parts 8 exceeds 4. Use --parts 4 instead.", "Use --parts 4 instead."),
+        ("ValueError: Unknown backend 'glo'. Did you mean 'gloo'?", "Did you mean 'gloo'?"),
+        (
+            "ValueError: no size\nSet `size` in the configuration.",
+            "Set `size` in the configuration.",
+        ),
+        ("mine.Bad: pass token=sk-abcdefghijklmnopqrstuvwx1234 to it", "pass token=… to it"),
+    ],
+)
+def test_advice_of_a_message_is_quoted_as_the_fix(
+    tmp_path: Path, message: str, advice: str
+) -> None:
+    alone = _diagnose(tmp_path, message)
+    before_consequence = _diagnose(tmp_path, message, after=f"\n{DIED}")
+
+    shown = f'The message says: "{advice}"'
+    if alone.causes:
+        # A rule explains it.
+        return
+    assert alone.raised.endswith(shown)
+    assert before_consequence.causes[0].fix == shown
+    assert f"  Fix: {shown}" in texts.lines(before_consequence)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "KeyError: 'use'",
+        "TypeError: step() missing 1 required positional argument: 'add'",
+        "ValueError: cannot change dtype, check failed",
+        "OSError: failed to set up the device",
+        "RuntimeError: CUDA error: invalid\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1",
+        "mine.Bad: 7 rows\nSet the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.",
+    ],
+)
+def test_message_without_advice_has_none(message: str) -> None:
+    assert advice_in(message.split("\n")) == ""
+
+
+def test_message_ends_before_the_next_record() -> None:
+    lines = ["mine.Bad: 7 rows", "of 8", "INFO 11-21 01:25:07 [core.py:10] Use --fast", "Set x"]
+
+    assert message_at(lines, 0) == ["mine.Bad: 7 rows", "of 8"]
