@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
+from functools import partial
 from pathlib import Path
 
 from eagleray.app import App
@@ -13,6 +13,7 @@ from eagleray.cli.output import print_json, say
 from eagleray.cli.runs import suggesting_runs
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
+from eagleray.common.off_loop import off_loop
 from eagleray.common.token_limit import cut_markdown
 from eagleray.features.hangs import comparing, saved, texts
 from eagleray.features.hangs.collecting import rounds
@@ -205,7 +206,10 @@ async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
         return saved.load(Path(arguments.open))
     if arguments.given:
         sources = GivenFiles(arguments.given, sys.stdin.buffer)
-        taken = await asyncio.to_thread(picture_of, sources)
+        try:
+            taken = await off_loop(partial(picture_of, sources))
+        finally:
+            sources.cancel()
         for name, why in sources.unread[:_MOST_UNREAD]:
             say(printable(t("Not read: {file} ({reason})", file=name, reason=why), 400))
         if (more := len(sources.unread) - _MOST_UNREAD) > 0:

@@ -13,13 +13,15 @@ from eagleray.common.l10n import counted, t
 from eagleray.features.hangs import flight_recorder, wording
 from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.evidence import SampledProcess, World
-from eagleray.features.hangs.flight_recorder import Mismatch, RankRecord
+from eagleray.features.hangs.flight_recorder import UNSURE, Mismatch, RankRecord
 from eagleray.features.hangs.verdict import Kind, Reading
 from eagleray.sampling.rank_sets import RankSet
 
 Records = Mapping[int, RankRecord]
 
 _NOTHING = RankRecord({}, {})
+# Below what a verdict needs.
+_UNSURE = 0.45
 parsed = lru_cache(1024)(flight_recorder.parse)
 
 
@@ -33,10 +35,11 @@ def counters(world: World) -> Iterator[Reading]:
 
     1. Ranks are in different collectives of the same number, or have launched different ones: a mismatch.
     2. A rank is late in this group while it waits in another, where a partner of it is late: the wrong group.
-    3. Ranks have started fewer collectives than others, and wait, too, as in a later call on a GPU, or have no stack: the
+    3. Ranks have not started the collective in which others wait, and wait, too, as in a later call on a GPU, or have no stack: the
        stragglers.  Of one that doesn't wait its stack says more, and the number is added to that, unless no stack shows a
        wait, as in a compiled program.
-    4. All ranks have started the same collective, and all were read: it is the transport.  RAS can't tell that.
+    4. All ranks wait in the same collective, and all were read: it is the transport.  RAS can't tell that, and a log only if
+       it has all ranks.
     """
     records = _records(world)
     if len(records) < 2:
@@ -59,7 +62,7 @@ def counters(world: World) -> Iterator[Reading]:
         return
     for group in stuck:
         late = flight_recorder.behind(records, group)
-        if late:
+        if late and not group.endswith(UNSURE):
             slow = [each for each in world.ranks if each.rank in late]
             waits = (Doing.IN_COLLECTIVE, Doing.UNREADABLE)
             is_hidden = not world.doing(Doing.IN_COLLECTIVE) and not any(
@@ -69,7 +72,13 @@ def counters(world: World) -> Iterator[Reading]:
                 yield _straggler(world, records, group, slow)
             return
     is_recorded = not any(record.launches for record in records.values())
-    if is_recorded and len(stuck) == 1 and len(records) == len(world.expected):
+    is_whole = len(records) == len(world.expected) or _are_logged(records)
+    if (
+        is_recorded
+        and is_whole
+        and len(stuck) == 1
+        and flight_recorder.is_shared(records, stuck[0])
+    ):
         yield _transport(world, records, stuck[0])
 
 
@@ -153,7 +162,8 @@ def _mismatch(world: World, records: Records, differing: Mismatch) -> Reading:
         )
     step = t("Make all ranks call the same collectives in the same order.")
     ranks = RankSet.of(differing.ranks)
-    return Reading(Kind.COLLECTIVE_MISMATCH, ranks, 0.95, text, step, world.name)
+    confidence = min(0.95, _limit(records, differing.group))
+    return Reading(Kind.COLLECTIVE_MISMATCH, ranks, confidence, text, step, world.name)
 
 
 def _different_launches(
@@ -228,7 +238,7 @@ def not_started(world: World, late: Sequence[SampledProcess]) -> str:
 
 
 def _not_started(records: Records, group: str, late: Sequence[SampledProcess]) -> str:
-    number = _newest(records, group)
+    number = flight_recorder.awaited(records, group)
     return counted(
         len(late),
         "{Ranks} has not started collective {number} ({call}) of {group}.",
@@ -243,34 +253,80 @@ def _not_started(records: Records, group: str, late: Sequence[SampledProcess]) -
 def _straggler(
     world: World, records: Records, group: str, late: Sequence[SampledProcess]
 ) -> Reading:
+    ranks = RankSet.of(each.rank for each in late)
+    is_logged = _are_logged(records)
+    ahead = [
+        each
+        for each in world.ranks
+        if each.rank not in ranks and group in records.get(each.rank, _NOTHING).progress
+    ]
+    if is_logged and len(late) > len(ahead):
+        return _ahead(world, records, group, ahead)
     text = _not_started(records, group, late)
     if all(each.activity.doing is Doing.IN_COLLECTIVE for each in late):
         calls = wording.calls(late)
         text += " " + counted(
             len(late), "It waits in {calls}.", "They wait in {calls}.", calls=calls
         )
-    step = t("Look inside {rank}, and at the end of its log.", rank=wording.ranks(late[:1]))
-    ranks = RankSet.of(each.rank for each in late)
+    step = (
+        t("Look at the end of the log of {ranks}.", ranks=wording.ranks(late))
+        if is_logged
+        else t("Look inside {rank}, and at the end of its log.", rank=wording.ranks(late[:1]))
+    )
     return Reading(Kind.STRAGGLER, ranks, 0.9, text, step, world.name)
 
 
+def _ahead(world: World, records: Records, group: str, ahead: Sequence[SampledProcess]) -> Reading:
+    """The fewer ranks that alone have started a collective, in which they may have called one too many."""
+    number = flight_recorder.awaited(records, group)
+    text = t(
+        "Only {ranks} started collective {number} ({call}) of {group}.",
+        ranks=wording.ranks(ahead),
+        number=number,
+        call=_operation(records, group, number),
+        group=_name(group),
+    )
+    step = t("Check whether all ranks should call it. See what holds up the others.")
+    return Reading(Kind.STRAGGLER, RankSet(), 0.5, text, step, world.name)
+
+
+def _are_logged(records: Records) -> bool:
+    return any(record.is_logged for record in records.values())
+
+
+def _limit(records: Records, group: str) -> float:
+    """The confidence that counters of `group` allow.
+
+    PyTorch counts a collective only once NCCL's call has returned (2.8), so that one in a log may be in that call.
+    """
+    if group.endswith(UNSURE):
+        return _UNSURE
+    return 0.9 if _are_logged(records) else 1.0
+
+
 def _transport(world: World, records: Records, group: str) -> Reading:
-    number = _newest(records, group)
+    number = flight_recorder.awaited(records, group)
     text = t(
         "All ranks have started collective {number} ({call}) of {group}, which doesn't end.",
         number=number,
         call=_operation(records, group, number),
         group=_name(group),
     )
+    if _are_logged(records):
+        # The last ranks of a world may be missing.
+        text = t(
+            "All ranks in the log wait in collective {number} ({call}) of {group}.",
+            number=number,
+            call=_operation(records, group, number),
+            group=_name(group),
+        )
+        step = t("Check whether the log has all ranks. Then check network and GPUs.")
+        if silent := world.expected.without(RankSet.of(records)):
+            text += " " + t("It has no counters of {ranks}.", ranks=wording.ranks_of(silent))
+            step = t("Look at the end of the log of {ranks}.", ranks=wording.ranks_of(silent))
+        return Reading(Kind.TRANSPORT, RankSet(), _UNSURE, text, step, world.name)
     step = t("Check the network between the nodes, and the GPUs.")
     return Reading(Kind.TRANSPORT, RankSet(), 0.9, text, step, world.name)
-
-
-def _newest(records: Records, group: str) -> int:
-    """The number of the last collective of `group` that a rank has started."""
-    return max(
-        record.progress[group].started for record in records.values() if group in record.progress
-    )
 
 
 def _records(world: World) -> Records:

@@ -48,7 +48,7 @@ def diagnosis(evidence: HangEvidence) -> HangVerdict:
     sure = [each for each in readings if each.confidence >= LEAST_CONFIDENCE]
     if not sure:
         best = sorted(readings, key=lambda reading: -reading.confidence)[:2]
-        return HangVerdict(_unknown(worlds, evidence), tuple(best))
+        return HangVerdict(_unknown(worlds, evidence, best), tuple(best))
     firsts = [
         next(each for each in sure if each.world == name)
         for name in dict.fromkeys(each.world for each in sure)
@@ -77,8 +77,12 @@ def _precedence(reading: Reading) -> tuple[int, float]:
     return (2, 0.0) if reading.kind is Kind.SLOW else (3, 0.0)
 
 
-def _unknown(worlds: Sequence[World], evidence: HangEvidence) -> Reading:
+def _unknown(worlds: Sequence[World], evidence: HangEvidence, best: Sequence[Reading]) -> Reading:
     """No kind stands for a program that has ended but for some threads, or can't be read: only its sentence says so."""
+    if evidence.is_given and best and not any(each.stack for each in evidence.processes):
+        # What a log says is true, and doesn't prove this kind.
+        text, step = best[0].sentence, best[0].next_step
+        return Reading(Kind.UNKNOWN, RankSet(), 0.0, text, step)
     text, step = _sentence_and_step(worlds, evidence)
     return Reading(Kind.UNKNOWN, RankSet(), 0.0, text, step)
 
@@ -94,7 +98,7 @@ def _sentence_and_step(worlds: Sequence[World], evidence: HangEvidence) -> tuple
         text = t("NCCL RAS shows no rank that is behind the others.")
         return text, t("That doesn't exclude a hang. Add the stacks of the ranks.")
     if not readable and any(each.record for world in worlds for each in world.ranks):
-        text = t("The flight recorders show no rank that is behind the others.")
+        text = t("The counters show no rank that is behind the others.")
         return text, t("Add the stacks of the ranks.")
     if not readable:
         text = t("None of the processes could be read.")

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from attrs import define, evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from eagleray.features.hangs import flight_recorder
 from eagleray.features.hangs.activity import Activity, Doing, activity
@@ -210,12 +210,27 @@ class RankEnding(NamedTuple):
     ending: Ending
 
 
+@frozen
+class LoggedAbsence:
+    """What a message in a log says of processes that others have missed: `how` is `barrier`, `store`, `nodes` or `gloo`.
+
+    `ranks` are those that it names, for gloo those that have waited; `joined` of `size` have come, 0 where it isn't said.
+    """
+
+    how: str
+    ranks: RankSet = field(factory=RankSet)
+    joined: int = 0
+    size: int = 0
+    call: str = ""
+
+
 @define(slots=False)
 class HangEvidence:
     """All processes that were sampled, the tasks that Ray has listed all the time, and the actors that are dead.
 
     `workers` names those of a cluster that alone were sampled, "" for all.  `endings` are those of ranks without Ray.
     `is_given`: somebody else has dumped the stacks.  `ras` is what NCCL's RAS has answered on each node.
+    `absences`: messages in a log that name processes which others have missed.
     """
 
     processes: tuple[SampledProcess, ...]
@@ -226,6 +241,7 @@ class HangEvidence:
     endings: tuple[RankEnding, ...] = ()
     is_given: bool = False
     ras: tuple[RasRow, ...] = ()
+    absences: tuple[LoggedAbsence, ...] = ()
 
     @cached_property
     def is_single_sample(self) -> bool:

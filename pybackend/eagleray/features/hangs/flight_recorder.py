@@ -17,6 +17,9 @@ from attrs import field, frozen
 
 from eagleray.common.errors import UNREADABLE_JSON
 
+# Ends the name of a group that was logged before torch 2.5, which may be another one on each rank.
+UNSURE = "?"
+
 
 @frozen
 class Collective:
@@ -43,11 +46,13 @@ class RankRecord:
     """What a rank has recorded: its progress by process group, and its collectives by group and number.
 
     `launches` are those of NCCL's RAS (`sampling/ras_records.py`), by group and operation; a flight recorder has none.
+    `is_logged`: it is what a log has of a rank (`pasted/logged_waits.py`), where further ranks may be missing.
     """
 
     progress: Mapping[str, GroupProgress]
     collectives: Mapping[tuple[str, int], Collective]
     launches: Mapping[str, Mapping[str, int]] = field(factory=dict)
+    is_logged: bool = False
 
 
 @frozen
@@ -104,7 +109,7 @@ def parse(text: bytes | str) -> RankRecord | None:
     except (*UNREADABLE_JSON, KeyError, TypeError, AttributeError, IndexError):
         return None
     collectives = {(entry.group, entry.number): entry for entry in entries}
-    return RankRecord(progress, collectives, launches)
+    return RankRecord(progress, collectives, launches, value.get("logged") is True)
 
 
 @lru_cache(4096)
@@ -127,15 +132,32 @@ def groups(records: Mapping[int, RankRecord]) -> list[str]:
     return sorted({group for record in records.values() for group in record.progress})
 
 
-def behind(records: Mapping[int, RankRecord], group: str) -> dict[int, int]:
-    """The ranks that have started fewer collectives of `group` than the first, and how many of them they lack."""
-    started = {
-        rank: record.progress[group].started
-        for rank, record in records.items()
-        if group in record.progress
+def awaited(records: Mapping[int, RankRecord], group: str) -> int:
+    """The number of the last collective of `group` in which a rank waits, by the oldest of each rank; 0 if none waits.
+
+    Ranks start further ones meanwhile, as DDP does: how many of these says nothing of whom they wait for.
+    """
+    waiting = [each for each in _progress(records, group).values() if each.started > each.ended]
+    return max((each.ended for each in waiting), default=-1) + 1
+
+
+def behind(records: Mapping[int, RankRecord], group: str) -> set[int]:
+    """The ranks that have not started the collective of `group` in which others wait."""
+    number = awaited(records, group)
+    return {rank for rank, each in _progress(records, group).items() if each.started < number}
+
+
+def is_shared(records: Mapping[int, RankRecord], group: str) -> bool:
+    """Whether all ranks of `group` wait in one collective."""
+    number = awaited(records, group)
+    members = _progress(records, group).values()
+    return all(each.ended < number <= each.started for each in members)
+
+
+def _progress(records: Mapping[int, RankRecord], group: str) -> dict[int, GroupProgress]:
+    return {
+        rank: record.progress[group] for rank, record in records.items() if group in record.progress
     }
-    most = max(started.values(), default=0)
-    return {rank: most - count for rank, count in sorted(started.items()) if count < most}
 
 
 def is_stuck(records: Mapping[int, RankRecord], group: str) -> bool:

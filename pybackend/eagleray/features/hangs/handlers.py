@@ -67,7 +67,10 @@ class HangHandlers:
     ) -> messages.GivenPicture:
         paths = [*given.paths, *([STDIN] if given.text else [])]
         sources = GivenFiles(paths, BytesIO(given.text.encode()))
-        taken = await off_loop(partial(picture_of, sources))
+        try:
+            taken = await off_loop(partial(picture_of, sources))
+        finally:
+            sources.cancel()
         unread = tuple(messages.UnreadStacks(name, reason) for name, reason in sources.unread)
         return messages.GivenPicture(taken, unread)
 

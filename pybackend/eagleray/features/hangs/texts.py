@@ -18,6 +18,7 @@ from eagleray.features.hangs.gpu_texts import gpu_lines
 from eagleray.features.hangs.kind_texts import kind_text
 from eagleray.features.hangs.model import (
     AwaitRow,
+    CollectiveRow,
     FrameRow,
     InsideRow,
     Picture,
@@ -87,13 +88,15 @@ def lines(taken: Picture) -> Iterator[str]:
     yield from tree_lines(tree_of(taken), taken)
     yield from thread_lines(taken)
     yield ""
-    yield _count(taken)
+    if taken.ranks:
+        yield _count(taken)
     yield from _unseen(taken)
     yield from ras_lines(taken)
     yield from gpu_lines(taken.ranks)
     yield from native_lines(taken)
     yield from exit_lines(taken)
     yield from inside_lines(taken)
+    yield from counter_lines(taken)
 
 
 def _count(taken: Picture) -> str:
@@ -104,8 +107,8 @@ def _count(taken: Picture) -> str:
     if not coverage.processes and recorded:
         return counted(
             recorded,
-            "The flight recorder of {n} rank was given.",
-            "The flight recorders of {n} ranks were given.",
+            "The counters of {n} rank were given.",
+            "The counters of {n} ranks were given.",
         )
     if coverage.samples:
         return counted(
@@ -137,6 +140,7 @@ def markdown(taken: Picture) -> str:
         *native_lines(taken),
         *exit_lines(taken),
         *inside_lines(taken),
+        *counter_lines(taken),
     )
     parts.append("\n".join(f"- {_escaped(line)}" for line in facts))
     # Lines of a paragraph would run together.
@@ -290,6 +294,26 @@ def inside_lines(taken: Picture) -> Iterator[str]:
                 ended=each.ended,
                 call=each.call,
             )
+
+
+def counter_lines(taken: Picture) -> Iterator[str]:
+    """The collectives of ranks of which recorders or a log were given; equal ranks share a line."""
+    inside = {(each.group, each.rank) for each in taken.inside}
+    alike: dict[tuple[str, CollectiveRow], list[int]] = defaultdict(list)
+    for row in () if taken.ras else taken.ranks:
+        for each in row.collectives if (row.group, row.rank) not in inside else ():
+            alike[row.group, each].append(row.rank)
+    for (_, each), ranks in [*alike.items()][:_MOST_THREADS]:
+        yield t(
+            "{name}: {group} started {started}, ended {ended} ({call})",
+            name=wording.Ranks_of(RankSet.of(ranks)),
+            group=each.group,
+            started=each.started,
+            ended=each.ended,
+            call=each.call,
+        )
+    if (more := len(alike) - _MOST_THREADS) > 0:
+        yield counted(more, "… and {n} more group", "… and {n} more groups")
 
 
 def _unread(silent: Iterable[InsideRow], roles: Mapping[tuple[str, int], RankRow]) -> Iterator[str]:

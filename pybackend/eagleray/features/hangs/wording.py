@@ -210,7 +210,9 @@ def branch(some: Sequence[SampledProcess], others: Sequence[SampledProcess]) -> 
 
 
 def line_of(frame: PythonFrame) -> str:
-    name = PurePosixPath(frame.file).name
+    path = PurePosixPath(frame.file)
+    # A package is known by its folder.
+    name = "/".join(path.parts[-2:]) if path.name == "__init__.py" else path.name
     return f"{name}:{frame.line}" if frame.line else name
 
 

@@ -161,25 +161,29 @@ class DumpedProcess:
 
 def dumps_in(text: str) -> Iterator[DumpedProcess]:
     """All dumps in `text`, in their order."""
-    lines = list(_near_heads(text))
+    return dumps_in_lines(text.splitlines())
+
+
+def dumps_in_lines(all_lines: Iterable[str]) -> Iterator[DumpedProcess]:
+    lines = list(_near_heads(all_lines))
     reader = _DumpReader(_counting_shapes(lines))
     for line in lines:
         yield from reader.feed(line)
     yield from reader.end()
 
 
-def _near_heads(text: str) -> Iterator[str]:
+def _near_heads(lines: Iterable[str]) -> Iterator[str]:
     """The lines of which a dump may consist; a long log has few of them."""
     left = 0
-    for line in text.splitlines():
+    for line in lines:
         if any(word in line for word in _MARKERS):
             left = _REACH
         if left:
             left -= 1
-            yield _plain(line)
+            yield plain_line(line)
 
 
-def _plain(line: str) -> str:
+def plain_line(line: str) -> str:
     line = _ANSI.sub("", line)
     return html.unescape(line) if _ESCAPED.search(line) else line
 
@@ -220,6 +224,8 @@ def _rank_in(prefix: str) -> int | None:
 
 def full_name(file: str) -> str:
     """The path of a frame, where that of a library tells that it is one."""
+    if file[1:3] == ":\\":
+        file = file.replace("\\", "/")
     if file.startswith(("/", "<")):
         return file
     if _STANDARD.match(file):

@@ -8,6 +8,7 @@ import io
 import lzma
 import os
 import tarfile
+import threading
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ from typing import IO, Any, BinaryIO
 
 from attrs import define, field, frozen
 
+from eagleray.common.errors import cancelled
 from eagleray.injected.outside_files import opened
 
 STDIN = "-"
@@ -23,6 +25,8 @@ STDIN = "-"
 LARGEST = 512 * 2**20
 MOST_FILES = 20_000
 _DEEPEST = 3
+_CHUNK = 2**22
+_CHECKED = 4096
 _CORRUPT = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 _CORRUPT_ZIP = (*_CORRUPT, RuntimeError, NotImplementedError, ValueError)
 _PACKED: tuple[tuple[bytes, Callable[[BinaryIO], Any]], ...] = (
@@ -49,6 +53,22 @@ class GivenFiles:
     unread: list[tuple[str, str]] = field(factory=list)
     _room: int = LARGEST
     _files: int = 0
+    _cancelled: threading.Event = field(factory=threading.Event)
+
+    def cancel(self) -> None:
+        """Makes the thread that reads them stop."""
+        self._cancelled.set()
+
+    def check(self) -> None:
+        """Raises the error of the catalogue after a cancellation."""
+        if self._cancelled.is_set():
+            raise cancelled()
+
+    def checked(self, lines: Sequence[str]) -> Iterator[str]:
+        """The lines, between which a cancellation is noticed."""
+        for at in range(0, len(lines), _CHECKED):
+            self.check()
+            yield from lines[at : at + _CHECKED]
 
     def __iter__(self) -> Iterator[GivenFile]:
         for path in self.paths:
@@ -122,8 +142,12 @@ class GivenFiles:
             self.unread.append((name, "damaged"))
 
     def _content(self, stream: IO[bytes], name: str) -> bytes:
-        content = stream.read(self._room)
-        self._room -= len(content)
+        parts = []
+        while part := stream.read(min(self._room, _CHUNK)):
+            self.check()
+            parts.append(part)
+            self._room -= len(part)
+        content = b"".join(parts)
         if not self._room and stream.read(1):
             self.unread.append((name, "only its beginning was read"))
         return content

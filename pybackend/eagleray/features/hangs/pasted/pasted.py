@@ -14,12 +14,20 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
+from eagleray.common.l10n import t
 from eagleray.features.hangs.collecting.readings import completed
 from eagleray.features.hangs.errors import no_stacks
 from eagleray.features.hangs.evidence import HangEvidence, evidence
 from eagleray.features.hangs.model import Picture
-from eagleray.features.hangs.pasted.dumps_in_text import TIME, DumpedProcess, dumps_in, named
+from eagleray.features.hangs.pasted.dumps_in_text import (
+    TIME,
+    DumpedProcess,
+    dumps_in_lines,
+    named,
+)
+from eagleray.features.hangs.pasted.fragments import fragments_in
 from eagleray.features.hangs.pasted.given_files import GivenFile, GivenFiles
+from eagleray.features.hangs.pasted.logged_waits import LoggedWaits
 from eagleray.features.hangs.pasted.records import DumpedRecord, is_pickle, record_in, stacks_in
 from eagleray.features.hangs.ras_evidence import evidence_of_answers
 from eagleray.sampling import ras
@@ -101,6 +109,7 @@ def picture_of(sources: GivenFiles) -> Picture:
     """Raises `no-stacks` if there are none."""
     dumped: list[DumpedProcess] = []
     records: list[DumpedRecord] = []
+    logged = LoggedWaits()
     answers: list[RasAnswer] = []
     names: list[str] = []
     for source in sources:
@@ -109,32 +118,63 @@ def picture_of(sources: GivenFiles) -> Picture:
                 answers.append(ras.parse(source.content))
                 names.append(source.name)
                 continue
-        dumps, record = _read(source)
-        if dumps or record:
+        dumps, record, has_logged = _read(source, sources, logged)
+        if dumps or record or has_logged:
             names.append(source.name)
         elif is_pickle(source.content):
             sources.unread.append((source.name, "not a flight recorder"))
         dumped += dumps
         records += [record] if record else []
-    if not dumped and not records and not answers:
+    if not records:
+        # Flight recorders say more, and write operations and sizes otherwise.
+        records = logged.records()
+        dumped = _with_ranks(dumped, records)
+    if not dumped and not records and not answers and not logged.absences:
         raise no_stacks(sources.paths, sources.unread)
     sampled = evidence_of_answers([answers], "")
-    if dumped or records:
+    if dumped or records or not answers:
         # Dumps don't name their hosts, so that no process of the answers is one of theirs.
         rows = [evolve(each, joined="") for row in sampled.ras for each in row.notable]
         ras_rows = tuple(evolve(row, notable=tuple(rows)) for row in sampled.ras if answers)
         sampled = evolve(evidence_of(dumped, records), ras=ras_rows)
+    sampled = evolve(sampled, absences=tuple(logged.absences))
     return evolve(completed(sampled), target=", ".join(names[:3]))
 
 
-def _read(source: GivenFile) -> tuple[list[DumpedProcess], DumpedRecord | None]:
+def _with_ranks(
+    dumped: Iterable[DumpedProcess], records: Iterable[DumpedRecord]
+) -> list[DumpedProcess]:
+    """The dumps, of which those without a rank get that of the only rank with their PID in the log."""
+    ranks: dict[int, list[int]] = defaultdict(list)
+    for record in records:
+        ranks[record.pid].append(record.rank)
+    return [
+        evolve(each, tags=evolve(each.tags, rank=listed[0]))
+        if each.tags.rank is None and each.pid and len(listed := ranks.get(each.pid, [])) == 1
+        else each
+        for each in dumped
+    ]
+
+
+def _read(
+    source: GivenFile, sources: GivenFiles, logged: LoggedWaits
+) -> tuple[list[DumpedProcess], DumpedRecord | None, bool]:
+    """The dumps or the record in a file, and whether `logged` has read lines of it."""
     if record := record_in(PurePosixPath(source.name).name, source.content):
-        return [], record
+        return [], record, False
     start = source.content.lstrip()[:1]
     if start in (b"[", b"{") and (stacks := list(stacks_in(source.content))):
-        return named(stacks, source.name), None
-    text = source.content.decode(_encoding(source.content), "replace")
-    return named(dumps_in(text), source.name), None
+        return named(stacks, source.name), None, False
+    lines = source.content.decode(_encoding(source.content), "replace").splitlines()
+    dumps = named(dumps_in_lines(sources.checked(lines)), source.name)
+    has_logged = logged.feed(sources.checked(lines))
+    if dumps or has_logged or is_pickle(source.content):
+        return dumps, None, has_logged
+    fragments = fragments_in(sources.checked(lines))
+    if fragments:
+        why = t("frames without a header are read as one thread each")
+        sources.unread.append((f"threads of {source.name}", why))
+    return named(fragments, source.name), None, False
 
 
 def _encoding(content: bytes) -> str:
@@ -248,7 +288,8 @@ def _by_identity(
     groups = {identity.group for identity in given if identity.role == RANK}
     group = groups.pop() if len(groups) == 1 else "ranks"
     for record in records:
-        process = given.setdefault(_Identity(RANK, group, record.rank), _Given())
+        of = record.world or group
+        process = given.setdefault(_Identity(RANK, of, record.rank), _Given())
         process.record = record.text
         process.world_size = record.world_size
         process.threads = record.threads
@@ -323,11 +364,13 @@ def _round(given: Mapping[_Identity, _Given], index: int) -> Round:
         threads = process.threads_at(index)
         member = Member(identity.group, identity.number)
         first = leading_thread(threads)
-        for thread in threads:
-            if thread is first:
-                leading.append((member, stack_of(thread)))
-            else:
-                others.append((member, stack_of(thread)))
+        counts = Counter(stack_of(thread) for thread in threads if thread is not first)
+        if first is not None:
+            leading.append((member, stack_of(first)))
+        for stack, count in counts.items():
+            # Dumps without names have equal threads.
+            name = f"{stack.thread} ×{count}".strip() if count > 1 else stack.thread
+            others.append((member, stack._replace(thread=name)))
         holder = next((thread for thread in threads if thread.holds_gil), None)
         samples.append(
             ProcessSample(

@@ -1,0 +1,313 @@
+"""Reads what PyTorch logs of ranks that wait too long: the counters of their process groups, and the ranks that are missed.
+
+The lines of `ProcessGroupNCCL.cpp` name a group since torch 2.3, and since 2.5 by what all ranks call it (`PG GUID`, before which 2.3 counts
+the groups of each process):
+pytorch/pytorch#118369 (2.1), NVIDIA/nccl#1409 (2.4) and #1504 (2.5), snowflakedb/ArcticTraining#219 (2.7).  A rank that
+is late logs its counters when another one has waited too long ("Received a dump signal"), for the default group only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from attrs import define, field
+
+from eagleray.features.hangs.evidence import LoggedAbsence
+from eagleray.features.hangs.flight_recorder import UNSURE
+from eagleray.features.hangs.pasted.dumps_in_text import Tags, full_name, plain_line, tags_of
+from eagleray.features.hangs.pasted.records import DumpedRecord
+from eagleray.sampling.dumps import Thread
+from eagleray.sampling.frames import PythonFrame
+from eagleray.sampling.rank_sets import RankSet
+
+_DEFAULT = "default_pg"
+_GROUP = re.compile(
+    r"\[PG (?:ID \d+ PG GUID )?(?P<name>[^\s()\]]+) ?(?:\((?P<described>[^)]*)\) ?)?Rank (?P<rank>\d{1,9})\]"
+)
+# What PyTorch writes before its lines, since 2.3.
+_OWN_RANK = re.compile(r"\[rank(\d{1,9})\]:")
+_DIGITS = re.compile(r"\d+")
+_LOCAL_RANK = re.compile(r"\[Rank (?P<rank>\d{1,9})\]")
+_WAITED = re.compile(
+    r"WorkNCCL\(SeqNum=(?P<number>\d{1,18}), OpType=(?P<operation>\w{1,60})(?:, NumelIn=(?P<size>\d{1,20}))?"
+)
+_COUNTERS = re.compile(
+    r"(?:(?:at work|at NCCL work|work sequence id): (?P<number>-?\d{1,18}).*?)?"
+    r"last enqueued (?:NCCL )?work: (?P<started>-?\d{1,18}), last completed (?:NCCL )?work: (?P<ended>-?\d{1,18})",
+    re.IGNORECASE,
+)
+_STACK = "Stack trace of the failed collective:"
+_FRAME = re.compile(r"#\d+ (?P<function>\S.*?) from (?P<file>\S.*):(?P<line>\d{1,9})\s*$")
+_WORLD_SIZE = re.compile(r"NCCL INFO .*\bnranks (\d{1,7})\b")
+_MISSED = (
+    (
+        "barrier",
+        re.compile(r"Ranks? (?P<ranks>\d{1,9}(?:, ?\d{1,9})*) failed to pass monitoredBarrier"),
+    ),
+    (
+        "barrier",
+        re.compile(r"Rank 0 successfully reached monitoredBarrier.* from rank (?P<ranks>\d{1,9})"),
+    ),
+    (
+        "store",
+        re.compile(
+            r"seconds waiting for (?:clients|workers)\. (?P<joined>\d{1,9})/(?P<size>\d{1,9}) \w+ joined"
+        ),
+    ),
+    (
+        "store",
+        re.compile(
+            r"store based barrier on rank: \d+.*\(world_size=(?P<size>\d{1,9}), "
+            r"(?:worker_count|num_workers_joined)=(?P<joined>\d{1,9})"
+        ),
+    ),
+    # The agents of torchrun number the nodes.
+    (
+        "nodes",
+        re.compile(
+            r"key prefix: torchelastic/.*\(world_size=(?P<size>\d+), missing_ranks=\[(?P<ranks>\d[\d, ]*)\]"
+        ),
+    ),
+    (
+        "barrier",
+        re.compile(
+            r"Timed out waiting on barrier.*missing_ranks=\[(?P<ranks>\d{1,9}(?:, ?\d{1,9})*)\]"
+        ),
+    ),
+    ("gloo", re.compile(r"gloo/.*Timed out waiting \d{1,12}ms for (?P<call>recv|send) operation")),
+)
+_MARKERS = ("WorkNCCL(", "ast enqueued ", _STACK, "NCCL INFO", "monitoredBarrier", "imed out ")
+# Without a number of elements: what `size_t` makes of -1.
+_UNSET = 2**64 - 1
+# Operations between two ranks, or of several calls, have numbers and sizes of their own.
+_OF_PAIRS = ("SEND", "RECV", "COALESCED", "BATCHP2P", "RECVANYSOURCE")
+_NAMES = {
+    "ALLREDUCE": "all_reduce",
+    "ALLGATHER": "all_gather",
+    "_ALLGATHER_BASE": "_all_gather_base",
+    "REDUCE_SCATTER": "reduce_scatter",
+    "_REDUCE_SCATTER_BASE": "_reduce_scatter_base",
+    "ALLTOALL": "all_to_all",
+    "ALLTOALL_BASE": "all_to_all",
+}
+
+
+@define
+class _LoggedGroup:
+    """A process group in the lines of one process; `rank` is its own number of this process."""
+
+    rank: int
+    started: int = -1
+    ended: int = -1
+    has_counters: bool = False
+    waited: dict[int, tuple[str, int]] = field(factory=dict)
+
+
+@define
+class _LoggedProcess:
+    tags: Tags
+    # Lines without a group wait for one that names the number.
+    unassigned: dict[int, tuple[str, int, int]] = field(factory=dict)
+    groups: dict[str, _LoggedGroup] = field(factory=dict)
+    frames: list[PythonFrame] = field(factory=list)
+
+
+@define
+class LoggedWaits:
+    """What the lines of a log say; `feed` each file."""
+
+    absences: dict[LoggedAbsence, None] = field(factory=dict)
+    _processes: dict[tuple[str, str, int, int], _LoggedProcess] = field(factory=dict)
+    _lines: int = 0
+    _world_size: int = 0
+    _stack_of: _LoggedProcess | None = None
+
+    def feed(self, lines: Iterable[str]) -> bool:
+        """Reads the lines of a file; false if none is of this kind."""
+        self._stack_of = None
+        before, previous = self._lines, None
+        for line in lines:
+            if self._stack_of is not None and (frame := _FRAME.search(line)):
+                place = PythonFrame(frame["function"], full_name(frame["file"]), int(frame["line"]))
+                self._stack_of.frames.append(place)
+                continue
+            self._stack_of = None
+            if any(marker in line for marker in _MARKERS):
+                # Terminals break lines.
+                is_whole = "[" in line or previous is None
+                self._read(plain_line(line if is_whole else f"{previous} {line}"))
+            previous = line
+        return self._lines > before
+
+    def records(self) -> list[DumpedRecord]:
+        """The counters of each rank; none of ranks of which two processes claim to be one."""
+        by_rank: dict[tuple[str, int], list[_LoggedProcess]] = defaultdict(list)
+        for (name, _, _, rank), process in self._processes.items():
+            by_rank[name, rank].append(process)
+        ambiguous = {name for (name, _), listed in by_rank.items() if len(listed) > 1}
+        by_place = {
+            (name, rank): listed[0]
+            for (name, rank), listed in by_rank.items()
+            if name not in ambiguous
+        }
+        for process in by_place.values():
+            _assign(process)
+        for name in {name for name, _ in by_place}:
+            _mark_unsure([each for (of, _), each in by_place.items() if of == name])
+        worlds = {name for name, _ in by_rank}
+        return [
+            DumpedRecord(
+                rank,
+                self._world_size if len(worlds) == 1 else 0,
+                json.dumps(_as_json(process)),
+                _threads(process),
+                name if len(worlds) > 1 else "",
+                process.tags.pid,
+            )
+            for (name, rank), process in by_place.items()
+            if process.groups
+        ]
+
+    def _read(self, line: str) -> None:
+        for how, pattern in _MISSED:
+            if match := pattern.search(line):
+                self._miss(how, match, line)
+                break
+        if match := _WORLD_SIZE.search(line):
+            self._world_size = max(self._world_size, int(match[1]))
+        group = _GROUP.search(line)
+        waited, counters = _WAITED.search(line), _COUNTERS.search(line)
+        local = group or _LOCAL_RANK.search(line)
+        if local is None or not (waited or counters or _STACK in line):
+            return
+        tags = tags_of(line[: local.start()])
+        number = int(local["rank"])
+        own = _OWN_RANK.search(line)
+        if own is None and group is not None and group["name"] != "0":
+            # The number within a group doesn't say which rank of the program it is.
+            return
+        self._lines += 1
+        rank = int(own[1]) if own else number
+        key = _DIGITS.sub("", tags.name), tags.host, tags.pid, rank
+        process = self._processes.setdefault(key, _LoggedProcess(tags))
+        if _STACK in line:
+            self._stack_of = process if not process.frames else None
+        if waited:
+            size = int(waited["size"] or _UNSET)
+            operation = waited["operation"], -1 if size == _UNSET else size
+            if group is None:
+                process.unassigned[int(waited["number"])] = (*operation, number)
+            else:
+                self._group(process, group).waited[int(waited["number"])] = operation
+        elif counters and group is not None:
+            self._count(process, self._group(process, group), counters)
+
+    def _group(self, process: _LoggedProcess, group: re.Match[str]) -> _LoggedGroup:
+        # Several groups may have one description.
+        name = " ".join(filter(None, (group["described"], group["name"])))
+        if group["name"] == "0":
+            name = _DEFAULT
+        elif not group["described"] and "GUID" not in group[0]:
+            name += UNSURE
+        return process.groups.setdefault(name, _LoggedGroup(int(group["rank"])))
+
+    def _count(self, process: _LoggedProcess, group: _LoggedGroup, counters: re.Match[str]) -> None:
+        started, ended = int(counters["started"]), int(counters["ended"])
+        if group.has_counters and started < group.started:
+            # The log of a program that was started again: what was before isn't of this hang.
+            self._processes = {
+                key: each for key, each in self._processes.items() if each is process
+            }
+            process.groups = {name: each for name, each in process.groups.items() if each is group}
+            group.waited = {}
+        group.started, group.ended, group.has_counters = started, ended, True
+        number = int(counters["number"] or -1)
+        if (waited := process.unassigned.pop(number, None)) is not None:
+            group.waited[number] = waited[:2]
+
+    def _miss(self, how: str, match: re.Match[str], line: str) -> None:
+        self._lines += 1
+        parts = match.groupdict()
+        ranks = RankSet.of(int(each) for each in re.findall(r"\d{1,9}", parts.get("ranks") or ""))
+        if how == "gloo":
+            rank = tags_of(line[: match.start()]).rank
+            same = next((each for each in self.absences if each.call == parts["call"]), None)
+            if same is not None:
+                del self.absences[same]
+            own = RankSet.of([] if rank is None else [rank])
+            ranks = RankSet.union([own, same.ranks if same else RankSet()])
+        absence = LoggedAbsence(
+            how,
+            ranks,
+            int(parts.get("joined") or 0),
+            int(parts.get("size") or 0),
+            parts.get("call") or "",
+        )
+        self.absences[absence] = None
+
+
+def _assign(process: _LoggedProcess) -> None:
+    """Gives waits without a group to the only group of their process that has started them, else to one without a name."""
+    for number, (operation, size, rank) in process.unassigned.items():
+        groups = [
+            each
+            for each in process.groups.values()
+            if each.ended < number <= each.started and number not in each.waited
+        ]
+        group = groups[0] if len(process.groups) == len(groups) == 1 else None
+        if group is None and not any(number in each.waited for each in process.groups.values()):
+            group = process.groups.setdefault(UNSURE, _LoggedGroup(rank))
+        if group is not None:
+            group.waited[number] = operation, size
+    process.unassigned = {}
+
+
+def _mark_unsure(processes: Sequence[_LoggedProcess]) -> None:
+    """Marks groups of one name that have two members of one number, and so are several, and those with messages of two ranks."""
+    members: dict[str, list[int]] = defaultdict(list)
+    unsure: set[str] = set()
+    for process in processes:
+        for name, group in process.groups.items():
+            members[name].append(group.rank)
+            if any(operation in _OF_PAIRS for operation, _ in group.waited.values()):
+                unsure.add(name)
+    unsure |= {name for name, ranks in members.items() if len(ranks) != len(set(ranks))}
+    for process in processes:
+        for name in unsure & process.groups.keys():
+            if not name.endswith(UNSURE):
+                process.groups[name + UNSURE] = process.groups.pop(name)
+
+
+def _as_json(process: _LoggedProcess) -> dict[str, Any]:
+    """The record in the JSON of a flight recorder."""
+    entries, status = [], {}
+    for name, group in process.groups.items():
+        numbers = group.waited or {group.started: ("", 0)}
+        status[name] = {
+            "last_enqueued_collective": max(group.started, *numbers),
+            "last_completed_collective": group.ended if group.has_counters else min(numbers) - 1,
+        }
+        entries += [
+            {
+                "process_group": [name, ""],
+                "collective_seq_id": number,
+                "profiling_name": f"nccl:{_NAMES.get(operation, operation.lower())}",
+                "input_sizes": [] if size < 0 else [f"numel={size}"],
+                "input_dtypes": [],
+                "state": "scheduled",
+                "retired": False,
+                "is_p2p": operation in _OF_PAIRS,
+            }
+            for number, (operation, size) in group.waited.items()
+        ]
+    return {"entries": entries, "pg_status": status, "logged": True}
+
+
+def _threads(process: _LoggedProcess) -> tuple[Thread, ...]:
+    """The stack at which the collective was started, which torch 2.7 logs where the flight recorder is on."""
+    frames = tuple(reversed(process.frames))
+    return (Thread("MainThread", True, False, False, frames),) if frames else ()
