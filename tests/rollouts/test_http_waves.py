@@ -20,13 +20,15 @@ from tests.rollouts.observed import PROGRAMS, observe, plan_of
 LINES = (PROGRAMS / "http_agents.py").read_text().splitlines()
 
 
-async def wave_of(target: str, model: str, runs: int = 16, **values: Any) -> Observed:
+async def wave_of(
+    target: str, model: str, runs: int = 16, turns: int = 1, **values: Any
+) -> Observed:
     async with fake_chat() as url:
         plan = plan_of(
             f"http_agents:{target}",
             python=ENGINE_PYTHON,
             base_url=url,
-            items=(DataItem(1, {"model": model}),),
+            items=(DataItem(1, {"model": model, "turns": turns}),),
             groups=runs,
             **values,
         )
@@ -104,3 +106,29 @@ async def test_line_that_returns_each_time_ends_no_wave(own_home: Path) -> None:
     """The loop is late by more than the time limit, but no single call is."""
     observed = await wave_of("Synchronous", "delay=0.03", runs=120, timeout_s=0.5)
     assert not observed.is_stuck and wave_statistics(observed).done == 120
+
+
+@pytest.mark.parametrize(
+    ("target", "runs", "text"),
+    [
+        ("TakesTurns", 16, "async with self.turn"),
+        # Python's pool has 32 threads at most.
+        ("InThreads", 80, "await asyncio.to_thread("),
+    ],
+)
+async def test_runs_that_wait_for_each_other_are_named(
+    own_home: Path, target: str, runs: int, text: str
+) -> None:
+    observed = await wave_of(target, "delay=0.1", runs=runs, turns=1)
+    [verdict] = [each for each in verdicts(observed) if each.kind == "self-limited"]
+    most = observed.totals.max_requests_in_flight
+    assert verdict.sentence.startswith(f"At most {most} of {runs} runs were in a request at once.")
+    assert text in LINES[verdict.line - 1]
+
+
+@pytest.mark.parametrize(("target", "turns"), [("TakesTurns", 12), ("Rests", 1)])
+async def test_runs_that_hardly_wait_for_each_other_have_no_verdict(
+    own_home: Path, target: str, turns: int
+) -> None:
+    observed = await wave_of(target, "delay=0.1", turns=turns)
+    assert "self-limited" not in {verdict.kind for verdict in verdicts(observed)}

@@ -6,7 +6,14 @@ export function waveReport(changes: Partial<WaveReport> = {}): WaveReport {
   const totals = {
     ...{ seconds: 2.5, in_flight: 12, max_in_flight: 512, ended: 500 },
     ...{ requests: 512, requests_in_flight: 12, max_requests_in_flight: 480, tokens: 8000 },
-    ...{ lag_p50_ms: 4.2, lag_max_ms: 1310, lines: [], blocking: [], unobserved: 0 },
+    ...{
+      lag_p50_ms: 4.2,
+      lag_max_ms: 1310,
+      lines: [],
+      blocking: [],
+      unobserved: 0,
+      contention: null,
+    },
   };
   return {
     progress: {

@@ -124,6 +124,17 @@ export interface BlockingCall {
 }
 
 /**
+ * The line at which most runs waited for each other, and their share of the runs of so many
+ * samples.
+ */
+export interface Contention {
+  readonly place: CodeLine;
+  readonly kind: "lock" | "thread";
+  readonly share: number;
+  readonly samples: number;
+}
+
+/**
  * The totals at a moment; `lag_p50_ms` and `lag_max_ms` are those of the event loop.
  *
  * Requests are those of httpx; `unobserved` is the number of connections to the server that other
@@ -143,6 +154,7 @@ export interface WaveTotals {
   readonly lines: readonly HeldLoop[];
   readonly blocking: readonly BlockingCall[];
   readonly unobserved: number;
+  readonly contention: Contention | null;
 }
 
 /** In milliseconds; 0 where nothing was measured. */
@@ -164,7 +176,7 @@ export interface RewardBin {
  * cause.
  */
 export interface WaveVerdict {
-  readonly kind: "http-error" | "empty-answers" | "blocking-call" | "client-per-run" | "pool-exhausted" | "server-saturated" | "timeout" | "straggler";
+  readonly kind: "http-error" | "empty-answers" | "blocking-call" | "self-limited" | "client-per-run" | "pool-exhausted" | "server-saturated" | "timeout" | "straggler";
   readonly sentence: string;
   readonly file: string;
   readonly line: number;

@@ -84,3 +84,34 @@ class Urllib:
         request = urllib.request.Request(f"{base_url}/chat/completions", body)
         (await asyncio.to_thread(urllib.request.urlopen, request)).close()
         return 1.0
+
+
+class TakesTurns(Shared):
+    turn = None
+
+    async def run(self, data, **extra):
+        if self.turn is None:
+            self.turn = asyncio.Semaphore(data["turns"])
+        async with self.turn:
+            return await super().run(data, **extra)
+
+
+class InThreads:
+    client = None
+
+    async def run(self, data, **extra):
+        if self.client is None:
+            self.client = library(extra).Client()
+        await asyncio.to_thread(post_by, self.client, data, extra)
+        return 1.0
+
+
+class Rests(Shared):
+    """One after another, as its tool takes its time."""
+
+    rested = 0
+
+    async def run(self, data, **extra):
+        self.rested += 1
+        await asyncio.sleep(0.05 * self.rested)
+        return await super().run(data, **extra)

@@ -88,7 +88,7 @@ class HeldLine:
 class LoopWatch:
     """Made and started in the loop's thread; `stop` ends its thread.
 
-    `on_stuck` is called from that thread, once, with the line that has held the loop for `stuck_s`.
+    `on_stuck` is called from that thread, once, with the line that has held the loop for `stuck_s`, and `on_beat` in the loop.
     """
 
     def __init__(
@@ -96,10 +96,12 @@ class LoopWatch:
         loop: asyncio.AbstractEventLoop,
         stuck_s: float,
         on_stuck: Callable[[dict[str, Any] | None], None],
+        on_beat: Callable[[], None],
     ) -> None:
         self._loop = loop
         self._stuck_s = stuck_s
         self._on_stuck = on_stuck
+        self._on_beat = on_beat
         self._ident = threading.get_ident()
         self._busy = BusyClock(self._ident, threading.get_native_id())
         self._due = time.monotonic()
@@ -146,7 +148,8 @@ class LoopWatch:
         milliseconds = int(lag * 1000)
         self._lags[milliseconds] = self._lags.get(milliseconds, 0) + 1
         self._max_lag_s = max(self._max_lag_s, lag)
-        self._due = now + _BEAT_S
+        self._on_beat()
+        self._due = time.monotonic() + _BEAT_S
         self._timer = self._loop.call_later(_BEAT_S, self._beat)
 
     def _watch(self) -> None:

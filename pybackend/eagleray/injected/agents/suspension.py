@@ -6,18 +6,28 @@ from .code_locations import is_users, location_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
     from typing import Any
 
 
 def suspended_at(task: Any) -> dict[str, Any] | None:
     """The innermost one; `Task.get_stack` has only the outermost frame of a task that waits."""
-    frame, waiting = None, task.get_coro()
+    frame = None
+    for current in awaited_frames(task):
+        if is_users(current.f_code.co_filename):
+            frame = current
+    return location_of(frame)
+
+
+def awaited_frames(task: Any) -> Iterator[FrameType]:
+    """Those of the coroutines that wait for each other, outermost first."""
+    waiting = task.get_coro()
     while waiting is not None:
         current = _first(waiting, "cr_frame", "gi_frame", "ag_frame")
-        if current is not None and is_users(current.f_code.co_filename):
-            frame = current
+        if current is not None:
+            yield current
         waiting = _first(waiting, "cr_await", "gi_yieldfrom", "ag_await")
-    return location_of(frame)
 
 
 def _first(value: Any, *names: str) -> Any:

@@ -7,9 +7,11 @@ None of that ends the runs beside it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 
+from .contention import ContentionSamples
 from .http_recording import HttpRecorder, current_run
 from .item_run import ItemRun
 from .loop_watch import LoopWatch
@@ -47,7 +49,8 @@ class Wave:
         self._client: Any = None
         self._processes: AgentProcesses | None = None
         self._running: dict[int, ItemRun] = {}
-        self._tasks: set[asyncio.Future[Any]] = set()
+        self._tasks: dict[asyncio.Future[Any], ItemRun] = {}
+        self._contention: ContentionSamples | None = None
         self._max_running = 0
         self._ended = 0
         self._is_stopping = False
@@ -61,7 +64,8 @@ class Wave:
         stuck_s = float("inf") if self._timeout_s is None else self._timeout_s + _GRACE_S
         self._processes = processes
         self._client = make_client() if processes is None else None
-        self._watch = LoopWatch(loop, stuck_s, self._on_stuck)
+        self._contention = ContentionSamples(loop)
+        self._watch = LoopWatch(loop, stuck_s, self._on_stuck, self._sample)
         self._recorder.blocking.watch()
         self._began = time.monotonic()
         self._watch.start()
@@ -98,7 +102,14 @@ class Wave:
             "lines": watch.lines() if watch else [],
             "blocking": recorder.blocking.as_json(),
             "unobserved": recorder.unobserved.count,
+            "contention": self._contention.as_json() if self._contention else None,
         }
+
+    def _sample(self) -> None:
+        # Those of processes wait elsewhere.  What an awaitable of the agent raises here is nothing to the timer.
+        if self._contention is not None and self._processes is None:
+            with contextlib.suppress(Exception):
+                self._contention.sample(self._tasks.items())
 
     async def _group(self, group: int) -> None:
         items, size = self._plan["items"], self._plan["group_size"]
@@ -124,7 +135,7 @@ class Wave:
             return
         # Its own task, so that a run that never ends can be left behind.
         task = asyncio.ensure_future(self._contained(run, data))
-        self._tasks.add(task)
+        self._tasks[task] = run
         try:
             await asyncio.wait({task}, timeout=limit_s)
             if not task.done():
@@ -132,7 +143,7 @@ class Wave:
                 task.cancel()
                 await asyncio.wait({task}, timeout=_GRACE_S)
         finally:
-            self._tasks.discard(task)
+            self._tasks.pop(task, None)
             self._finish(run)
 
     def _finish(self, run: ItemRun) -> None:

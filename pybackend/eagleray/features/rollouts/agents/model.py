@@ -13,6 +13,7 @@ VerdictKind = Literal[
     "http-error",
     "empty-answers",
     "blocking-call",
+    "self-limited",
     "client-per-run",
     "pool-exhausted",
     "server-saturated",
@@ -23,6 +24,7 @@ VERDICT_KINDS: tuple[VerdictKind, ...] = (
     "http-error",
     "empty-answers",
     "blocking-call",
+    "self-limited",
     "client-per-run",
     "pool-exhausted",
     "server-saturated",
@@ -137,6 +139,16 @@ class BlockingCall:
 
 
 @frozen
+class Contention:
+    """The line at which most runs waited for each other, and their share of the runs of so many samples."""
+
+    place: CodeLine
+    kind: Literal["lock", "thread"]
+    share: float
+    samples: int
+
+
+@frozen
 class AgentRequest:
     """A request of an agent, without its bodies; `seconds` is None if it has not ended.
 
@@ -202,6 +214,7 @@ class WaveTotals:
     lines: tuple[HeldLoop, ...] = ()
     blocking: tuple[BlockingCall, ...] = ()
     unobserved: int = 0
+    contention: Contention | None = None
 
 
 @frozen

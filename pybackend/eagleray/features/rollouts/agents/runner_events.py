@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 from eagleray.common.errors import printable
@@ -17,6 +17,7 @@ from eagleray.features.rollouts.agents.model import (
     AgentRun,
     BlockingCall,
     CodeLine,
+    Contention,
     ContractRule,
     HeldLoop,
     Outcome,
@@ -93,7 +94,16 @@ def totals_of(event: Event) -> WaveTotals:
         lines=tuple(map(_held_of, event["lines"])),
         blocking=tuple(map(_blocking_of, event["blocking"])),
         unobserved=int(event["unobserved"]),
+        contention=_contention_of(event["contention"]),
     )
+
+
+def _contention_of(line: Event | None) -> Contention | None:
+    place = place_of(line)
+    if line is None or place is None:
+        return None
+    kind: Literal["lock", "thread"] = "lock" if line["kind"] == "lock" else "thread"
+    return Contention(place, kind, float(line["share"]), int(line["samples"]))
 
 
 def _blocking_of(line: Event) -> BlockingCall:

@@ -38,6 +38,10 @@ BLOCKED_MOSTLY = 0.5
 OWN_SHARE = 0.25
 # A function in which one line computes so much is named by this line.
 SINGLE_LINE_SHARE = 0.8
+# Of all runs in several samples.
+CONTENTION_SHARE = 1 / 3
+CONTENTION_SAMPLES = 3
+CONTENTION_FACTOR = 2
 CLIENT_SHARE = 0.8
 # A healthy pool assigns a connection within a millisecond.
 POOL_WAIT_S = 0.1
@@ -65,6 +69,7 @@ def verdicts(observed: Observed) -> tuple[WaveVerdict, ...]:
     named = [
         *rejected_requests(observed),
         *_blocking_calls(observed),
+        *_self_limited(observed),
         *_client_per_run(observed),
         *_pool_exhausted(observed),
     ]
@@ -174,6 +179,31 @@ def _call(place: CodeLine) -> str:
     if not place.file:
         return t("A library")
     return f"`{place.text[:60]}`" if place.text else f"{place.file}:{place.line}"
+
+
+def _self_limited(observed: Observed) -> Iterable[WaveVerdict]:
+    """Runs wait for each other in the agent, so that few of them are in a request at once.
+
+    Unobserved requests would make the number wrong.
+    """
+    totals, contention = observed.totals, observed.totals.contention
+    most = totals.max_requests_in_flight
+    if contention is None or totals.unobserved or contention.samples < CONTENTION_SAMPLES:
+        return
+    if (
+        contention.share < CONTENTION_SHARE
+        or not 0 < CONTENTION_FACTOR * most <= totals.max_in_flight
+    ):
+        return
+    limit = t(
+        "At most {n} of {runs} runs were in a request at once.", n=most, runs=totals.max_in_flight
+    )
+    where = (
+        t("Others waited for the lock or semaphore here.")
+        if contention.kind == "lock"
+        else t("Others waited for a thread of `to_thread` here.")
+    )
+    yield WaveVerdict("self-limited", f"{limit} {where}", *_file_and_line(contention.place))
 
 
 def _client_per_run(observed: Observed) -> Iterable[WaveVerdict]:
