@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
 from eagleray.features.doctor.diagnosing import diagnose
 from eagleray.features.doctor.log_files import list_logs
 from eagleray.features.doctor.rule_files import own_rules
@@ -12,6 +14,8 @@ from tests.doctor.clean_logs import PROGRAMS, false_alarms
 from tests.ray_cluster import PROGRAMS as FOLDER
 
 RECORDED = Path(__file__).parent / "recorded"
+# Lines of runs that succeed, in the shape of public ones.
+HARMLESS = json.loads((RECORDED / "harmless.json").read_text("utf-8"))
 
 
 def test_causes_and_unknown_errors_are_false_alarms(tmp_path: Path) -> None:
@@ -41,6 +45,14 @@ def test_note_and_clean_log_are_no_false_alarms(tmp_path: Path) -> None:
 def test_start_of_a_real_server_has_no_cause() -> None:
     """Recorded from vLLM 0.32.0, which quotes an error that there may be later."""
     files, unchecked = list_logs([RECORDED / "vllm-0.32.0-start.log"])
+    assert false_alarms(diagnose(files, own_rules(), unchecked)) == []
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_frightening_lines_of_a_run_that_succeeds_have_no_cause(tmp_path: Path, name: str) -> None:
+    log = tmp_path / "a.log"
+    log.write_text("\n".join(HARMLESS[name]) + "\n")
+    files, unchecked = list_logs([log])
     assert false_alarms(diagnose(files, own_rules(), unchecked)) == []
 
 

@@ -354,6 +354,30 @@ def test_logged_traceback_is_one_error_in_the_words_of_its_exception(tmp_path: P
     assert error.text.endswith("mine.EngineError: no such layer")
 
 
+def test_traceback_without_its_indentation_has_its_frames(tmp_path: Path) -> None:
+    frames = 'File "/job/a.py", line 3, in f\nreturn g(x)\n^^^^^^^\nFile "/job/b.py", line 7, in g\nraise Bad(x)\n'
+    _write(tmp_path, "a.out", f"Traceback (most recent call last):\n{frames}mine.Bad: 7 rows\n")
+
+    assert _diagnose(tmp_path).raised == "Raised in g (b.py:7)."
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        (FILES, "ulimit-nofile"),
+        ("a.sh: line 7: 12 Segmentation fault  python a.py\n", "segmentation-fault"),
+        (f"Error: {OOM}", "cuda-oom"),
+    ],
+)
+def test_rule_is_named_after_many_errors_without_one(tmp_path: Path, line: str, rule: str) -> None:
+    errors = "2026-11-21 01:25:07 ERROR step failed\n" * 50
+    _write(tmp_path, "a.out", f"{errors}2026-11-21 01:25:09 ERROR {line}")
+
+    (cause,) = _diagnose(tmp_path).causes
+
+    assert (cause.id, cause.evidence[0].line) == (rule, 51)
+
+
 def test_exception_without_a_message_has_the_code_of_its_frame(tmp_path: Path) -> None:
     text = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    assert rows == 3\n'
     _write(tmp_path, "a.out", f"{text}           ^^^^^^^^^\nAssertionError\n")

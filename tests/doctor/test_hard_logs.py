@@ -19,7 +19,7 @@ from eagleray.features.doctor.log_files import list_logs
 from eagleray.features.doctor.model import Diagnosis
 from eagleray.features.doctor.rule_files import own_rules
 
-from tests.doctor.blind.log_scores import NEWER_LOGS, log_scores
+from tests.doctor.blind.log_scores import LATEST_LOGS, NEWER_LOGS, log_scores
 from tests.doctor.blind.scores import NEWER_LINES, scores
 from tests.ray_cluster import wait_for
 
@@ -174,6 +174,7 @@ def test_document_has_the_scores_of_the_blind_sets() -> None:
     assert scores(NEWER_LINES).sentence() in document
     assert log_scores().sentence() in document
     assert log_scores(NEWER_LOGS).sentence() in document
+    assert log_scores(LATEST_LOGS).sentence() in document
 
 
 def test_cancelled_list_of_a_large_folder_is_cut(tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ from eagleray.sampling.frames import PythonFrame
 
 _MOST_UNKNOWN = 20
 _MOST_RAISED = 500
+# Other markers may overlap with the literal of a rule, which then has no hit of its own: "Error: CUDA error: out of memory".
+_LEVELS = (b"ERROR", b"CRITICAL", b"FATAL")
 # Around so many lines of causes a framework is looked for.
 _MOST_PLACES = 50
 # So many lines before a consequence may state its reason.
@@ -178,6 +180,9 @@ class _FileReading:
     def read(self, hits: Iterator[Hit]) -> None:
         last_start = -1
         for hit in hits:
+            # A log may have a million lines of errors; those with a literal of a rule have a hit of their own for it.
+            if self.unknown >= _MOST_UNKNOWN and hit.text in _LEVELS:
+                continue
             start, raw = self.log.line_at(hit.offset)
             if start != last_start:
                 self._line(hit, start, raw)

@@ -54,10 +54,11 @@ def gnu_grep() -> str:
 
 @frozen
 class Hit:
-    """A literal in a file: its number in the list of files, and the offset of its first byte."""
+    """A literal in a file: its number in the list of files, the offset of its first byte, and its text, b"" without grep."""
 
     file: int
     offset: int
+    text: bytes = b""
 
 
 @define
@@ -109,7 +110,8 @@ class LiteralScan:
         try:
             last = Hit(-1, 0)
             for line in process.stdout:
-                hit = self._hit_at(int(line.partition(b":")[0]))
+                place, _, text = line.rstrip(b"\n").partition(b":")
+                hit = self._hit_at(int(place), text)
                 if _is_after(hit, last):
                     yield hit
                     last = hit
@@ -130,10 +132,10 @@ class LiteralScan:
                 self._segments.append(segment)
                 pipe.write(chunk)
 
-    def _hit_at(self, place: int) -> Hit:
+    def _hit_at(self, place: int, text: bytes) -> Hit:
         index = bisect.bisect_right(self._segments, place, key=lambda s: s.start) - 1
         segment = self._segments[index]
-        return Hit(segment.file, segment.offset + place - segment.start)
+        return Hit(segment.file, segment.offset + place - segment.start, text)
 
     def _hits_of_python(self) -> Iterator[Hit]:
         last = Hit(-1, 0)

@@ -207,8 +207,11 @@ def exception_in(lines: Sequence[str]) -> int:
     """
     wrapped = -1
     cause = ""
+    is_code = False
     for index, line in enumerate(map(unlogged, lines)):
-        if not line or _FRAME.match(line):
+        # Pasted text may have lost its indentation (verl#6771).
+        was_file, is_code = is_code, line.startswith('File "')
+        if not line or _FRAME.match(line) or was_file:
             continue
         task_error = _TASK_ERROR.match(line)
         if wrapped >= 0 and not task_error:
