@@ -195,3 +195,12 @@ def test_unread_version_of_slime_gets_what_its_code_declares(tmp_path: Path) -> 
     made = of_script(tmp_path, "slime", "0.9.0", "python3 train.py --num-rollout 9\n")
     assert outcomes(made, "steps") == {"--num-rollout": "set, effect not verified"}
     assert "slime/utils/arguments.py:6" in reasons(made, "steps")
+
+
+def test_program_that_makes_the_command_itself_names_the_option(tmp_path: Path) -> None:
+    (tmp_path / "run_tiny.py").write_text(
+        "import miles.utils.external_utils.command_utils as U\n\nU.execute_train(train_args='--num-rollout 9')\n"
+    )
+    made = debug_run(plan_of(tmp_path, "python3", "run_tiny.py"))
+    assert "run_tiny.py makes the command of the trainer itself." in made.summary
+    assert "knows no trainer" not in made.summary

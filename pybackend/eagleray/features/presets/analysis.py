@@ -226,6 +226,9 @@ def _remark(identity: Identity, target: str) -> str:
         return ""
     target = target or identity.module
     name = re.split(r"[/})\"]", target)[-1]
+    if identity.launches:
+        made = t("{name} makes the command of the trainer itself.", name=name)
+        return f"{made} {t('Add {option} there to shorten it.', option='--num-rollout 2')}"
     if purpose := purpose_of(target):
         return t(
             "By its name, {name} is for {purpose}, so nothing is shortened.",

@@ -18,6 +18,8 @@ from eagleray.common.l10n import later, translated
 from eagleray.features.presets.programs import Program, ProgramFile
 from eagleray.features.presets.table import FrameworkTable, Order, order_of
 
+# A function of slime and miles that runs the text of a command.
+_LAUNCHES = re.compile(r"(?:slime|miles)\.utils\.external_utils\.command_utils\.execute_train")
 # Older than every version.
 _NONE: Order = ((), 0, 0)
 _RUN_MODULE = re.compile(r"(?<!\S)(?:-m|--module)\s+(?P<module>[A-Za-z_][\w.]*)")
@@ -36,6 +38,7 @@ class Identity:
     """The framework of a program by its tables.  `section` is the part of the configuration that it reads.
 
     `trains`: it is a trainer.  `listed`: the tables name it, or it calls a program that they name.  `module` is its name.
+    `launches`: it puts a trainer's command together itself.
     """
 
     tables: tuple[FrameworkTable, ...] = ()
@@ -43,6 +46,7 @@ class Identity:
     trains: bool = False
     listed: bool = False
     module: str = ""
+    launches: bool = False
 
 
 @frozen
@@ -97,7 +101,8 @@ def identify(file: ProgramFile, tables: Sequence[FrameworkTable]) -> Identity:
             return Identity(matching, training.section, trains=True, listed=only)
     first = imported[0].framework if imported else ""
     matching = tuple(table for table in imported if table.framework == first)
-    return Identity(matching, module=file.module)
+    launches = any(_LAUNCHES.fullmatch(name) for name in program.uses)
+    return Identity(matching, module=file.module, launches=launches)
 
 
 def _by_name(module: str, tables: Sequence[FrameworkTable]) -> Identity:
