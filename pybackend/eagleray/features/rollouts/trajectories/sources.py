@@ -1,8 +1,9 @@
 """The JSON lines of a file: the file itself, or a private copy of what is compressed, one document, or nested.
 
-1. A compressed file is unpacked, a Parquet file converted.  2. A file of another kind is named and not read.  3. If the first line is an object
-of one trajectory, the file is read as it is.  4. If it is JSON, each line is taken apart.  5. Else the file is one JSON
-document over lines, or several.  6. Else its lines are read as they are if one of the first is JSON.
+1. A compressed file is unpacked, a Parquet file converted; of a file of torch.save the samples are read.  2. A file of
+another kind is named and not read.  3. If the first line is an object of one trajectory, the file is read as it is.  4. If
+it is JSON, each line is taken apart.  5. Else the file is one JSON document over lines, or several.  6. Else its lines are
+read as they are if one of the first is JSON.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from eagleray.features.rollouts.trajectories.errors import (
     not_trajectories,
 )
 from eagleray.features.rollouts.trajectories.nesting import Nesting
+from eagleray.features.rollouts.trajectories.saved_samples import samples_in
 from eagleray.features.runs.kinds import active_python
 from eagleray.features.runs.program_python import activated_environment
 from eagleray.injected.outside_files import content_of, opened
@@ -64,6 +66,9 @@ def json_lines(path: Path, new_copy: Callable[[], Path]) -> JsonLines:
         elif begin == b"PAR1":
             source = new_copy()
             _convert(path, source)
+        elif begin == b"PK\x03\x04" and (value := samples_in(path)):
+            source = new_copy()
+            source.write_text(json.dumps(value), encoding="utf-8")
         _check_kind(path, source)
         reading = _Reading(path, source)
         rows = reading.rows()
