@@ -321,3 +321,30 @@ def test_variable_that_an_outer_script_sets_is_not_relied_on(
     steps = [change for change in proposal.changes if change.option == "steps"]
     assert ("STEPS" in [change.key for change in steps]) is by_variable
     assert [change.outcome for change in steps] == ["will apply"]
+
+
+@pytest.mark.parametrize(
+    ("written", "is_known"),
+    [
+        ('str(Path(__file__).parent.parent / "config")', True),
+        ('Path(__file__).resolve().parent.parent / "config"', True),
+        ('os.environ["CONFIG"]', False),
+    ],
+)
+def test_folder_of_hydra_may_be_computed_from_the_programs_own(
+    tmp_path: Path, written: str, is_known: bool
+) -> None:
+    """skyrl_train names its folder of configurations in a constant of the module."""
+    files = {
+        "lib/entry/main_base.py": (
+            f"import hydra\n\nfolder = {written}\n\n\n"
+            "@hydra.main(config_path=folder, config_name='base')\ndef main(cfg): ...\n"
+        ),
+        "lib/config/base.yaml": "trainer:\n  ckpt_interval: 10\n  eval_interval: 5\n",
+        "run.sh": "python3 -m lib.entry.main_base trainer.epochs=1\n",
+    }
+    found = settings(made(tmp_path, files))
+    keys = {"no_checkpoint", "no_validation"} if is_known else set()
+    assert set(found) == keys
+    if is_known:
+        assert found["no_checkpoint"].endswith("lib/config/base.yaml:2")

@@ -231,7 +231,9 @@ class _ProgramReader:
             targets = statement.targets if isinstance(statement, ast.Assign) else []
             if isinstance(statement, ast.Assign) and _ARGUMENTS.fullmatch(_last(targets[0])):
                 self._nearest(module, statement.value, depth)
-        if isinstance(node, ast.FunctionDef) and (main := python_source.hydra_main_of(node)):
+        if isinstance(node, ast.FunctionDef) and (
+            main := python_source.hydra_main_of(node, module.tree)
+        ):
             self.main = self.main or main
 
     def _flag(self, call: ast.Call, name: str, module: Module) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator
@@ -86,6 +87,7 @@ class Files:
 
     def shown(self, file: Path) -> str:
         """The path of `file` as shown to the user."""
+        file = Path(os.path.normpath(file))
         for folder in self._installed:
             if file.is_relative_to(folder):
                 return f"site-packages/{file.relative_to(folder)}"

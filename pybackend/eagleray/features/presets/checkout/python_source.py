@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TypeGuard
 
 from attrs import frozen
 
@@ -41,22 +42,49 @@ def _tree(text: str) -> ast.Module | None:
 def hydra_main(tree: ast.Module) -> HydraMain | None:
     """The decorator `hydra.main` of the program."""
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    return next((main for function in functions if (main := hydra_main_of(function))), None)
+    return next((main for function in functions if (main := hydra_main_of(function, tree))), None)
 
 
-def hydra_main_of(function: ast.FunctionDef) -> HydraMain | None:
-    """The decorator `hydra.main` of a function."""
+def hydra_main_of(function: ast.FunctionDef, tree: ast.Module) -> HydraMain | None:
+    """The decorator `hydra.main` of a function; `tree` is its module."""
     for decorator in function.decorator_list:
         if isinstance(decorator, ast.Call) and name_of(decorator.func) in ("hydra.main", "main"):
-            names = ("config_path", "config_name")
-            given = dict(zip(names, map(text_of_constant, decorator.args), strict=False))
-            given |= {
-                keyword.arg: text_of_constant(keyword.value)
-                for keyword in decorator.keywords
-                if keyword.arg
-            }
-            return HydraMain(given.get("config_path", ""), given.get("config_name", ""))
+            given = dict(zip(("config_path", "config_name"), decorator.args, strict=False))
+            given |= {keyword.arg: keyword.value for keyword in decorator.keywords if keyword.arg}
+            path, name = (
+                given.get(key, ast.Constant("")) for key in ("config_path", "config_name")
+            )
+            folder = text_of_constant(path) or "/".join(_from_own_file(path, tree) or ())
+            return HydraMain(folder, text_of_constant(name))
     return None
+
+
+def _from_own_file(node: ast.expr, tree: ast.Module) -> list[str] | None:
+    """The parts of a path from the folder of the module: `["..", "config"]` for `Path(__file__).parent.parent / "config"`.
+
+    None for another expression.  `__file__` itself is `[""]`.
+    """
+    match node:
+        case ast.Name("__file__"):
+            return [""]
+        case ast.Name(name):
+            values = (each.value for each in tree.body if _assigns(each, name))
+            return next((_from_own_file(value, ast.Module([], [])) for value in values), None)
+        case ast.Call(ast.Name("str" | "Path"), [path]):
+            return _from_own_file(path, tree)
+        case ast.Call(ast.Attribute(path, "resolve" | "absolute"), []):
+            return _from_own_file(path, tree)
+        case ast.Attribute(path, "parent"):
+            above = _from_own_file(path, tree)
+            return above if above is None else [] if above == [""] else [*above, ".."]
+        case ast.BinOp(path, ast.Div(), ast.Constant(str(part))):
+            folder = _from_own_file(path, tree)
+            return None if folder is None else [*folder, part]
+    return None
+
+
+def _assigns(node: ast.stmt, name: str) -> TypeGuard[ast.Assign]:
+    return isinstance(node, ast.Assign) and [name_of(each) for each in node.targets] == [name]
 
 
 def default_config(tree: ast.Module) -> str:
