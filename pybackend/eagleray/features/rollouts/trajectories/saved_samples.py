@@ -44,7 +44,7 @@ def samples_in(path: Path) -> dict[str, Any] | None:
     with opened(path) as file:
         try:
             with zipfile.ZipFile(file) as archive:
-                value = _Reading(archive).value()
+                value = _SampleArchive(archive).value()
         # For damaged data `pickle` and `zipfile` raise errors that their documentation (Python 3.11) doesn't list.
         except Exception:
             return None
@@ -53,7 +53,7 @@ def samples_in(path: Path) -> dict[str, Any] | None:
 
 
 @define
-class _Reading:
+class _SampleArchive:
     archive: zipfile.ZipFile
     root: str = ""
     count: int = 0
