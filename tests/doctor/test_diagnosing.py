@@ -354,6 +354,18 @@ def test_logged_traceback_is_one_error_in_the_words_of_its_exception(tmp_path: P
     assert error.text.endswith("mine.EngineError: no such layer")
 
 
+def test_error_level_behind_a_long_date_is_an_error(tmp_path: Path) -> None:
+    date = "2026-09-06 02:08:27.123456: "
+    noise = f"{date}E external/local_xla/xla/cuda_platform.cc:51] failed call to cuInit: INTERNAL\n"
+    _write(
+        tmp_path, "a.out", f"{noise}{date}E external/xla/xla/compiler.cc:77] Unsupported layout\n"
+    )
+
+    (error,) = _diagnose(tmp_path).unknown
+
+    assert error.line == 2
+
+
 def test_traceback_without_its_indentation_has_its_frames(tmp_path: Path) -> None:
     frames = 'File "/job/a.py", line 3, in f\nreturn g(x)\n^^^^^^^\nFile "/job/b.py", line 7, in g\nraise Bad(x)\n'
     _write(tmp_path, "a.out", f"Traceback (most recent call last):\n{frames}mine.Bad: 7 rows\n")

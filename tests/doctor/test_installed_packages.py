@@ -116,6 +116,22 @@ def test_module_that_is_no_ordinary_text_of_python_explains_nothing(
     assert "Raised where" not in diagnosis.raised
 
 
+def test_warnings_of_a_module_are_not_printed(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    _packages(tmp_path, "DIGIT = '\\d'\nif bad:\n    raise ValueError('no such part of it')\n")
+
+    assert "`bad`" in _diagnose(tmp_path, "ValueError: no such part of it").raised
+    assert not recwarn.list
+
+
+def test_condition_that_is_nested_too_deeply_is_left_out(tmp_path: Path) -> None:
+    sums = " + ".join(["value"] * 5000)
+    _packages(tmp_path, f"if {sums}:\n    raise ValueError('no such part of it')\n")
+
+    assert "Raised where" not in _diagnose(tmp_path, "ValueError: no such part of it").raised
+
+
 def test_module_is_not_executed(tmp_path: Path) -> None:
     mark = tmp_path / "executed"
     _packages(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -77,11 +78,17 @@ class InstalledPackages:
 def _condition_in(path: Path, line: int, message: str) -> tuple[str, int] | None:
     """The condition of the statement that raises `message`, and its line; of several, the one at `line`."""
     try:
-        tree = ast.parse(whole(path, _LARGEST).decode("utf-8"))
+        with warnings.catch_warnings():
+            # Python warns of "\d" in literals.
+            warnings.simplefilter("ignore")
+            tree = ast.parse(whole(path, _LARGEST).decode("utf-8"))
+        return _chosen(tree, line, " ".join(message.split()))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    plain = " ".join(message.split())
-    raising = [each for each in _raising(tree) if _has_text(each[0], plain)]
+
+
+def _chosen(tree: ast.AST, line: int, message: str) -> tuple[str, int] | None:
+    raising = [each for each in _raising(tree) if _has_text(each[0], message)]
     at_line = [each for each in raising if each[0].lineno <= line <= (each[0].end_lineno or 0)]
     chosen = at_line or raising
     if len(chosen) != 1 or chosen[0][1] is None:

@@ -57,6 +57,8 @@ FORMS = (
     r"\[[EF]([0-9]{3,4} [0-9][0-9]:| [A-Z][A-Za-z]*\.c)",
     # glog and absl: "F0803 17:57:59.534689 31315 31315 accessor.cc:488] ".
     r"(^|[^A-Za-z0-9])[EF][0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9]",
+    # XLA and TensorFlow: "2026-09-06 02:08:27.123456: E external/xla/xla/service/gpu/gpu_compiler.cc:77] ".
+    r"[0-9]: [EF] [A-Za-z_]",
     # Ray: "[2026-05-29 22:51:15,987 C 4837 4890] (gcs_server) ray_syncer.cc:248: ".
     r"[0-9] C [0-9]+ [0-9]+\] ",
     r"(^|\) )error: [A-Za-z]",
@@ -75,12 +77,12 @@ _SERVICE_LEVEL = re.compile(
 )
 # A native library's logger: the level E or F, a time, the thread, and the place in the code.
 _NATIVE = re.compile(
-    r"^(?:\[[a-z_]{1,40}\d{1,6}\]:\s?){0,2}\[?(?P<level>[EF])(?:\d{3,4} [\d:.]{8,25}\s{1,8}(?:\d{1,10}\s{1,8}){0,3}| )"
+    r"^(?:\[[a-z_]{1,40}\d{1,6}\]:\s?){0,2}(?:20\d\d-\d\d-\d\d [\d:.]{8,18}: )?\[?(?P<level>[EF])(?:\d{3,4} [\d:.]{8,25}\s{1,8}(?:\d{1,10}\s{1,8}){0,3}| )"
     r"[\w./-]{1,120}:\d{1,6}\] "
 )
-# TensorFlow and JAX log these at each start (tensorflow#62075), gRPC while it ends (ray#26966).
+# TensorFlow and JAX log these at each start (tensorflow#62075) and without a GPU, gRPC while it ends (ray#26966).
 _NATIVE_NOISE = re.compile(
-    r"Unable to register cu\w{2,8} factory|computation placer already registered|keepalive_ping_end state"
+    r"Unable to register cu\w{2,8} factory|computation placer already registered|failed call to cuInit|keepalive_ping_end state"
 )
 # "srun: error: ", "train.py: error: ", "kernel.cu(12): error: "; "val: error: 0.3" is a number.
 _TOOL = re.compile(
