@@ -293,3 +293,10 @@ def test_package_is_named_with_its_folder() -> None:
         'Thread 4711 (idle): "MainThread"\n    acquire (logging/__init__.py:917)\n    go (run.py:3)'
     )
     assert any("acquire (logging/__init__.py:917)" in line for line in lines(judged(dump)))
+
+
+@pytest.mark.parametrize("part", [">", " ", "<", "[PG ", "at work: 1 ", "Rank 1 ", '" File "'])
+def test_long_lines_without_frames_take_no_quadratic_time(part: str) -> None:
+    # 2 MB: a quadratic pattern takes hours for it.
+    with pytest.raises(EaglerayError, match="No stacks"):
+        judged("WorkNCCL( ast enqueued " + part * (2_000_000 // len(part)))

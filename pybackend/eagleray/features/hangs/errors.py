@@ -114,7 +114,7 @@ def no_stacks(paths: Sequence[str], unread: Sequence[tuple[str, str]]) -> Eagler
         sentence + reasons,
         t(
             "Eagleray reads dumps of py-spy, faulthandler, PyStack and py-bt, also in logs."
-            " It also reads flight recorders of PyTorch."
+            " It also reads flight recorders and the watchdog's lines of PyTorch."
         ),
     )
 

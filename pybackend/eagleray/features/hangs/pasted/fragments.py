@@ -23,7 +23,7 @@ from eagleray.sampling.frames import PythonFrame
 
 UNKNOWN_THREAD = "?"
 _FRAME = re.compile(
-    r"^[\s>|]*(?P<function>[\w.<>\[\] ]*[\w>\]]) \((?P<file>[^\s()]+\.pyx?|<string>):(?P<line>\d{1,9})\)\s*$"
+    r"^[\s>|]*(?P<function>[\w<][\w.<>\[\] ]*) \((?P<file>[^\s()]+\.pyx?|<string>):(?P<line>\d{1,9})\)\s*$"
 )
 _FILE = re.compile(
     r"^(?P<prefix>.{0,200}?)\bFile \"(?P<file>[^\"]{1,1000})\", line (?P<line>\d{1,9})(?P<comma>,?) in (?P<function>\S.*?)\s*$"
@@ -34,6 +34,8 @@ _EXCEPTION = re.compile(
 _INTERRUPT = "KeyboardInterrupt"
 _GAP = re.compile(r"[\s>|]*(?:\.{3}|…)?\s*$")
 _FEWEST = 2
+# Longer lines aren't frames, and take patterns long.
+_LONGEST = 2000
 _MOST_RUNS = 64
 
 
@@ -70,7 +72,7 @@ def _runs(lines: Iterable[str]) -> Iterator[_Run]:
     # Python writes this above the tracebacks of exceptions.
     is_traceback = False
     for line in lines:
-        text = plain_line(line) if "(" in line or '"' in line or run.frames else line
+        text = plain_line(line[:_LONGEST])
         short, long = _FRAME.match(text), _FILE.match(text)
         if match := long or short:
             if run.frames and run.outermost_first != bool(long and long["comma"]):

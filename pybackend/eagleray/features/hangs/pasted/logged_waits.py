@@ -43,56 +43,33 @@ _COUNTERS = re.compile(
 _STACK = "Stack trace of the failed collective:"
 _FRAME = re.compile(r"#\d+ (?P<function>\S.*?) from (?P<file>\S.*):(?P<line>\d{1,9})\s*$")
 _WORLD_SIZE = re.compile(r"NCCL INFO .*\bnranks (\d{1,7})\b")
-_MISSED = (
-    (
-        "barrier",
-        re.compile(r"Ranks? (?P<ranks>\d{1,9}(?:, ?\d{1,9})*) failed to pass monitoredBarrier"),
-    ),
-    (
-        "barrier",
-        re.compile(r"Rank 0 successfully reached monitoredBarrier.* from rank (?P<ranks>\d{1,9})"),
-    ),
-    (
-        "store",
-        re.compile(
-            r"seconds waiting for (?:clients|workers)\. (?P<joined>\d{1,9})/(?P<size>\d{1,9}) \w+ joined"
-        ),
-    ),
-    (
-        "store",
-        re.compile(
-            r"store based barrier on rank: \d+.*\(world_size=(?P<size>\d{1,9}), "
-            r"(?:worker_count|num_workers_joined)=(?P<joined>\d{1,9})"
-        ),
-    ),
-    # The agents of torchrun number the nodes.
-    (
-        "nodes",
-        re.compile(
-            r"key prefix: torchelastic/.*\(world_size=(?P<size>\d+), missing_ranks=\[(?P<ranks>\d[\d, ]*)\]"
-        ),
-    ),
-    (
-        "barrier",
-        re.compile(
-            r"Timed out waiting on barrier.*missing_ranks=\[(?P<ranks>\d{1,9}(?:, ?\d{1,9})*)\]"
-        ),
-    ),
-    ("gloo", re.compile(r"gloo/.*Timed out waiting \d{1,12}ms for (?P<call>recv|send) operation")),
-)
-_MARKERS = ("WorkNCCL(", "ast enqueued ", _STACK, "NCCL INFO", "monitoredBarrier", "imed out ")
+_RANKS = r"(?P<ranks>\d{1,9}(?:, ?\d{1,9})*)"
+# The agents of torchrun number the nodes.
+_MISSED = [
+    (how, re.compile(pattern))
+    for how, pattern in (
+        ("barrier", rf"Ranks? {_RANKS} failed to pass monitoredBarrier"),
+        ("barrier", rf"Rank 0 successfully reached monitoredBarrier.* from rank {_RANKS}"),
+        ("store", r"waiting for \w+\. (?P<joined>\d{1,9})/(?P<size>\d{1,9}) \w+ joined"),
+        ("store", r"store based barrier .*=(?P<size>\d{1,9}), \w+=(?P<joined>\d{1,9}), timeout"),
+        ("nodes", rf"torchelastic/.*=(?P<size>\d{{1,9}}), missing_ranks=\[{_RANKS}\]"),
+        ("barrier", rf"waiting on barrier.*missing_ranks=\[{_RANKS}\]"),
+        ("gloo", r"gloo/.*Timed out waiting \d{1,12}ms for (?P<call>recv|send) operation"),
+    )
+]
+_LONGEST = 2000
+_MARKERS = ("WorkNCCL(", "ast enqueued ", _STACK, " nranks ", "monitoredBarrier", "imed out ")
 # Without a number of elements: what `size_t` makes of -1.
 _UNSET = 2**64 - 1
 # Operations between two ranks, or of several calls, have numbers and sizes of their own.
 _OF_PAIRS = ("SEND", "RECV", "COALESCED", "BATCHP2P", "RECVANYSOURCE")
+# As flight recorders write them, for those that differ in more than case.
 _NAMES = {
-    "ALLREDUCE": "all_reduce",
-    "ALLGATHER": "all_gather",
-    "_ALLGATHER_BASE": "_all_gather_base",
-    "REDUCE_SCATTER": "reduce_scatter",
-    "_REDUCE_SCATTER_BASE": "_reduce_scatter_base",
-    "ALLTOALL": "all_to_all",
-    "ALLTOALL_BASE": "all_to_all",
+    "allreduce": "all_reduce",
+    "allgather": "all_gather",
+    "_allgather_base": "_all_gather_base",
+    "alltoall": "all_to_all",
+    "alltoall_base": "all_to_all",
 }
 
 
@@ -129,7 +106,7 @@ class LoggedWaits:
     def feed(self, lines: Iterable[str]) -> bool:
         """Reads the lines of a file; false if none is of this kind."""
         self._stack_of = None
-        before, previous = self._lines, None
+        before, previous = self._lines, ""
         for line in lines:
             if self._stack_of is not None and (frame := _FRAME.search(line)):
                 place = PythonFrame(frame["function"], full_name(frame["file"]), int(frame["line"]))
@@ -138,9 +115,9 @@ class LoggedWaits:
             self._stack_of = None
             if any(marker in line for marker in _MARKERS):
                 # Terminals break lines.
-                is_whole = "[" in line or previous is None
-                self._read(plain_line(line if is_whole else f"{previous} {line}"))
-            previous = line
+                whole = line if "[" in line else f"{previous} {line[:_LONGEST]}"
+                self._read(plain_line(whole[: 2 * _LONGEST]))
+            previous = line[:_LONGEST]
         return self._lines > before
 
     def records(self) -> list[DumpedRecord]:
@@ -295,7 +272,7 @@ def _as_json(process: _LoggedProcess) -> dict[str, Any]:
             {
                 "process_group": [name, ""],
                 "collective_seq_id": number,
-                "profiling_name": f"nccl:{_NAMES.get(operation, operation.lower())}",
+                "profiling_name": f"nccl:{_NAMES.get(operation.lower(), operation.lower())}",
                 "input_sizes": [] if size < 0 else [f"numel={size}"],
                 "input_dtypes": [],
                 "state": "scheduled",

@@ -54,6 +54,8 @@ _PYTHON = re.compile(r"(?:\S*/)?(?:python|pypy)[\d.]*$")
 _LAUNCHES = re.compile(
     r"torch/distributed/(?:elastic/agent|launcher)/|accelerate/commands/launch\.py|deepspeed/launcher/"
 )
+# What somebody has pasted is short, and in a long log such lines are those of exceptions.
+_MOST_FRAGMENT_LINES = 20_000
 _NO_REASON = "not-given"
 _LAST_NUMBER = re.compile(r"(\d{1,6})\D*$")
 _TIMES = re.compile(rf"{TIME}[T{TIME} ]*Z?")
@@ -168,7 +170,7 @@ def _read(
     lines = source.content.decode(_encoding(source.content), "replace").splitlines()
     dumps = named(dumps_in_lines(sources.checked(lines)), source.name)
     has_logged = logged.feed(sources.checked(lines))
-    if dumps or has_logged or is_pickle(source.content):
+    if dumps or has_logged or is_pickle(source.content) or len(lines) > _MOST_FRAGMENT_LINES:
         return dumps, None, has_logged
     fragments = fragments_in(sources.checked(lines))
     if fragments:
