@@ -204,3 +204,11 @@ def test_program_that_makes_the_command_itself_names_the_option(tmp_path: Path) 
     made = debug_run(plan_of(tmp_path, "python3", "run_tiny.py"))
     assert "run_tiny.py makes the command of the trainer itself." in made.summary
     assert "knows no trainer" not in made.summary
+
+
+def test_program_in_a_quoted_text_is_named_with_its_line(tmp_path: Path) -> None:
+    line = 'srun bash -c "python3 train.py --num-rollout 9"\n'
+    made = of_script(tmp_path, "miles", "0.1.0", f"echo 'python3 train.py starts'\n{line}")
+    assert made.summary.startswith("The program is in a quoted text (line 2).")
+    made = of_script(tmp_path, "miles", "0.1.0", "echo 'python3 train.py starts'\n./other\n")
+    assert made.summary.startswith("No framework was recognised")

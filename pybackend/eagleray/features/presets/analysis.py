@@ -107,6 +107,7 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
         main, identity = candidates[0]
     launch = main.launch if main else None
     node = main.node if main and not in_variable else outer
+    hidden = 0 if main else outer.script.hidden
     alike = [line for line, other in lines if _is_same(identity, other)]
     if recognised and recognised.table.is_unknown and launch:
         alike = [line for line, _ in lines if line.launch.target == launch.target]
@@ -122,7 +123,7 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
         root=root,
         lines=tuple(alike or ([main] if main else [])),
         other_lines=tuple(line for line, other in lines if other.trains and line not in alike),
-        remark="" if recognised else _remark(identity, launch.target if launch else ""),
+        remark="" if recognised else _remark(identity, launch.target if launch else "", hidden),
     )
 
 
@@ -220,8 +221,10 @@ def _recognised(
     return checkout_keys(by_table, identity.tables, launch, near, python, hints)
 
 
-def _remark(identity: Identity, target: str) -> str:
-    """Why nothing is shortened although a framework was found; what the program does is not claimed."""
+def _remark(identity: Identity, target: str, hidden: int = 0) -> str:
+    """Why nothing is shortened; what the program does is not claimed.  `hidden` is the line of one in quotes."""
+    if hidden and not identity.tables:
+        return t("The program is in a quoted text (line {line}).", line=hidden)
     if identity.trains or not identity.tables:
         return ""
     target = target or identity.module

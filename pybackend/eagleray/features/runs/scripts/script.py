@@ -268,7 +268,7 @@ def _unquoted(commands: Sequence[BashCommand]) -> str:
 def _hidden(text: str, commands: Sequence[BashCommand]) -> int:
     """The line of a Python program inside a quoted text, 0 for none."""
     for command in commands:
-        for word in command.tokens:
+        for word in command.tokens if command.tokens[0].raw not in _ONLY_TEXT else ():
             if match := _QUOTED_PYTHON.search(word.raw):
                 return text.count("\n", 0, word.start + match.start()) + 1
     return 0
