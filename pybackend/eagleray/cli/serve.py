@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from pathlib import Path
 
 from eagleray.app import App
@@ -178,7 +179,13 @@ async def _answered(
     """Prints the server when it answers; Ctrl-C leaves it to start."""
     if not arguments.json:
         say(t("Log: `eagleray runs output {run}`", run=run_id))
-    server = await (app.servers.resolve(run_id) if detach else app.servers.until_answers(run_id))
+    try:
+        answered = app.servers.resolve(run_id) if detach else app.servers.until_answers(run_id)
+        server = await answered
+    except asyncio.CancelledError:
+        say(t("The server keeps starting."))
+        say(t("To end it: `eagleray serve stop {run}`", run=run_id))
+        raise
     if arguments.json:
         print_json(started_server_json(server))
     else:

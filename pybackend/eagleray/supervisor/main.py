@@ -185,7 +185,7 @@ def _server_place(parts: App, record: RunRecord, plan: RunPlan, port: int) -> Se
     if plan.kind == "job":
         return JobPlace(port, record.output, partial(_port_of_head, parts, plan.cluster))
     if plan.kind not in ("sbatch", "remote"):
-        return LocalPlace(port)
+        return LocalPlace(port, record.id)
 
     async def open_routes(routes: list[RouteSpec], host: str, port: int, local: int | None) -> str:
         return (await parts.adapters.routes.open_socket(routes, host, port, local)).socket

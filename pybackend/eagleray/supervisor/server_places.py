@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
+import psutil
+
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.common.retry import JOB_STATE, SERVER_IN_JOB, SERVER_START, PollSchedule
@@ -23,7 +25,7 @@ from eagleray.features.runs.model import RunState
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.slurm.hostlist import expand
 from eagleray.slurm.queue import SlurmQueue
-from eagleray.tools.processes import lives, process_tree
+from eagleray.tools.processes import born, lives, process_tree, run_of
 
 END_STEPS = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
 _END_POLL_S = 0.05
@@ -57,8 +59,9 @@ class LocalPlace:
 
     schedule = SERVER_START
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, run: str) -> None:
         self._port = port
+        self._run = run
         self._sockets = ProgramSockets()
         self._program = (0, 0.0)
 
@@ -84,8 +87,16 @@ class LocalPlace:
                 await asyncio.sleep(_END_POLL_S)
 
     def _rest(self) -> dict[int, float]:
-        tree = {**self._sockets.tree, **process_tree(*self._program)} if self._program[0] else {}
+        if not self._program[0]:
+            return {}
+        tree = {**self._sockets.tree, **process_tree(*self._program), **self._daemons()}
         return {pid: birth for pid, birth in tree.items() if lives(pid, birth)}
+
+    def _daemons(self) -> dict[int, float]:
+        """Those that have left its tree and its session; they began after it, with its environment."""
+        births = {pid: born(pid) for pid in psutil.pids()}
+        since = self._program[1]
+        return {pid: at for pid, at in births.items() if at >= since and run_of(pid) == self._run}
 
     async def close(self) -> None:
         """It holds nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import json
 import os
 import re
 import select
@@ -18,6 +19,9 @@ from typing import BinaryIO
 
 import psutil
 from attrs import frozen
+
+from eagleray.common.errors import UNREADABLE_JSON
+from eagleray.injected.settings import VARIABLE
 
 LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", ""})
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
@@ -192,6 +196,15 @@ def process_tree(program: int, birth: float) -> dict[int, float]:
             if pid not in tree and program in (os.getsid(pid), os.getpgid(pid)):
                 tree[pid] = born(pid)
     return {pid: birth for pid, birth in tree.items() if birth}
+
+
+def run_of(pid: int) -> str:
+    """Returns the id of the run that has started a process, "" for none: a daemon keeps the environment, as Ray's do."""
+    try:
+        config = json.loads(psutil.Process(pid).environ().get(VARIABLE, "{}"))
+    except (psutil.Error, OSError, *UNREADABLE_JSON):
+        return ""
+    return str(config.get("run", "")) if isinstance(config, dict) else ""
 
 
 def _by_inode() -> dict[int, Listener]:

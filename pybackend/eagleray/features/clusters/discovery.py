@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-import psutil
 from attrs import evolve, frozen
 
-from eagleray.common.errors import UNREADABLE_JSON, EaglerayError, printable
+from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 from eagleray.common.paths import runs as run_records
 from eagleray.features.clusters.addresses import normalised
 from eagleray.features.clusters.model import ClusterProblem
-from eagleray.injected.settings import VARIABLE as RUN_VARIABLE
 from eagleray.tools import processes
 from eagleray.tools.processes import Listener
 
@@ -199,17 +196,9 @@ def dashboard_processes() -> list[DashboardProcess]:
     ]
     listeners = processes.listeners_of(dashboards) if dashboards else {}
     return [
-        DashboardProcess(pid, commands[pid], listeners[pid], _run_of(pid)) for pid in dashboards
+        DashboardProcess(pid, commands[pid], listeners[pid], processes.run_of(pid))
+        for pid in dashboards
     ]
-
-
-def _run_of(pid: int) -> str:
-    """Ray hands the environment of a program on to the dashboard that it starts."""
-    try:
-        config = json.loads(psutil.Process(pid).environ().get(RUN_VARIABLE, "{}"))
-    except (psutil.Error, OSError, *UNREADABLE_JSON):
-        return ""
-    return str(config.get("run", "")) if isinstance(config, dict) else ""
 
 
 def _option(arguments: Iterable[str], name: str, default: int) -> int:

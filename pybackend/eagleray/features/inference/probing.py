@@ -15,6 +15,7 @@ import aiohttp
 from attrs import field, frozen
 
 from eagleray.common.errors import printable
+from eagleray.common.l10n import t
 
 # An engine compiles kernels for its first token: vLLM on a CPU took 17 s.
 TOKEN_S = 300.0
@@ -109,7 +110,12 @@ class ServerProbe:
             )
         if reply.status in _REFUSED:
             return FirstToken("refused", model)
-        if reply.status == 200 and reply.json().get("choices"):
+        answer = reply.json()
+        if reply.status == 200 and answer.get("choices"):
+            usage = answer.get("usage")
+            # Where the server counts, a well-formed answer may have no token (a full context, a wrong chat template).
+            if isinstance(usage, dict) and usage.get("completion_tokens") == 0:
+                return FirstToken("no-token", model, t("its answer has 0 tokens."))
             return FirstToken("token", model)
         kind: Outcome = "no-token" if reply.status < 500 else "waiting"
         return FirstToken(kind, model, _said(reply))

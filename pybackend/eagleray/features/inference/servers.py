@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import secrets
@@ -13,8 +14,10 @@ from pathlib import Path
 from attrs import evolve, field, frozen
 from yarl import URL
 
+from eagleray.common.atomic_file import alone
 from eagleray.common.folder_changes import FolderChanges
 from eagleray.common.off_loop import InOrder, off_loop
+from eagleray.common.paths import home, private_folder
 from eagleray.common.tasks import wait_for_event
 from eagleray.features.clusters.addresses import host_and_port, parse_address
 from eagleray.features.clusters.job_head import is_loopback
@@ -172,10 +175,8 @@ class Servers:
         return ServerStart(evolve(plan, server=server), key)
 
     async def start(self, prepared: ServerStart, *, confirmed: bool = False) -> str:
-        """The id of its run."""
-        return await self._runs.start(
-            prepared.plan, confirmed=confirmed, server_key=prepared.api_key
-        )
+        """The id of its run; raises if a live server has got its name meanwhile."""
+        return await self._started(prepared.plan, prepared.api_key, confirmed=confirmed)
 
     async def until_answers(self, run_id: str) -> InferenceServer:
         """The server once it is ready or unhealthy; raises `server-failed` when it ends before."""
@@ -223,7 +224,7 @@ class Servers:
         run = await off_loop(partial(self._runs.load, server.run_id))
         if run.plan.server is not None and run.plan.kind not in _ELSEWHERE:
             await self._check_port(run.plan.server.port)
-        return await self._runs.start(run.plan, confirmed=confirmed, server_key=server.api_key)
+        return await self._started(run.plan, server.api_key, confirmed=confirmed)
 
     async def add(
         self, url: str, name: str = "", key_variable: str = "", *, key: str = ""
@@ -239,6 +240,14 @@ class Servers:
         added = await _with_token(AddedServer(chosen, base, key))
         await self._files.run(partial(self._added.add, added))
         return _added(added)
+
+    async def _started(self, plan: RunPlan, key: str, *, confirmed: bool) -> str:
+        """The id of the run; of two terminals that start a name at once, the second is refused."""
+        lock = await off_loop(_locked_names, discard=contextlib.ExitStack.close)
+        with lock:
+            if plan.server is not None:
+                _free_name(plan.server.name, await off_loop(self.stored), given=True)
+            return await self._runs.start(plan, confirmed=confirmed, server_key=key)
 
     def _ports_at(self, place: str, stored: Sequence[InferenceServer]) -> frozenset[int]:
         """The ports of our own live servers there; those of other programs turn out at the start."""
@@ -286,6 +295,13 @@ class Servers:
         if now != added:
             await self._files.run(partial(self._added.note, now))
         return _added(now)
+
+
+def _locked_names() -> contextlib.ExitStack:
+    """Holds the names of servers against other terminals, until it is closed."""
+    stack = contextlib.ExitStack()
+    stack.enter_context(alone(private_folder(home()) / "server-names"))
+    return stack
 
 
 async def _with_token(server: AddedServer) -> AddedServer:
