@@ -24,22 +24,30 @@ OBSERVER = str(REPOSITORY / "pybackend")
 # The guide's own loop, with the agent of the wave and one client for all runs; alone, or observed as a wave is.
 BARE = """
 import asyncio, json, sys, time
+from types import SimpleNamespace
 import httpx2
 from model_agents import Shared
 
 def observing(observed_by):
     sys.path.append(observed_by)
+    from eagleray.injected.agents.contention import ContentionSamples
     from eagleray.injected.agents.http_recording import HttpRecord, HttpRecorder, current_run
     from eagleray.injected.agents.loop_watch import LoopWatch
     from eagleray.injected.agents.printing import Printed, current_print, watch_prints
     watch_prints("")
-    HttpRecorder().install()
-    watch = LoopWatch(asyncio.get_running_loop(), float("inf"), print)
+    recorder, loop, running = HttpRecorder(), asyncio.get_running_loop(), {}
+    recorder.install()
+    recorder.blocking.watch()
+    contention = ContentionSamples(loop)
+    watch = LoopWatch(loop, float("inf"), print, lambda: contention.sample(running.items()))
     watch.start()
 
     def begin_run():
-        current_run.set(HttpRecord())
+        record, task = HttpRecord(), asyncio.current_task()
+        current_run.set(record)
         current_print.set(Printed())
+        running[task] = SimpleNamespace(record=record)
+        task.add_done_callback(running.pop)
 
     return begin_run, watch.stop
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BlockingCalls:
-    """Of the thread that called `watch`; in any other thread a request blocks no loop of ours."""
+    """Measures requests in the thread that called `watch`; those in other threads don't block the loop."""
 
     def __init__(self) -> None:
         self._thread: int | None = None

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .item_run import ItemRun
 
 _SAMPLE_S = 0.05
-# Of all time at most a fiftieth.
-_COST_FACTOR = 50
+# Sampling takes at most a two-hundredth of the time.
+_COST_FACTOR = 200
 _LOCKS = {kind.acquire.__code__ for kind in (asyncio.Lock, asyncio.Semaphore)}
 
 
@@ -27,7 +27,7 @@ class ContentionSamples:
         self._loop = loop
         self._due = 0.0
         self._samples = 0
-        # Of all samples, the runs that lived.
+        # How many runs lived, summed over the samples.
         self._runs = 0
         self._lines: dict[tuple[str, int], dict[str, Any]] = {}
 

@@ -106,7 +106,7 @@ class Wave:
         }
 
     def _sample(self) -> None:
-        # Those of processes wait elsewhere.  What an awaitable of the agent raises here is nothing to the timer.
+        # Runs in processes wait there.  An error of the agent's own awaitables must not end the timer.
         if self._contention is not None and self._processes is None:
             with contextlib.suppress(Exception):
                 self._contention.sample(self._tasks.items())
