@@ -3,6 +3,7 @@
 import itertools
 import os
 import signal
+import subprocess
 import threading
 from pathlib import Path
 
@@ -92,6 +93,16 @@ def test_every_signal_arrives_while_threads_are_borrowed() -> None:
         wait_until(lambda: thread_count(process.pid) == 2)
         assert sent > 300
         assert ends(process) == (0, f"{sent} {borrowed}\n", "")
+
+
+def test_thread_that_has_just_ended_is_left_out() -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    with python(program(WAYS["read"])) as process:
+        calls = functions(process.pid)
+        tracer = remote_thread._Tracer(process.pid, ended.pid, "1\n", calls, 0)
+        assert not tracer.has_started()
+        assert ends(process) == (0, "went on 7\n", "")
 
 
 def test_threads_leave_no_memory_behind() -> None:

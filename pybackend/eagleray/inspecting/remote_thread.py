@@ -102,6 +102,7 @@ _SPINNING_S, _POLL_S = 0.002, 0.001
 # For all attempts together.
 _LIMIT_S = 5.0
 _UNINTERRUPTIBLE = "D"
+_ENDED = ("", "Z", "X")
 
 
 class NotStarted(Exception):
@@ -278,6 +279,11 @@ class _Tracer(threading.Thread):
             borrowed = _BorrowedThread(self._candidate)
         except _NotStopped:
             return False
+        except NotStarted:
+            # The kernel says EPERM for a thread that has just ended (`ptrace_attach`, Linux 6.8), which isn't a refusal.
+            if self._candidate != self._pid and _state(self._pid, self._candidate) in _ENDED:
+                return False
+            raise
         try:
             # One that has come since `preconditions`.
             if seccomp.may_kill(self._pid):

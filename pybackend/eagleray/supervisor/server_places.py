@@ -93,7 +93,7 @@ class LocalPlace:
         return {pid: birth for pid, birth in tree.items() if lives(pid, birth)}
 
     def _daemons(self) -> dict[int, float]:
-        """Those that have left its tree and its session; they began after it, with its environment."""
+        """Returns processes that have left its tree and its session; they began after it, with its environment."""
         births = {pid: born(pid) for pid in psutil.pids()}
         since = self._program[1]
         return {pid: at for pid, at in births.items() if at >= since and run_of(pid) == self._run}

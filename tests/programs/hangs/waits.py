@@ -66,9 +66,10 @@ def held_lock() -> None:
     begun = threading.Event()
 
     def hold() -> None:
+        address = server()
         with LOCK:
             begun.set()
-            ask(server())
+            ask(address)
 
     threading.Thread(target=hold, name="loader", daemon=True).start()
     begun.wait()
@@ -99,6 +100,8 @@ def unread_queue() -> None:
     children = [FORKED.Process(target=fill, args=(filled,)) for _ in range(2)]
     for child in children:
         child.start()
+        # The first one writes, for which it has the lock of the queue; the second waits for that.
+        filled._reader.poll(None)
     ready()
     for child in children:
         child.join()

@@ -18,7 +18,7 @@ from eagleray.features.rollouts.trajectories.rows import ItemLimits
 from eagleray.features.rollouts.trajectories.statistics import BINS, bins, spread
 from eagleray.features.rollouts.trajectories.table import Endings
 from eagleray.features.rollouts.trajectories.trajectories import MOST_OPEN, Trajectories
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.rollouts.trajectories.dumps import areal, nemo, own, verl, write
@@ -215,6 +215,8 @@ async def test_few_dumps_stay_in_memory(tmp_path: Path) -> None:
 
 
 @given(FLOATS)
+@example([*map(float, range(20)), 1.7976931348623157e308, -9.461542815064813e306])
+@example([*(number * 5e-324 for number in range(1, 30))])
 def test_bars_have_every_value(values: list[float]) -> None:
     made = bins(values)
     assert sum(bar.count for bar in made) == len(values)

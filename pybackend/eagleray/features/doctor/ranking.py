@@ -49,7 +49,7 @@ class Candidate:
 class Order:
     """The order of lines: within a file by their numbers, between files and between nodes of a file by times.
 
-    A line without a time has that of the line before it, or else after it, among those that count.
+    A line without a time gets the time of the nearest line before it that counts, or else of the one after it.
     """
 
     _times: dict[tuple[str, str, int], float | None] = field(factory=dict)

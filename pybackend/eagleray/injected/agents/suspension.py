@@ -21,7 +21,7 @@ def suspended_at(task: Any) -> dict[str, Any] | None:
 
 
 def awaited_frames(task: Any) -> Iterator[FrameType]:
-    """Those of the coroutines that wait for each other, outermost first."""
+    """Returns the frames of the coroutines that wait for each other, outermost first."""
     waiting = task.get_coro()
     while waiting is not None:
         current = _first(waiting, "cr_frame", "gi_frame", "ag_frame")

@@ -1,4 +1,4 @@
-"""Finds frames without the head of a dump: a part of one that somebody has pasted, or the traceback of a Ctrl-C.
+"""Finds frames without the head of a dump: a pasted part of a dump, or the traceback of a Ctrl-C.
 
 Each run of such lines is read as one thread of a process of its own, since nothing says to what it belongs.  The traceback
 of another exception shows where a program failed, not where it hangs.

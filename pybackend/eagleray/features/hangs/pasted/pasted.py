@@ -54,7 +54,7 @@ _PYTHON = re.compile(r"(?:\S*/)?(?:python|pypy)[\d.]*$")
 _LAUNCHES = re.compile(
     r"torch/distributed/(?:elastic/agent|launcher)/|accelerate/commands/launch\.py|deepspeed/launcher/"
 )
-# What somebody has pasted is short, and in a long log such lines are those of exceptions.
+# Pasted parts are short; in a long log such lines belong to exceptions.
 _MOST_FRAGMENT_LINES = 20_000
 _NO_REASON = "not-given"
 _LAST_NUMBER = re.compile(r"(\d{1,6})\D*$")
@@ -146,7 +146,7 @@ def picture_of(sources: GivenFiles) -> Picture:
 def _with_ranks(
     dumped: Iterable[DumpedProcess], records: Iterable[DumpedRecord]
 ) -> list[DumpedProcess]:
-    """The dumps, of which those without a rank get that of the only rank with their PID in the log."""
+    """Returns the dumps; a dump without a rank gets the only rank that the log names with its PID."""
     ranks: dict[int, list[int]] = defaultdict(list)
     for record in records:
         ranks[record.pid].append(record.rank)

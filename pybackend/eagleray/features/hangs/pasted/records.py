@@ -31,7 +31,7 @@ class DumpedRecord:
     """The flight recorder of a rank, as JSON; `world_size` is the number of ranks of its largest group, 0 if unknown.
 
     `threads` has the stack at which the newest collective was started that has not ended, none where all have.
-    Those of a log have their `pid`, 0 if unknown, and the `world` of ranks that are numbered alike.
+    Records of a log have their `pid`, 0 if unknown, and the `world` of ranks that are numbered alike.
     """
 
     rank: int

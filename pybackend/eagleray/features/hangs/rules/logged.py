@@ -11,7 +11,7 @@ from eagleray.features.hangs.rules.scene import Scene, reading
 from eagleray.features.hangs.verdict import Kind, Reading
 from eagleray.sampling.rank_sets import RankSet
 
-# Of several messages the first in this order says most.
+# The first of these says most.
 _ORDER = ("barrier", "nodes", "store", "gloo")
 
 

@@ -17,7 +17,7 @@ from eagleray.features.rollouts.agents.model import (
     WaveVerdict,
 )
 
-# Of all answers of the server: one error in a hundred is retried, and costs little.
+# The share of all answers of the server: one error in a hundred is retried, and costs little.
 NOTABLE_SHARE = 0.05
 _REJECTED = frozenset({429, 503, 529})
 
@@ -121,7 +121,7 @@ def failed_answers(observed: Observed) -> Iterable[WaveVerdict]:
 
 
 def _answers(observed: Observed) -> list[AgentRequest]:
-    """Of the server alone: what the tools of an agent request may well fail."""
+    """Counts answers of the server alone: requests of an agent's tools may fail."""
     return [
         request
         for run in observed.runs

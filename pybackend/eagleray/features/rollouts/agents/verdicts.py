@@ -38,7 +38,7 @@ BLOCKED_MOSTLY = 0.5
 OWN_SHARE = 0.25
 # A function in which one line computes so much is named by this line.
 SINGLE_LINE_SHARE = 0.8
-# Of all runs in several samples.
+# The share of all runs, in several samples.
 CONTENTION_SHARE = 1 / 3
 CONTENTION_SAMPLES = 3
 CONTENTION_FACTOR = 2

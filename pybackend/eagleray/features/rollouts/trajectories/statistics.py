@@ -144,10 +144,12 @@ def bins(values: Sequence[float]) -> list[HistogramBin]:
     low, high = different[0], different[-1]
     # Halves, since the difference of two huge numbers may be infinite.
     width = high / BINS - low / BINS
-    edges = [low + width * at for at in range(BINS)] + [high]
+    inner = (2 * (low / 2 + width / 2 * at) for at in range(1, BINS))
+    # Halves lose a bit of the smallest numbers, and doubling the largest may overflow.
+    edges = [low, *(min(high, max(low, edge)) for edge in inner), high]
     numbers = [0] * BINS
     for value in values:
-        at = int((value / 2 - low / 2) / (width / 2)) if width > 0 else 0
+        at = int((value / 2 - low / 2) / (width / 2)) if width / 2 > 0 else 0
         numbers[min(max(at, 0), BINS - 1)] += 1
     return [HistogramBin(edges[at], edges[at + 1], number) for at, number in enumerate(numbers)]
 
