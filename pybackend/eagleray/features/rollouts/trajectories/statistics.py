@@ -116,12 +116,10 @@ def spread(values: Sequence[float]) -> Spread:
         return Spread(0)
     ordered = sorted(values)
     count = len(ordered)
-    # By rounding, the mean of huge numbers may lie outside of them.
-    mean = min(max(_mean(ordered), ordered[0]), ordered[-1])
     return Spread(
         count,
         ordered[0],
-        mean,
+        _mean(ordered),
         ordered[(count - 1) // 2],
         ordered[max(math.ceil(0.9 * count) - 1, 0)],
         ordered[-1],
@@ -129,8 +127,9 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Divided first, since the sum of huge numbers may be infinite."""
-    return math.fsum(value / len(values) for value in values)
+    """Halves are added, divided first, since the sum of huge numbers may be infinite; rounding may leave their range."""
+    half = math.fsum(value / len(values) / 2 for value in values)
+    return min(max(2 * half, min(values)), max(values))
 
 
 def bins(values: Sequence[float]) -> list[HistogramBin]:
