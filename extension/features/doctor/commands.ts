@@ -11,7 +11,7 @@ import { ifTrusted, ruleFolders } from "../../workspace";
 import type { Job } from "../clusters/messages";
 import { connected } from "../hangs/connected_job";
 import { ofCluster, targetOf } from "../hangs/targets_model";
-import { runStateText } from "../runs/states";
+import { runStateText } from "../runs/state_texts";
 import { DiagnosisPanels, type NamedDiagnosis } from "./diagnosis_panel";
 import { withIgnoredRules } from "./ignored_rules";
 import { DIAGNOSE } from "./messages";

@@ -7,7 +7,7 @@ import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import { optionsOfRun } from "../runs/last_options";
 import type { Run } from "../runs/messages";
-import { runStateText } from "../runs/states";
+import { runStateText } from "../runs/state_texts";
 import { runName } from "../runs/worker_names";
 import type { Cause, DiagnosisTarget } from "./messages";
 

@@ -9,7 +9,7 @@ import type { Run } from "./messages";
 import { optionsOfRun } from "./last_options";
 import { failureReason } from "./rows";
 import { isOfThisWindow } from "./run_list";
-import { runStateText } from "./states";
+import { runStateText } from "./state_texts";
 
 export class FailureMessages {
   private readonly announced = new Set<string>();

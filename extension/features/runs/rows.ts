@@ -22,15 +22,8 @@ import { runRecording, workerRecording } from "./recording_texts";
 import type { RecordingTimes } from "./recording_times";
 import { lineSentence } from "./line_texts";
 import { countTexts } from "../clusters/worker_counts";
-import {
-  isAtStop,
-  isLive,
-  runIcon,
-  runStateText,
-  runStateTexts,
-  workerIcon,
-  workerStateText,
-} from "./states";
+import { runIcon, runStateText, runStateTexts, workerIcon, workerStateText } from "./state_texts";
+import { isAtStop, isLive } from "./states";
 import { runName, workerName } from "./worker_names";
 
 /** The view's input: the lists, and the time in seconds since 1970. */

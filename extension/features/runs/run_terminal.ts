@@ -13,7 +13,8 @@ import { shortPlace } from "../workers/names";
 import { OUTPUT, STOP, type OutputPiece, type Run, type RunWorkerStatus } from "./messages";
 import { runRecording } from "./recording_texts";
 import { workerTitle } from "./worker_names";
-import { endingText, isAtStop, isLive } from "./states";
+import { endingText } from "./state_texts";
+import { isAtStop, isLive } from "./states";
 
 /** Between two pieces, so that a window draws what a program prints without end. */
 const PAUSE_MS = 30;

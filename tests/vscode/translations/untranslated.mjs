@@ -3,7 +3,7 @@
 /** What has its own letters in every language. */
 const NAMES = new Set([
   ...["Eagleray", "Ray", "Python", "SLURM", "Nsight", "nsys", "pdb", "ssh", "http"],
-  ...["AReaL", "NeMo", "RL", "OpenRLHF", "RLinf", "verl"],
+  ...["AReaL", "NeMo", "RL", "OpenRLHF", "RLinf", "verl", "slime", "miles", "SkyRL"],
   ...["CUDA", "NVIDIA"],
   ...["Ctrl", "Shift", "Alt", "Enter", "Escape", "Tab", "Del"],
   ...["ns", "ms", "kB", "MB", "GB", "TB"],
