@@ -162,7 +162,7 @@ async def test_logs_of_a_node_here_are_read_while_its_agent_fails(
             with (logs / "worker-1.out").open("a") as file:
                 file.write("loss 0.3\n")
             assert await anext(followed) == "loss 0.3\n"
-            await followed.aclose()  # type: ignore[attr-defined]
+            await followed.aclose()
             fake.rows["nodes"] = [{"node_id": OTHER, "node_ip": IP, "state": "ALIVE"}]
             with pytest.raises(EaglerayError) as raised:
                 await client.log_file(NODE, "worker-1.out", 1)

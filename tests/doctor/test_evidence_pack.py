@@ -72,7 +72,7 @@ def test_cut_markdown_ends_its_block() -> None:
 
 
 def test_cause_of_blind_logs_is_in_it_and_no_planted_secret(tmp_path: Path) -> None:
-    """Those logs that the rules were not written from, among lines of a run and with a key beside each of theirs."""
+    """Logs that the rules were not written from, among lines of a run, with a key beside each of their lines."""
     rows = [row for logs in (LOGS, NEWER_LOGS) for row in json.loads(logs.read_text("utf-8"))]
     missing = []
     for number, row in enumerate(rows):

@@ -101,7 +101,7 @@ class Expressions:
 
     def __init__(self, rand: random.Random, names: list[str]) -> None:
         self._rand = rand
-        # Those that only the deadline ends are rarer, or the others would hardly be tried.
+        # Expressions that only the deadline ends are rarer, or the others would hardly be tried.
         self._names = [name for name in names for _ in range(1 if name in _SLOW else 8)]
         self._kinds = {
             "a": [name for name in self._names if name[:2] in ("t_", "n_")] or ["row"],

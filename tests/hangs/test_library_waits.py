@@ -12,7 +12,7 @@ HEAD = 'Process 900: t.py\n\nThread 900 (idle): "MainThread"\n'
 
 
 def sentence(*frames: str, more: str = "") -> str:
-    """Of a process with these frames, inside out, that `step` has called."""
+    """The wait of a process with these frames, inside out, that `step` has called."""
     lines = "".join(f"    {frame}\n" for frame in (*frames, "step (t.py:4)", "<module> (t.py:9)"))
     text = f"{HEAD}{lines}{more}"
     return picture_of(GivenFiles(["-"], io.BytesIO(text.encode()))).verdict.sentence

@@ -166,7 +166,7 @@ def test_final_error_stops_at_the_line_of_the_program(
     without_us = said(start(None, *command, file, **env))
     assert with_us[0] == without_us[0]
     if name != "pytest" and name != "unittest":
-        # Those print durations.
+        # These programs print durations.
         assert with_us == without_us
 
 

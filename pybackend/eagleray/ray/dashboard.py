@@ -235,7 +235,7 @@ class Dashboard:
 
     async def log_stream(
         self, node_id: str, filename: str, lines: int = 0, interval_s: float = 0.25
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str, None]:
         """Yields the last `lines` lines and then appended text, until the caller closes the iterator or the node is gone."""
         query = [("interval", str(interval_s))]
         pieces = self._log("stream", node_id, filename, lines, query, None)

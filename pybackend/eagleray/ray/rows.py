@@ -297,6 +297,11 @@ class PlacementGroupRow:
     is_infeasible: bool
 
 
+_OUR_ACTORS = ("EaglerayInspector", "EaglerayNodeSampler")
+# The actor with which Ray runs the program of a job.
+_JOB_SUPERVISOR = "_ray_internal_job_actor_"
+
+
 @frozen
 class ActorRow:
     """An actor.  `name` is the one given with `options(name=…)`, often "".  `death`: why it is dead, in Ray's words."""
@@ -313,6 +318,11 @@ class ActorRow:
     namespace: str
     runtime_env: RuntimeEnv
     death: str = ""
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether Ray or Eagleray has started it, and no program of the user."""
+        return self.class_name in _OUR_ACTORS or self.name.startswith(_JOB_SUPERVISOR)
 
 
 @frozen

@@ -16,7 +16,6 @@ from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.listeners import Listeners
 from eagleray.common.retry import WORKER_COUNT, Backoff, Clock
-from eagleray.features.clusters.internal_actors import is_internal
 from eagleray.features.clusters.model import ClusterState, ClusterStatus
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import unknown_cluster
@@ -249,7 +248,7 @@ class WatchedCluster:
             workers, actors = await asyncio.gather(
                 self.dashboard.all_workers(), self.dashboard.actors()
             )
-            internal = {(actor.node_id, actor.pid) for actor in actors if is_internal(actor)}
+            internal = {(actor.node_id, actor.pid) for actor in actors if actor.is_internal}
             live = sum(
                 worker.kind == "worker" and (worker.node_id, worker.pid) not in internal
                 for worker in workers

@@ -144,6 +144,8 @@ def _texts(source: ast.AST | None) -> Iterator[str]:
         if isinstance(source.op, ast.Add):
             yield from _texts(source.right)
     elif isinstance(source, ast.Call):
-        is_format = isinstance(source.func, ast.Attribute) and source.func.attr == "format"
-        for part in [source.func.value] if is_format else source.args:  # type: ignore[attr-defined]
+        if isinstance(source.func, ast.Attribute) and source.func.attr == "format":
+            yield from _texts(source.func.value)
+            return
+        for part in source.args:
             yield from _texts(part)

@@ -135,7 +135,7 @@ def groups(records: Mapping[int, RankRecord]) -> list[str]:
 def awaited(records: Mapping[int, RankRecord], group: str) -> int:
     """The number of the last collective of `group` in which a rank waits, by the oldest of each rank; 0 if none waits.
 
-    Ranks start further ones meanwhile, as DDP does: how many of these says nothing of whom they wait for.
+    Ranks start further collectives meanwhile, as DDP does: their number does not show the rank that is waited for.
     """
     waiting = [each for each in _progress(records, group).values() if each.started > each.ended]
     return max((each.ended for each in waiting), default=-1) + 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 
-from eagleray.features.clusters.internal_actors import is_internal
 from eagleray.features.workers.model import LiveKind, LiveNode, LiveState, LiveWorker
 from eagleray.features.workers.worker_facts import ClusterLists, clean, describe_worker, rank_of
 from eagleray.ray.dashboard import Dashboard
@@ -37,7 +36,7 @@ def live_workers(
     cluster: str, workers: Sequence[WorkerRow], actors: Sequence[ActorRow], lists: ClusterLists
 ) -> list[LiveWorker]:
     """Sorted by kind, class, rank and name, without ours and Ray's own; actors that wait for a worker are listed with their class."""
-    actors = [actor for actor in actors if not is_internal(actor)]
+    actors = [actor for actor in actors if not actor.is_internal]
     started = [
         _live(cluster, row, lists)
         for row in workers
@@ -55,7 +54,7 @@ def _is_of_no_program(row: WorkerRow, lists: ClusterLists) -> bool:
         # The dashboard is a driver, too, from the first submitted job on, and has no job (Ray 2.60).
         return job is None or job.submission_id.startswith(_OUR_JOBS)
     actor = lists.actor(row, lists.tasks(row.worker_id, row))
-    return actor is not None and is_internal(actor)
+    return actor is not None and actor.is_internal
 
 
 def _live(cluster: str, row: WorkerRow, lists: ClusterLists) -> LiveWorker:

@@ -44,7 +44,7 @@ class ProgramPaths:
 
 
 class ProgramListener(Protocol):
-    """Who is told of a program; called on the event loop."""
+    """Receives the events of a program, on the event loop."""
 
     def stop(self) -> None:
         """The terminal that waits for the program has sent it a second signal to end it."""

@@ -58,7 +58,7 @@ NO_QUEUE_SAMPLES = 3
 STRAGGLER_FACTOR = 3.0
 STRAGGLER_LEAST_S = 1.0
 _MOST_LINES = 3
-# A synchronous request in the loop's thread needs no samples, but one at the start of a long wave is no cause.
+# A synchronous request in the loop's thread needs no samples, but a single one in a long wave doesn't make it slow.
 CALLS_SHARE = 0.01
 
 Rule = Callable[[Observed], Iterable[WaveVerdict]]
