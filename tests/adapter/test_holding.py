@@ -80,6 +80,33 @@ def test_worker_is_held_unless_disconnect_was_pressed(
     assert "done" in worker.wait_done()
 
 
+def test_stop_carries_the_line_of_its_breakpoint_call_until_the_worker_moves(
+    control: ControlClient, program: Start
+) -> None:
+    worker = program("loop.py", "2")
+    socket = control.attach(worker)["socket"]
+
+    def stop() -> tuple[int, int]:
+        stop = control.worker()["stop"]
+        return stop["line"], stop["call_line"]
+
+    assert stop() == (10, 9)
+    editor = DapClient.unix(socket)
+    editor.attach(breakpoints={LOOP: [12]})
+    assert "eagleray_call" not in editor.wait_for("stopped")["body"]
+    editor.request("next", threadId=1)
+    editor.wait_for("stopped")
+    until(lambda: stop() == (11, 0), "a step has no call")
+    editor.request("continue", threadId=1)
+    editor.wait_for("stopped")
+    until(lambda: stop() == (12, 0), "a breakpoint of the editor has no call")
+    editor.request("continue", threadId=1)
+    editor.wait_for("stopped")
+    until(lambda: stop() == (10, 9), "the next call")
+    editor.leave()
+    assert "done" in worker.wait_done()
+
+
 def test_disconnect_resumes_the_worker_until_its_next_breakpoint(
     control: ControlClient, program: Start
 ) -> None:

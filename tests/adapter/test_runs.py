@@ -47,6 +47,23 @@ def test_waiting_worker_is_attached_stops_and_is_held(
 
 
 @pytest.mark.parametrize("python", PYTHONS)
+def test_stop_of_the_program_carries_the_line_of_its_call(
+    control: ControlClient, proxied: StartProxied
+) -> None:
+    run, program = attached(control, proxied)
+    program.tell("stop")
+    call = line_of("settrace(stop_at_frame")
+    stop = run.wait("stopped")["stop"]
+    assert (stop["line"], stop["call_line"]) == (call + 1, call)
+    run.breakpoints(LINE)
+    run.resume()
+    program.tell("work 1")
+    assert run.wait("stopped")["stop"]["call_line"] == 0
+    run.resume()
+    program.wait_output("work 1")
+
+
+@pytest.mark.parametrize("python", PYTHONS)
 def test_changed_breakpoints_reach_a_running_worker(
     control: ControlClient, proxied: StartProxied
 ) -> None:

@@ -26,7 +26,6 @@ class Row:
     node_ip: str = "10.0.0.1"
     held_on: str = ""
     port: int = 7000
-    call_line: int = 0
 
     @property
     def name(self) -> str:

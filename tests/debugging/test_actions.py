@@ -121,12 +121,11 @@ async def test_ignore_of_an_attached_worker_stores_the_line_of_the_call(
     adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
     place = Location("/remote/train.py", 24, "f")
-    call = Row("known", "debugging", location=place, call_line=23)
-    result = await actions(sessions, own_home, call).ignore(CLUSTER, ["known"])
-    assert [(rule.line, rule.listed_line) for rule in result.ignored] == [(24, 23)]
-    stop = Row("unknown", "debugging", location=place)
-    result = await actions(sessions, own_home, stop).ignore(CLUSTER, ["unknown"])
-    assert [(rule.line, rule.listed_line) for rule in result.ignored] == [(24, 0)]
+    for call_line in (23, 0):
+        adapter.answers["known"] = state("known", stop=replace(STOP, call_line=call_line))
+        core = actions(sessions, own_home, Row("known", "debugging", location=place))
+        result = await core.ignore(CLUSTER, ["known"])
+        assert [(rule.line, rule.listed_line) for rule in result.ignored] == [(24, call_line)]
 
 
 async def test_worker_that_has_resumed_is_no_failure(

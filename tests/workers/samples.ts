@@ -37,7 +37,6 @@ export function pausedWorker(changes: Partial<PausedWorker> = {}): PausedWorker 
     is_held: false,
     is_attached: false,
     held_s: 0,
-    call_line: 0,
     stop: 0,
     ...changes,
   };

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eagleray.features.workers.model import Key, Location, PausedWorker, StopLocation, WorkerFacts
 from eagleray.features.workers.paused_rows import ListedWorker, RowSources, merge, stop_location_of
-from eagleray.protocol.control import WorkerState, WorkerStop
+from eagleray.protocol.control import WorkerState
 
 from tests.workers.rows import CLUSTER, IP, NODE, SESSION, stop, worker_row, worker_state
 
@@ -121,29 +121,15 @@ def test_adapters_stop_location_overrides_the_traced_one() -> None:
     assert row.location is not None and row.location.line == 23
 
 
-@pytest.mark.parametrize(
-    ("after", "line"),
-    [
-        (stop(line=12), 11),
-        (stop(line=12, function="train"), 11),
-        (stop(line=11), 11),
-        (stop(line=10), 10),
-        (stop(line=12, reason="step"), 12),
-        (stop(line=12, function="other"), 12),
-        (stop(line=12, path="/code/other.py"), 12),
-    ],
-)
-def test_held_worker_is_shown_at_its_breakpoint_call(after: WorkerStop, line: int) -> None:
-    row = only(merge([listed()], [worker_state(stop=after)], sources(stops={KEY: STOPPED_AT})))
-    assert row.location is not None and row.location.line == line
-    assert row.call_line == (0 if line == after.line != 11 else 11)
-
-
-def test_debugged_worker_is_shown_where_the_editor_stops_and_keeps_its_breakpoint_call() -> None:
-    state = worker_state(stop=stop(line=12, function="train"), editor=True)
-    row = only(merge([listed()], [state], sources(stops={KEY: STOPPED_AT})))
-    assert row.location is not None and row.location.line == 12
-    assert row.call_line == 11
+@pytest.mark.parametrize("editor", [False, True])
+@pytest.mark.parametrize(("call_line", "line"), [(11, 11), (2, 2), (0, 12)])
+def test_stopped_worker_is_shown_at_its_breakpoint_call(
+    call_line: int, line: int, editor: bool
+) -> None:
+    state = worker_state(stop=stop(line=12, call_line=call_line), editor=editor)
+    for stops in ({}, {KEY: STOPPED_AT}):
+        row = only(merge([listed()], [state], sources(stops=stops)))
+        assert row.location is not None and row.location.line == line
 
 
 def test_running_worker_has_no_location() -> None:

@@ -104,8 +104,8 @@ export interface Location {
  * `waiting_s`
  * counts from when it began to wait, None if that is unknown; `held_s` from when an adapter began
  * to hold it without an editor,
- * 0.0 if none does.  `call_line` is that of the breakpoint() after which a debugger stopped it, 0
- * if unknown.
+ * 0.0 if none does.  `location` is that of the breakpoint() call, also once a debugger shows the
+ * line after it.
  * `stop` is the number of the stop in its debug adapter, which a later one at the same line
  * doesn't have; 0 without one.
  */
@@ -132,7 +132,6 @@ export interface PausedWorker {
   readonly is_held: boolean;
   readonly is_attached: boolean;
   readonly held_s: number;
-  readonly call_line: number;
   readonly stop: number;
 }
 

@@ -85,7 +85,8 @@ class WorkerStop:
     """A stop location, in paths of the worker.  `reason` is DAP's; `exception` is "ValueError: …" or "".
 
     `entry` is the user's outermost function on the stack: the method that Ray called, "" if unknown.  `number` tells a
-    stop of a worker from its other ones, also those at the same line.
+    stop of a worker from its other ones, also those at the same line.  `call_line` is that of the breakpoint() that has
+    stopped it in the line after, 0 at other stops.
     """
 
     reason: str
@@ -96,6 +97,12 @@ class WorkerStop:
     thread_id: int
     entry: str = ""
     number: int = 0
+    call_line: int = 0
+
+    @property
+    def shown_line(self) -> int:
+        """The line that lists show: of the breakpoint() call, else where the worker is."""
+        return self.call_line or self.line
 
 
 @dataclass(frozen=True)

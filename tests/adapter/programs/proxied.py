@@ -42,6 +42,12 @@ def work(number):
     return text
 
 
+def stop():
+    # As the hook of a run does in place of Ray's breakpoint().
+    sys.modules["pydevd"].settrace(stop_at_frame=sys._getframe())
+    print("stopped", flush=True)
+
+
 def fail():
     raise RuntimeError("in a thread")
 
@@ -113,6 +119,8 @@ for row in sys.stdin:
         failing = threading.Thread(target=fail)
         failing.start()
         failing.join()
+    elif words[0] == "stop":
+        stop()
     elif words[0] == "spin":
         spin()
     elif words[0] == "import":

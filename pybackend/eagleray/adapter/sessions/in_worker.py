@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     # In the worker, the text of that module runs in the same namespace before this one.
-    from eagleray.adapter.sessions.pydevd_patches import clear_filters, patch
+    from eagleray.adapter.sessions.pydevd_patches import clear_filters, patch, set_call
 
     def opened(path: str) -> BinaryIO:
         """The function of `injected/outside_files.py`, whose text runs in the worker, too."""
@@ -93,7 +93,8 @@ def install(pydevd: Any) -> None:
 
     def settrace(*args: Any, **kwargs: Any) -> Any:
         try:
-            if kwargs.get("stop_at_frame") is not None:
+            stop_at = kwargs.get("stop_at_frame")
+            if stop_at is not None:
                 chain = chain_to_user(sys._getframe(1))
                 user = chain[-1]
                 if len(chain) > 2 and user is not None:
@@ -110,6 +111,8 @@ def install(pydevd: Any) -> None:
                     # Stopping "at" a frame means at its next event.  The return of the frame that the
                     # user's function called is shown in the user's function, on the line of the call.
                     kwargs["stop_at_frame"] = chain[-3] if line is None else user
+                # In a run, and for debugpy.breakpoint(), it is the frame of the call itself.
+                set_call(get_ident(), stop_at if len(chain) == 1 else user)
         except Exception:  # noqa: S110 (it then stops on the call, as without Eagleray)
             pass
         return original(*args, **kwargs)

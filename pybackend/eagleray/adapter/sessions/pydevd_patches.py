@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 # The key of the stack in a `stopped` event.
 STACK = "eagleray"
+# The key of the line of the breakpoint() that has stopped the thread.
+CALL_LINE = "eagleray_call"
+# The breakpoint() calls whose stop has not come yet, by thread: the id of the frame, its code and the line.
+_CALLS: dict[int, tuple[int, Any, int]] = {}
 # The function of Ray in which a failed worker stops.
 RAY_POST_MORTEM = "_debugpy_excepthook"
 # How many streams of debugpy outlive their use, each about 1 kB.
@@ -232,9 +236,34 @@ def send_stacks(db: Any) -> None:
         try:
             stack = self.make_get_thread_stack_message(db, 0, thread, None, None, True)
             event = dict(command.as_dict)
-            event["body"] = dict(event["body"], **{STACK: stack.as_dict["body"]["stackFrames"]})
+            event["body"] = dict(
+                event["body"],
+                **{
+                    STACK: stack.as_dict["body"]["stackFrames"],
+                    CALL_LINE: call_line(db, thread, args[0]),
+                },
+            )
             return type(command)(command.id, 0, event, is_json=True)
         except Exception:
             return command  # Then the adapter requests the stack.
 
     kind.make_thread_suspend_single_notification = make
+
+
+def set_call(thread: int, frame: Any) -> None:
+    """Records the frame that has called breakpoint(), which debugpy reports only after it has moved to the next line."""
+    if frame is not None:
+        _CALLS[thread] = (id(frame), frame.f_code, frame.f_lineno)
+
+
+def call_line(db: Any, thread_id: Any, thread: Any) -> int:
+    """The line of the breakpoint() that has stopped a thread, 0 at another stop.
+
+    The frames of a stop carry it, since debugpy reports a stop to each new client.
+    """
+    frames = db.suspended_frames_manager.get_frames_list(thread_id)
+    if not hasattr(frames, CALL_LINE):
+        called, code, line = _CALLS.pop(thread.ident, (0, None, 0))
+        is_call = any(id(frame) == called and frame.f_code is code for frame in frames)
+        setattr(frames, CALL_LINE, line if is_call else 0)
+    return int(getattr(frames, CALL_LINE))

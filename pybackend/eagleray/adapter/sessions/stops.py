@@ -39,15 +39,15 @@ class StopLocator:
         self._late = late
         self._locating: asyncio.Task[None] | None = None
 
-    async def locate(self, body: Body, thread: int, number: int) -> WorkerStop:
+    async def locate(self, body: Body, thread: int, number: int, call_line: int = 0) -> WorkerStop:
         """The stop of a `stopped` event, without path and line if they don't arrive in time."""
         self.close()
-        without_location = stop_of(body, [], thread, "", number)
+        without_location = stop_of(body, [], thread, "", number, call_line)
         located: asyncio.Future[WorkerStop] = asyncio.get_running_loop().create_future()
 
         async def ask() -> None:
             try:
-                stop = await self._located(body, thread, number)
+                stop = await self._located(body, thread, number, call_line)
             except Exception as error:
                 if located.cancelled():
                     raise
@@ -69,10 +69,10 @@ class StopLocator:
             self._locating.cancel()
             self._locating = None
 
-    async def _located(self, body: Body, thread: int, number: int) -> WorkerStop:
+    async def _located(self, body: Body, thread: int, number: int, call_line: int) -> WorkerStop:
         frames = await self._stacks.frames(thread)
         exception = await self._exception(body, thread) if body.get("reason") == "exception" else ""
-        return stop_of(body, frames, thread, exception, number)
+        return stop_of(body, frames, thread, exception, number, call_line)
 
     async def _exception(self, body: Body, thread: int) -> str:
         """The exception that a thread has stopped for; usually its `stopped` event has it."""
@@ -83,7 +83,12 @@ class StopLocator:
 
 
 def stop_of(
-    body: Body, frames: list[Frame], thread: int, exception: str, number: int = 0
+    body: Body,
+    frames: list[Frame],
+    thread: int,
+    exception: str,
+    number: int = 0,
+    call_line: int = 0,
 ) -> WorkerStop:
     """The stop for the control protocol: the user's first frame, in the worker's paths."""
     top = frames[0] if frames else {}
@@ -101,6 +106,7 @@ def stop_of(
             (str(frame.get("name") or "") for frame in reversed(frames) if _is_users(frame)), ""
         ),
         number=number,
+        call_line=call_line if body.get("reason") == "breakpoint" else 0,
     )
 
 

@@ -12,6 +12,7 @@ from eagleray.adapter.sessions import worker_process
 from eagleray.adapter.sessions.attaching import INTERNAL_EVENTS, AttachConversation
 from eagleray.adapter.sessions.backpressure import EventQueue
 from eagleray.adapter.sessions.debugger import LINK_ENDED, Debugger, LinkRenewal
+from eagleray.adapter.sessions.pydevd_patches import CALL_LINE
 from eagleray.adapter.sessions.record import SessionRecord
 from eagleray.adapter.sessions.sources import PathRules, Sources, paths_in
 from eagleray.adapter.sessions.stacks import Stacks
@@ -309,6 +310,7 @@ class WorkerSession:
         # The number of a debug proxy is the same for the next adapter.
         number = body.pop("eagleray_stop", None)
         number = number if isinstance(number, int) else self._stop_count
+        call_line = body.pop(CALL_LINE, 0)
         self._stacks.on_stop(body)
         if body.get("reason") == "step":
             if not self.debugger.stepping.is_active:
@@ -319,7 +321,7 @@ class WorkerSession:
             ):
                 return
         self.record.add_stop(body)
-        self._stop = await self._locator.locate(body, self.record.focus, number)
+        self._stop = await self._locator.locate(body, self.record.focus, number, call_line)
         self._resumed = asyncio.Event()
         self.is_taken = self.editor is not None or (self.is_taken and self.state != "running")
         self.state = "stopped"

@@ -118,10 +118,9 @@ class WorkerActions:
             raise worker_ran_on(target.name)
         if stop.reason != "breakpoint":
             raise not_at_breakpoint(target.name)
-        listed = target.call_line
-        if listed == 0 and target.state == "paused" and target.location:
-            listed = target.location.line
-        rule = IgnoredBreakpoint(target.cluster, target.session, stop.path, stop.line, listed)
+        rule = IgnoredBreakpoint(
+            target.cluster, target.session, stop.path, stop.line, stop.call_line
+        )
         await self._ignorer.ignore(rule)
         return rule
 

@@ -128,7 +128,7 @@ def _worker(worker: RunWorkerState) -> RunWorkerStatus:
         files=tuple(worker.files),
         rank=worker.rank,
         path=stop.path if stop else "",
-        line=stop.line if stop else 0,
+        line=stop.shown_line if stop else 0,
         python=printable(worker.python, 20),
         stop=stop.number if stop else 0,
     )

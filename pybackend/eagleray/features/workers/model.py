@@ -76,7 +76,7 @@ class PausedWorker:
     home whose adapter is connected to it, where alone it can be debugged; "" for this machine.  `is_held`: an
     adapter holds it, whatever its state.  `is_attached`: an editor debugs it, also while it runs.  `waiting_s`
     counts from when it began to wait, None if that is unknown; `held_s` from when an adapter began to hold it without an editor,
-    0.0 if none does.  `call_line` is that of the breakpoint() after which a debugger stopped it, 0 if unknown.
+    0.0 if none does.  `location` is that of the breakpoint() call, also once a debugger shows the line after it.
     `stop` is the number of the stop in its debug adapter, which a later one at the same line doesn't have; 0 without one.
     """
 
@@ -102,7 +102,6 @@ class PausedWorker:
     is_held: bool = False
     is_attached: bool = False
     held_s: float = 0.0
-    call_line: int = 0
     stop: int = 0
 
     @property

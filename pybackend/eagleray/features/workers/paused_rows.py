@@ -30,8 +30,6 @@ from eagleray.ray.rows import WorkerRow
 # Whether its workers have failed, the cluster, and the title of a group.
 GroupKey = tuple[bool, str, str]
 
-# How many lines after a breakpoint() the next statement is at most, comments included.
-NEXT_LINE_WITHIN = 3
 # debugpy adds a remark of its own to the name of an exception that was not handled.
 _REMARK = re.compile(r"\s*\(note: full exception trace is shown[^)]*\)")
 
@@ -136,7 +134,6 @@ def _row(
         is_held=state is not None and state.state == "stopped" and not state.editor,
         is_attached=state is not None and state.editor,
         held_s=round(held_s, 3),
-        call_line=_call_line(key, state, sources),
         stop=state.stop.number if state and state.stop else 0,
     )
 
@@ -166,33 +163,13 @@ def _stop(key: Key, state: WorkerState | None, sources: RowSources) -> StopLocat
     if state.state == "running" or state.stop is None:
         # The stop is over, but its kind tells a relayed error from its cause.
         return StopLocation(before.kind)
-    # A debugged worker is listed where the editor shows it, a held one with those that wait at the same call.
-    is_at_call = not state.editor and _follows(before, state.stop)
-    return before if is_at_call else stop_location_of(state.stop)
-
-
-def _call_line(key: Key, state: WorkerState | None, sources: RowSources) -> int:
-    call = sources.stops.get(key, UNKNOWN_STOP)
-    if call.location is None or state is None or state.stop is None:
-        return 0
-    return call.location.line if _follows(call, state.stop) else 0
-
-
-def _follows(before: StopLocation, stop: WorkerStop) -> bool:
-    """Whether a worker stopped after the breakpoint() at which it was listed: the debugger stops in the next line."""
-    call = before.location
-    if before.kind != "breakpoint" or call is None or stop.reason != "breakpoint":
-        return False
-    # py-spy gives the qualified name of a function, the debugger may give the bare one.
-    called, stopped = (name.rsplit(".", 1)[-1] for name in (call.function, stop.function))
-    is_same = (call.path, called) == (stop.path, stopped)
-    return is_same and 0 <= stop.line - call.line <= NEXT_LINE_WITHIN
+    return stop_location_of(state.stop)
 
 
 def stop_location_of(stop: WorkerStop) -> StopLocation:
     """The stop location that the adapter reports, which is certain."""
     kind: Kind = "post-mortem" if stop.reason == "exception" else "breakpoint"
-    location = Location(printable(stop.path, PATH_LIMIT), stop.line, printable(stop.function))
+    location = Location(printable(stop.path, PATH_LIMIT), stop.shown_line, printable(stop.function))
     return StopLocation(kind, location if stop.path else None, _shown(stop.exception))
 
 
