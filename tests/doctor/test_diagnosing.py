@@ -397,7 +397,9 @@ def test_exception_without_a_message_has_the_code_of_its_frame(tmp_path: Path) -
     assert _diagnose(tmp_path).sentence.endswith("AssertionError (assert rows == 3)")
 
 
-def test_exception_is_named_before_an_earlier_line_with_an_error_level(tmp_path: Path) -> None:
+def test_exception_is_named_and_listed_before_an_earlier_line_with_an_error_level(
+    tmp_path: Path,
+) -> None:
     noise = "2026-11-21 01:25:01 ERROR plugins.py:3 -- no plugin\nstep 1\n"
     text = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\nmine.Bad: 7 rows\n'
     _write(tmp_path, "a.out", f"{noise}{text}")
@@ -405,7 +407,7 @@ def test_exception_is_named_before_an_earlier_line_with_an_error_level(tmp_path:
     diagnosis = _diagnose(tmp_path)
 
     assert diagnosis.sentence.endswith("The first error is: mine.Bad: 7 rows")
-    assert [error.line for error in diagnosis.unknown] == [1, 5]
+    assert [error.line for error in diagnosis.unknown] == [5, 1]
 
 
 @pytest.mark.parametrize(("at", "first"), [("01:25:07", "unknown-error"), ("01:59:07", "gloo")])
@@ -577,7 +579,7 @@ def test_one_exception_of_a_chain_is_the_first_error(
 
     assert diagnosis.sentence.endswith(named)
     shown = [error.text.removeprefix(f"{VLLM.partition(') ')[2]} ") for error in diagnosis.unknown]
-    assert shown == [first, BAD]
+    assert shown == [named, *({first, BAD} - {named})]
 
 
 @pytest.mark.parametrize(
@@ -624,3 +626,17 @@ def test_traceback_that_torch_logs_is_one_error(tmp_path: Path) -> None:
     (error,) = _diagnose(tmp_path).unknown
 
     assert (error.line, error.text) == (5, "mine.KernelError: no such kernel")
+
+
+def test_crash_has_the_frames_that_faulthandler_writes_without_a_comma(tmp_path: Path) -> None:
+    worker = "(MegatronPolicyWorker[rank=8] pid=32, ip=10.0.0.9) "
+    lines = [
+        "Fatal Python error: Segmentation fault",
+        "",
+        "Thread 0x00007f2e (most recent call first):",
+        '  File "/opt/nemo/moe_layer.py", line 701 in forward',
+        '  File "/opt/nemo/train.py", line 126 in model_forward',
+        "",
+    ]
+    _write(tmp_path, "a.out", "".join(f"{worker}{line}\n" for line in lines))
+    assert _diagnose(tmp_path).raised == "Raised in forward (moe_layer.py:701)."

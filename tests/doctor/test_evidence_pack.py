@@ -34,6 +34,17 @@ def test_lines_around_the_cause_are_in_it_with_their_numbers(tmp_path: Path) -> 
     assert "step 39970\n" not in text
 
 
+def test_private_key_above_the_cause_leaves_the_lines_their_numbers(tmp_path: Path) -> None:
+    key = [
+        "-----BEGIN PRIVATE KEY-----",
+        *["(head, rank=0, pid=7) MIIEvQ"] * 4,
+        "-----END PRIVATE KEY-----",
+    ]
+    text = pack(diagnosis_of(tmp_path, *key, ERROR), 2000)
+    assert f"> 7 {ERROR}\n" in text
+    assert "MIIEvQ" not in text
+
+
 @pytest.mark.parametrize("tokens", [200, 500, 2000])
 def test_it_has_at_most_its_tokens_and_whole_blocks(tmp_path: Path, tokens: int) -> None:
     lines = [f"ValueError: bad value {n} ``` {'x' * 700}" for n in range(200)]

@@ -148,6 +148,62 @@ LOGS = (
         ),
     ),
     RankedLog(
+        "a pointer's frames behind a prefix, without the header of a traceback, before Killed",
+        "EOFError",
+        (
+            "[2026-09-02 10:11:12] worker-0 >> Exception occurred while running EnvWorker's function interact: exception is ray::EnvWorker.interact() (pid=19, ip=10.0.0.7)\n"
+            "[2026-09-02 10:11:12] worker-0 >>            ^^^^^^^^^^^^^^^^^^\n"
+            '[2026-09-02 10:11:12] worker-0 >>   File "/opt/rl/envs/venv.py", line 98, in recv\n'
+            "[2026-09-02 10:11:12] worker-0 >>     result = self.remote.recv()\n"
+            "[2026-09-02 10:11:12] worker-0 >> EOFError\n"
+            "[2026-09-02 10:11:13] worker-0 >> The actor is dead because it was killed by `ray.kill`.\n"
+            "run.sh: line 31:  4711 Killed                  python3 train.py --colocate\n",
+        ),
+    ),
+    RankedLog(
+        "an exception that says that another one is the root cause",
+        "RuntimeError: engine 3 has no peer",
+        (
+            "(Worker_TP3 pid=13) ERROR 09-02 10:11:12 [multiproc_executor.py:870] Traceback (most recent call last):\n"
+            '(Worker_TP3 pid=13) ERROR 09-02 10:11:12 [multiproc_executor.py:870]   File "/v/worker.py", line 8, in main\n'
+            "(Worker_TP3 pid=13) ERROR 09-02 10:11:12 [multiproc_executor.py:870] RuntimeError: engine 3 has no peer\n"
+            "(EngineCore pid=12) ERROR 09-02 10:11:12 [core.py:1195] EngineCore failed to start.\n"
+            "(EngineCore pid=12) ERROR 09-02 10:11:12 [core.py:1195] Traceback (most recent call last):\n"
+            '(EngineCore pid=12) ERROR 09-02 10:11:12 [core.py:1195]   File "/v/core.py", line 9, in run\n'
+            "(EngineCore pid=12) ERROR 09-02 10:11:12 [core.py:1195] Exception: WorkerProc initialization failed due to an exception in a background process. See stack trace for root cause.\n",
+        ),
+    ),
+    RankedLog(
+        "a worker that has ended while it started points at its own error",
+        "Version mismatch",
+        (
+            "(raylet) [2026-09-02 10:11:12,133 E 10 10] (raylet) worker_pool.cc:586: Some workers of the worker process(33) have not registered within the timeout. The process is dead, probably it crashed during start.\n"
+            "(raylet) Traceback (most recent call last):\n"
+            '(raylet)   File "/v/ray/_private/utils.py", line 11, in check_version_info\n'
+            "(raylet) RuntimeError: Version mismatch: The cluster was started with:\n"
+            "(raylet)     Ray: 2.53.0\n",
+        ),
+    ),
+    RankedLog(
+        "an abort whose reason is in a line without a level",
+        "Cannot load symbol cublasLtGetVersion",
+        (
+            "(WorkerDict pid=23) step 5\n"
+            "(WorkerDict pid=23) Invalid handle. Cannot load symbol cublasLtGetVersion\n"
+            "(WorkerDict pid=23) *** SIGABRT received at time=1773825404 on cpu 49 ***\n"
+            "(WorkerDict pid=23) Fatal Python error: Aborted\n"
+            "(raylet) A worker died or was killed while executing a task by an unexpected system error.\n",
+        ),
+    ),
+    RankedLog(
+        "settings that aren't valid, with their reason in the next line",
+        "model type `glyph`",
+        (
+            "pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig\n"
+            "  Value error, The checkpoint you are trying to load has model type `glyph` but Transformers does not recognize this architecture.\n",
+        ),
+    ),
+    RankedLog(
         "lines of one file by their place, whatever their clocks say",
         "Too many open files",
         (
@@ -173,3 +229,24 @@ def test_cause_comes_before_what_points_at_it_or_follows(tmp_path: Path, log: Ra
 
     assert log.cause in diagnosis.causes[0].evidence[0].text
     assert not diagnosis.causes[0].secondary
+
+
+def test_exception_of_a_map_function_is_named_before_what_ray_data_makes_of_it(
+    tmp_path: Path,
+) -> None:
+    text = (
+        '2026-09-02 10:11:12,399\tERROR streaming_executor_state.py:583 -- An exception was raised from a task of operator "MapBatches(clean)".\n'
+        "Traceback (most recent call last):\n"
+        '  File "/job/etl.py", line 41, in <module>\n'
+        "ray.exceptions.RayTaskError(UserCodeException): ray::MapBatches(clean)() (pid=71, ip=10.0.0.1)\n"
+        '  File "/job/etl.py", line 22, in clean\n'
+        "ValueError: could not convert string to float: 'n/a'\n"
+        "\nThe above exception was the direct cause of the following exception:\n\n"
+        "ray::MapBatches(clean)() (pid=71, ip=10.0.0.1)\n"
+        '  File "/v/ray/data/plan_udf_map_op.py", line 511, in _handle\n'
+        "ray.data.exceptions.UserCodeException\n"
+    )
+    diagnosis = diagnosis_of(tmp_path, (text,))
+    assert diagnosis.sentence.endswith("ValueError: could not convert string to float: 'n/a'")
+    assert diagnosis.raised == "Raised in clean (etl.py:22)."
+    assert diagnosis.unknown[0].line == 6

@@ -133,7 +133,7 @@ export interface Checked {
 }
 
 /**
- * The earliest cause first; `unknown` are errors that no rule explains, the earliest first.
+ * The earliest cause first; `unknown` are errors that no rule explains, the named one first.
  *
  * `raised` says of the exception that is the first error where it was raised, on which condition,
  * and what it advises.

@@ -56,6 +56,8 @@ _BEFORE_TOKEN = {
     ),
     *("sep", "special", "start", "stop", "unk", "video"),
 }
+# "--max-num-batched-tokens above 8192", "num_scheduled_tokens={22: 50}".
+_COUNTS = {"max", "min", "num", "total"}
 _AFTER_KEY = {
     *("bias", "column", "dim", "dims", "heads", "index", "len", "length", "mask", "norm"),
     *("padding", "proj", "projection", "size", "type"),
@@ -107,7 +109,7 @@ _HEADER = re.compile(
 _QUERY = re.compile(r"(?<=[?&])(?P<name>[\w.~%-]{1,64})=(?P<value>[^&\s\"'#<>]{1,4000})")
 _SIGNATURE = re.compile(r"(?:.*[-_])?(?:sig|signature)", re.IGNORECASE)
 _PRIVATE_KEY = re.compile(
-    r"(?P<begin>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----).*?(?P<end>-----END [A-Z0-9 ]{0,40}-----|\Z)",
+    r"(?P<begin>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----)(?P<key>.*?)(?P<end>-----END [A-Z0-9 ]{0,40}-----|\Z)",
     re.DOTALL,
 )
 # A line of such a key, where lines come one by one; no checksum, which is of hexadecimal digits.
@@ -193,7 +195,7 @@ def redact_arguments(parts: Sequence[str]) -> list[str]:
 
 def redact_text(text: str) -> str:
     """Returns `text` with `…` in place of secrets: `NAME_TOKEN=value`, `"api_key": "value"`, `--api-key value`."""
-    text = _PRIVATE_KEY.sub(rf"\g<begin>{HIDDEN}\g<end>", text)
+    text = _PRIVATE_KEY.sub(_without_key, text)
     text = _LINE_OF_KEY.sub(rf"\g<before>{HIDDEN}", text)
     text = _KEY_OF_AWS.sub(HIDDEN, text)
     text = _HEADER.sub(rf"\g<name>\g<between>{HIDDEN}", text)
@@ -210,6 +212,12 @@ def redact_text(text: str) -> str:
     return _TOKEN_FORMS.sub(HIDDEN, text)
 
 
+def _without_key(match: re.Match[str]) -> str:
+    """Each line of the key apart, so that lines of a log keep their numbers."""
+    hidden = "\n".join(HIDDEN for _ in match["key"].split("\n"))
+    return f"{match['begin']}{hidden}{match['end']}"
+
+
 def _is_key_or_token(parts: Sequence[str], value: str) -> bool:
     """Whether a name is that of a key or token, not of a count of tokens or of a property of keys."""
     for at, word in enumerate(parts):
@@ -219,7 +227,12 @@ def _is_key_or_token(parts: Sequence[str], value: str) -> bool:
         counts = word.endswith("tokens") or after
         is_number = counts and _NUMBER.fullmatch(value)
         is_text = "token" in word and before in _BEFORE_TOKEN
-        if not (is_number or is_text) and before not in _BEFORE_KEY and after not in _AFTER_KEY:
+        is_count = word.endswith("tokens") and not _COUNTS.isdisjoint(parts[:at])
+        if (
+            not (is_number or is_text or is_count)
+            and before not in _BEFORE_KEY
+            and after not in _AFTER_KEY
+        ):
             return True
     return False
 
@@ -266,7 +279,9 @@ def _redact_named(text: str) -> str:
             at = reference.end()
             continue
         value = _value_of(match, text) if is_secret(match["name"]) else ""
-        if value and is_secret(match["name"], value):
+        # SGLang's counts: "#token: 412800".
+        is_count = text[: match.start()].endswith("#") and _NUMBER.fullmatch(value)
+        if value and not is_count and is_secret(match["name"], value):
             quote = _QUOTE.match(value)
             shown.append(f"{quote[0]}{HIDDEN}{quote[0]}" if quote else HIDDEN)
             at += len(value)

@@ -34,7 +34,7 @@ DIAGNOSIS: Shape = {
         _CAUSE,
     ),
     "unknown": Field(
-        f"errors that no rule explains, the earliest first: list of {{{', '.join(_EVIDENCE)}}}",
+        f"errors that no rule explains, the named one first: list of {{{', '.join(_EVIDENCE)}}}",
         "array",
         _EVIDENCE,
     ),

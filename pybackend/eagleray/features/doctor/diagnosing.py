@@ -33,16 +33,22 @@ from eagleray.features.doctor.unknown_errors import (
     STOPS,
     TRACEBACK,
     code_before,
+    dumped_frames,
     exception_in,
     frames_in,
+    is_abort,
     is_bare,
     is_chained,
     is_clearer,
     is_crash,
+    is_dumped,
     is_error,
     is_exception,
+    is_frame,
     is_terminate,
+    is_without_effect,
     message_of,
+    points_elsewhere,
     raised_at,
     states_failure,
     unlogged,
@@ -171,8 +177,9 @@ class _FileReading:
     findings: _Findings
     counts: dict[str, int] = field(factory=dict)
     unknown: int = 0
-    # The starts of lines that the tracebacks above them have named.
+    # The starts of lines that the tracebacks above them have named, and those of exceptions without effect.
     exceptions: set[int] = field(factory=set)
+    ignored: set[int] = field(factory=set)
     # The last exception of each process that no rule explains and that counts for its chain.
     last: dict[tuple[str, int | None], LogEvidence] = field(factory=dict)
     ranks: dict[tuple[str, str], int | None] = field(factory=dict)
@@ -190,14 +197,18 @@ class _FileReading:
 
     def _line(self, hit: Hit, start: int, raw: bytes) -> None:
         line = parse_line(raw)
-        if self._is_old(start, line):
+        if start in self.ignored or self._is_old(start, line):
             return
         matches = self.findings.matcher.matches(line.text)
         for match in matches:
             self._matched(match, hit, start, line)
+        if is_dumped(line.text):
+            after = (parse_line(text) for _, text in self.log.lines_from(start))
+            own = [other.text for other in after if other.process == line.process]
+            self._add_raised(hit, start, dumped_frames(own), [])
         # A line that only points may have a traceback behind it.
         if all(match.rule.follows for match in matches) and self.unknown < _MOST_UNKNOWN:
-            self._unknown(hit, start, line, raw, is_matched=bool(matches))
+            self._unknown(hit, start, line, raw, matches)
 
     def _is_old(self, start: int, line: LogLine) -> bool:
         """Whether it is of an earlier program, whose lines are in the same logs."""
@@ -213,12 +224,13 @@ class _FileReading:
         group.count += line.repeats
         if count == 1:
             group.evidence.append((self._evidence(hit, start, line), match))
-            if match.rule.follows:
-                self._add_statement(hit, start)
+            statement = self._statement(hit, start) if match.rule.follows else None
+            if statement is not None:
+                self.findings.statements.append(statement)
             if match.rule.settings and len(self.findings.places) < _MOST_PLACES:
                 self.findings.places.append((self.file.path, start))
 
-    def _add_statement(self, hit: Hit, start: int) -> None:
+    def _statement(self, hit: Hit, start: int) -> LogEvidence | None:
         """The first line above that states a failure, as far as the last traceback: it has no level or literal that is scanned for."""
         statement = None
         end = start
@@ -229,13 +241,19 @@ class _FileReading:
                 break
             if states_failure(line.text) and not self.findings.matcher.matches(line.text):
                 statement = (end, line)
-        if statement is not None:
-            self.findings.statements.append(self._evidence(hit, *statement))
+        return self._evidence(hit, *statement) if statement is not None else None
 
-    def _unknown(self, hit: Hit, start: int, line: LogLine, raw: bytes, is_matched: bool) -> None:
+    def _unknown(
+        self, hit: Hit, start: int, line: LogLine, raw: bytes, pointers: Sequence[Match]
+    ) -> None:
+        """`pointers` are rules that have matched the line, and only say that another one has the reason."""
         if TRACEBACK in line.text:
             self._traceback(hit, start, line, raw)
-        elif is_matched or start in self.exceptions:
+        elif pointers:
+            # Its frames may have no header: RLinf writes those of Ray's error of a task.
+            sign = next(text for text in pointers[0].rule.literals if text in line.text)
+            self._traceback(hit, start, line, raw, sign)
+        elif start in self.exceptions:
             return
         elif is_exception(line.text):
             evidence = self._evidence(hit, start, line)
@@ -267,25 +285,41 @@ class _FileReading:
         evidence = self._evidence(hit, start, line)
         if own and message:
             evidence = evolve(evidence, text=f"{evidence.text} {shown(evolve(own, text=message))}")
+        reason = self._statement(hit, start) if is_abort(line.text) else None
+        if reason is not None and reason.worker == evidence.worker:
+            self.findings.chained[reason] = [evidence]
+            evidence = reason
         self._add_exception(evidence)
 
-    def _traceback(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
+    def _traceback(
+        self, hit: Hit, start: int, line: LogLine, raw: bytes, sign: str = TRACEBACK
+    ) -> None:
+        """The traceback whose first line has `sign`; another sign than the usual one counts only right before frames."""
         if inner := lines_within(line.text):
             own = self._inner(start, line, inner)
         else:
             offset = start + len(raw) + 1
-            own = self._exception(line, self.log.lines_from(offset)) or self._exception(
-                line, self.log.lines_from(offset, _LONGEST_TRACEBACK)
+            own = self._exception(line, self.log.lines_from(offset), sign) or self._exception(
+                line, self.log.lines_from(offset, _LONGEST_TRACEBACK), sign
             )
         if own is None:
             return
         lines, index = own
-        offset, exception = lines[index]
-        self.exceptions.update(at for at, _ in lines[: index + 1])
         texts_of = [other.text for _, other in lines]
-        hit = Hit(hit.file, offset)
-        self._add_raised(hit, offset, frames_in(texts_of[:index]), message_at(texts_of, index))
+        frames = frames_in(texts_of[:index])
+        has_header = any(TRACEBACK in text for text in texts_of[:index])
+        if sign != TRACEBACK and (has_header or not frames):
+            return
+        offset, exception = lines[index]
+        starts = {at for at, _ in lines[: index + 1]}
+        self.exceptions |= starts
         text = unlogged(exception.text)
+        before = self._before(start, line)
+        if is_without_effect(text, before):
+            self.ignored |= starts
+            return
+        hit = Hit(hit.file, offset)
+        self._add_raised(hit, offset, frames, message_at(texts_of, index))
         if text.startswith(STOPS) or self.findings.matcher.matches(exception.text):
             return
         evidence = self._evidence(hit, offset, exception)
@@ -294,7 +328,7 @@ class _FileReading:
             shown_code = shown(evolve(exception, text=code))
             evidence = evolve(evidence, text=f"{evidence.text} ({shown_code})")
         self._add_unknown(evidence)
-        self._add_to_chain(evidence, self._before(start, line), line, (texts_of, index))
+        self._add_to_chain(evidence, before, line, (texts_of, index))
 
     def _add_raised(
         self, hit: Hit, start: int, frames: list[PythonFrame], message: list[str]
@@ -331,13 +365,13 @@ class _FileReading:
         self._add_unknown(evidence)
 
     def _exception(
-        self, line: LogLine, after: list[tuple[int, bytes]]
+        self, line: LogLine, after: list[tuple[int, bytes]], sign: str
     ) -> tuple[list[tuple[int, LogLine]], int] | None:
         """The lines of the traceback that begins with `line`, each with its offset, and which of them is the exception."""
         parsed = [(offset, parse_line(text)) for offset, text in after]
         # Lines of other workers come between those of this one.
         own = [(offset, other) for offset, other in parsed if other.process == line.process]
-        if prefix := prefix_of(line.text):
+        if prefix := prefix_of(line.text, sign):
             behind = [
                 (offset, evolve(other, text=rest))
                 for offset, other in own
@@ -345,6 +379,9 @@ class _FileReading:
             ]
             if (index := exception_in([other.text for _, other in behind])) >= 0:
                 return behind, index
+        # A console of Kubernetes writes the time and the pod after each line (slime#1739).
+        first = next((at for at, (_, other) in enumerate(own[:_NEAR]) if is_frame(other.text)), 0)
+        own = own[first :: first + 1]
         index = exception_in([other.text for _, other in own])
         return None if index < 0 else (own, index)
 
@@ -430,6 +467,7 @@ def _diagnosis(
     order = Order.of([*of_rules, *findings.unknown, *findings.exceptions, *findings.statements])
     candidates = [_candidate(group, order) for group in groups]
     exceptions = sorted(findings.exceptions, key=order.place)
+    exceptions = [item for item in exceptions if not points_elsewhere(item.text)] or exceptions
     errors = [(item, *findings.chained.get(item, [])) for item in exceptions]
     errors += [(item,) for item in sorted(findings.statements, key=order.place)]
     causes = with_settings_of(ranked(candidates, errors, order), frameworks)
@@ -438,6 +476,9 @@ def _diagnosis(
     if causes and causes[0].id == UNKNOWN:
         first = causes[0].evidence[0]
         unknown = [item for item in unknown if item not in causes[0].evidence]
+    elif first:
+        # The one that the sentence names is listed first.
+        unknown = [first, *(item for item in unknown if item != first)][:_MOST_UNKNOWN]
     sentence = texts.sentence(causes, [first] if first else unknown, checked)
     own = causes[0].evidence[0] if causes else first
     frames, message = findings.raised.get((own.path, own.line), ([], [])) if own else ([], [])

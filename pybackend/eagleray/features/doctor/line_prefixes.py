@@ -40,9 +40,9 @@ class LinePrefix:
         return _unescaped(rest) if self.is_json else rest
 
 
-def prefix_of(text: str) -> LinePrefix | None:
-    """The prefix of the first line of a traceback; None for one without."""
-    before = text[: text.find(TRACEBACK)]
+def prefix_of(text: str, sign: str = TRACEBACK) -> LinePrefix | None:
+    """The prefix of the first line of a traceback, which is what is before `sign`; None for one without."""
+    before = text[: text.find(sign)]
     if before.endswith(_GROUP):
         before = f"{before.removesuffix(_GROUP)}| "
     if not before or len(before) > _LONGEST:

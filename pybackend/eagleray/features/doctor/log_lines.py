@@ -11,9 +11,9 @@ from eagleray.common.errors import printable
 from eagleray.common.redact import HIDDEN, redact_text
 
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
-# "(WorkerDict pid=29197, ip=33.138.51.184) ", "(PolicyWorker[rank=3] pid=12) ", "(raylet) ", "(TaskRunner pid=12) ", "(pid=12) ", also twice.
+# "(WorkerDict pid=29197, ip=33.138.51.184) ", "(PolicyWorker[rank=3] pid=12) ", SkyPilot's "(head, rank=0, pid=12) ", "(raylet) ", "(TaskRunner pid=12) ", "(pid=12) ", also twice.
 _PREFIX = re.compile(
-    r"\((?:(?P<name>[^()=]{1,200}?(?:[\[(]rank=\d{1,6}[\])])?) )?(?:pid=(?P<pid>\d{1,9})(?:, ip=(?P<ip>[0-9a-fA-F.:]{1,45}))?|(?P<daemon>raylet|gcs_server|autoscaler[^()]{0,20})(?:, ip=(?P<daemon_ip>[0-9a-fA-F.:]{1,45}))?)\) "
+    r"\((?:(?P<name>[^()=]{1,200}?(?:[\[(]rank=\d{1,6}[\])]|, rank=\d{1,6},)?) )?(?:pid=(?P<pid>\d{1,9})(?:, ip=(?P<ip>[0-9a-fA-F.:]{1,45}))?|(?P<daemon>raylet|gcs_server|autoscaler[^()]{0,20})(?:, ip=(?P<daemon_ip>[0-9a-fA-F.:]{1,45}))?)\) "
 )
 # The time that container runtimes write before each line, also as in their files: "2026-11-21T01:20:07.123456789Z stderr F ".
 _STAMP = re.compile(

@@ -155,7 +155,7 @@ class Checked:
 
 @frozen
 class Diagnosis:
-    """The earliest cause first; `unknown` are errors that no rule explains, the earliest first.
+    """The earliest cause first; `unknown` are errors that no rule explains, the named one first.
 
     `raised` says of the exception that is the first error where it was raised, on which condition, and what it advises.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -85,8 +86,9 @@ _NATIVE_NOISE = re.compile(
     r"Unable to register cu\w{2,8} factory|computation placer already registered|failed call to cuInit|keepalive_ping_end state"
 )
 # "srun: error: ", "train.py: error: ", "kernel.cu(12): error: "; "val: error: 0.3" is a number.
+# collect2 ends after ld has written the reason, as in each search of DeepSpeed for libaio.
 _TOOL = re.compile(
-    r"^(?:\S{1,200}: ){0,2}(?:fatal )?error: (?![\d.+-]|nan\b|inf\b|[Nn]one\b|null\b|ok\b)\S"
+    r"^(?!collect2: )(?:\S{1,200}: ){0,2}(?:fatal )?error: (?![\d.+-]|nan\b|inf\b|[Nn]one\b|null\b|ok\b)\S"
 )
 _SHELL = re.compile(
     r"^\S{1,200}: line \d{1,6}: .{0,300}(?:No such file or directory|Permission denied|unbound variable"
@@ -108,7 +110,7 @@ _CHINESE = re.compile(
 )
 # "[… DP0 TP2] Failed to update parameter online: …", "The worker group startup timed out after 30.0 seconds …".
 _STATEMENT = re.compile(
-    r"^(?:\[[^\]]{0,80}\]\s{0,4}|[\d:.,/TZ+-]{4,40}\s{1,4}){0,4}(?:(?:Failed|Unable) to |Could(?: not|n't) |Can(?:not|'t) "
+    r"^(?:\[[^\]]{0,80}\]\s{0,4}|[\d:.,/TZ+-]{4,40}\s{1,4}){0,4}(?:(?:[\w ]{1,40}\. )?(?:(?:Failed|Unable) to |Could(?: not|n't) |Can(?:not|'t) )"
     r"|[\w' -]{1,100} (?:failed(?:[:.]| with| because| after)|timed out after ))"
 )
 _HANDLED = re.compile(
@@ -138,6 +140,14 @@ _LOOKUP = re.compile(
 )
 # How a program ends that somebody stops.
 STOPS = ("KeyboardInterrupt", "SystemExit")
+# What Python writes above the traceback of a destructor or exit handler, whose exception has no effect.
+_IGNORED = re.compile(r"(?:^|\W)Exception ignored (?:in|on|while)\b")
+# Threads that are still busy when the program has done its work (CPython 3.12, FunASR#2774).
+_AT_EXIT = re.compile(r"\binterpreter shutdown\b|\bPython is likely shutting down\b")
+# An exception that says that another line has the reason: "… See stack trace for root cause."
+_POINTS = re.compile(
+    r"(?i)\broot cause above\b|\bsee (?:the )?(?:stack ?trace|errors?|logs?) (?:above|for (?:the )?root cause)\b"
+)
 
 
 def is_error(text: str) -> bool:
@@ -162,6 +172,16 @@ def is_crash(text: str) -> bool:
     return bool(_CRASH.match(text)) or (native is not None and native["level"] == "F")
 
 
+def is_dumped(text: str) -> bool:
+    """Whether faulthandler writes the stacks of a process after this line."""
+    return text.startswith("Fatal Python error: ")
+
+
+def is_abort(text: str) -> bool:
+    """Whether a process has ended itself, which says nothing of why: the line before it may."""
+    return text.startswith("Fatal Python error: Aborted")
+
+
 def is_terminate(text: str) -> bool:
     """Whether C++ ends the process because of an exception, whose message is in the line after this one."""
     return text.startswith("terminate called ")
@@ -179,6 +199,16 @@ def _is_native_error(text: str) -> bool:
 def is_exception(text: str) -> bool:
     """Whether a line is that of an exception, whatever is above it."""
     return bool(_NAMED_EXCEPTION.match(text)) and not is_of_task(text)
+
+
+def is_without_effect(text: str, before: str) -> bool:
+    """Whether an exception doesn't end its program: Python ignores it, or has ended already; `before` is above its traceback."""
+    return bool(_IGNORED.search(before) or _AT_EXIT.search(text))
+
+
+def points_elsewhere(text: str) -> bool:
+    """Whether an exception only says that another one is the reason."""
+    return bool(_POINTS.search(text))
 
 
 def unlogged(text: str) -> str:
@@ -217,7 +247,8 @@ def exception_in(lines: Sequence[str]) -> int:
             continue
         task_error = _TASK_ERROR.match(line)
         if wrapped >= 0 and not task_error:
-            return index if _names(line, cause) else wrapped
+            is_first = _names(line, "") and any(map(is_chained, lines[index + 1 : index + 3]))
+            return index if _names(line, cause) or is_first else wrapped
         if not _EXCEPTION.match(line) or _LEVELS.match(line):
             return wrapped
         if not task_error:
@@ -272,13 +303,24 @@ def _names(line: str, cause: str) -> bool:
 
 # More frames than these are of a recursion, of which the innermost tell as much.
 _MOST_FRAMES = 200
-_TRACEBACK_FRAME = re.compile(r"File \"([^\"]{1,500})\", line (\d{1,7}), in (\S{1,200})")
+# Without the second comma in the dumps of faulthandler, whose first frame is the innermost.
+_TRACEBACK_FRAME = re.compile(r"File \"([^\"]{1,500})\", line (\d{1,7}),? in (\S{1,200})")
+_DUMPED = "(most recent call first)"
 
 
 def frames_in(lines: Sequence[str]) -> list[PythonFrame]:
     """The frames in the lines of a traceback, the innermost last."""
     matches = (match for line in lines[-_MOST_FRAMES:] if (match := _TRACEBACK_FRAME.search(line)))
     return [PythonFrame(match[3], match[1], int(match[2])) for match in matches]
+
+
+def dumped_frames(lines: Sequence[str]) -> list[PythonFrame]:
+    """The frames of the first stack that faulthandler has written in these lines, the innermost last."""
+    at = next((at for at, line in enumerate(lines) if _DUMPED in line), None)
+    if at is None:
+        return []
+    stack = itertools.takewhile(_TRACEBACK_FRAME.search, lines[at + 1 :])
+    return frames_in([*stack])[::-1]
 
 
 def raised_at(frames: Sequence[PythonFrame]) -> str:
