@@ -29,6 +29,33 @@ def test_hits_have_file_offset_and_line(tmp_path: Path, grep: str) -> None:
 
 
 @GREPS
+def test_narrowed_file_is_searched_for_literals_alone_and_the_next_for_all(
+    tmp_path: Path, grep: str
+) -> None:
+    noise = b"step 3 loss 0.2\n" * 300_000
+    content = b"".join(
+        [noise, b"ERROR a\nERROR b\n", noise, b"ERROR c\n", noise, b"open\nERROR d\n"]
+    )
+    files = [_file(tmp_path / "a", content), _file(tmp_path / "b", b"x\nERROR e\nopen\n")]
+    scan = LiteralScan(files, [b"open"], grep=grep, markers=[b"ERROR"], forms=[rb"E[RX]+OR c"])
+
+    lines = []
+    for hit in scan.hits():
+        lines.append((hit.file, _line(scan, files, hit)))
+        if len(lines) == 2:
+            scan.narrow()
+
+    # Python has read a chunk when it is narrowed.
+    assert [place for place in lines if place != (0, 600_003)] == [
+        (0, 300_001),
+        (0, 300_002),
+        (0, 900_004),
+        (1, 2),
+        (1, 3),
+    ]
+
+
+@GREPS
 def test_line_longer_than_a_chunk_is_read_whole(tmp_path: Path, grep: str) -> None:
     # The literal lies across the place at which the line is cut.
     long = b"x" * (2**20 - 9) + b"Too many open files" + b"y" * (3 * 2**20) + b"timed out\nopen\n"

@@ -97,6 +97,12 @@ _TYPED = re.compile(
 )
 
 
+def test_no_rule_is_searched_by_the_level_of_a_logger() -> None:
+    """Each line of an error would be read for it: 354,000 in a log of 1 GB took 10 seconds."""
+    literals = {text.strip() for rule in own_rules() for text in rule.literals}
+    assert not literals & {"ERROR", "WARNING", "INFO", "Error:", "Exception:", "CRITICAL"}
+
+
 def test_texts_of_own_rules_name_no_command_to_type() -> None:
     sentences = [text for rule in own_rules() for text in (rule.meaning, rule.fix, rule.why)]
     sentences += [text for rule in (*RULES, *DIFFERENCES) for text in (rule.meaning, rule.fix)]

@@ -97,9 +97,10 @@ def diagnose(
     A cancelled one has what was read until then.  Without `frameworks`, those of the program, its logs may name one.
     """
     matcher = Matcher(rules)
-    literals = [text.encode() for text in (*matcher.literals(), *MARKERS)]
-    forms = [form.encode() for form in FORMS]
-    scan = LiteralScan(files, literals, on_bytes, is_cancelled, forms=forms)
+    literals, markers, forms = (
+        [text.encode() for text in own] for own in (matcher.literals(), MARKERS, FORMS)
+    )
+    scan = LiteralScan(files, literals, on_bytes, is_cancelled, forms=forms, markers=markers)
     findings = _Findings(matcher, scope or TimeScope())
     for number, hits in _by_file(scan.hits()):
         _read_file(number, files[number], hits, scan, findings)
@@ -187,9 +188,10 @@ class _FileReading:
     def read(self, hits: Iterator[Hit]) -> None:
         last_start = -1
         for hit in hits:
-            # A log may have a million lines of errors; those with a literal of a rule have a hit of their own for it.
-            if self.unknown >= _MOST_UNKNOWN and hit.text in _LEVELS:
-                continue
+            if self.unknown >= _MOST_UNKNOWN:
+                self.scan.narrow()
+                if hit.text in _LEVELS:
+                    continue
             start, raw = self.log.line_at(hit.offset)
             if start != last_start:
                 self._line(hit, start, raw)

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from eagleray.common.l10n import t
 from eagleray.features.doctor.log_files import ScannedFile
@@ -28,6 +28,7 @@ from eagleray.injected.outside_files import opened
 OnBytes = Callable[[int], None]
 
 _CHUNK = 2**20
+_WORTH_ANOTHER = 2**22
 # A text that begins in one chunk and ends in the next, where grep's line had to be cut.
 _OVERLAP = 512
 
@@ -73,7 +74,8 @@ class UnreadFile:
 class LiteralScan:
     """One pass over `files`, in their order; `lines_before` and `unread` are complete for what `hits` has yielded.
 
-    `forms` are regular expressions for what has no fixed text, which mean the same to `grep -E` and Python.
+    `markers` are more literals, and `forms` regular expressions for what has no fixed text, which mean the same to `grep -E`
+    and Python; both are searched in a file until `narrow` is called.
     `is_cancelled` is asked before each chunk.  `hits` may run in any thread, once.
     """
 
@@ -83,12 +85,24 @@ class LiteralScan:
     is_cancelled: Callable[[], bool] = lambda: False
     grep: str = field(factory=gnu_grep)
     forms: Sequence[bytes] = ()
+    markers: Sequence[bytes] = ()
     unread: list[UnreadFile] = field(factory=list, init=False)
     _segments: list[_Segment] = field(factory=list, init=False)
+    _last: Hit = field(default=Hit(-1, 0), init=False)
+    # The file whose rest is searched for `literals` alone.
+    _narrowed: int = field(default=-1, init=False)
 
     def hits(self) -> Iterator[Hit]:
         """Each line with a literal at least once; offsets ascend within a file."""
         return self._hits_of_grep() if self.grep else self._hits_of_python()
+
+    def narrow(self) -> None:
+        """From the last hit on, searches its file for `literals` alone: a log may have a million lines with a marker.
+
+        What is left of most files is too short for another grep.
+        """
+        if self.files[self._last.file].size - self._last.offset > _WORTH_ANOTHER:
+            self._narrowed = self._last.file
 
     def lines_before(self, hit: Hit) -> tuple[int, int]:
         """An offset at or before the hit, and the number of line feeds of the file before that offset."""
@@ -97,7 +111,27 @@ class LiteralScan:
         return segment.offset, segment.lines
 
     def _hits_of_grep(self) -> Iterator[Hit]:
-        patterns = [*map(_escaped, self.literals), *self.forms, _NO_LITERAL]
+        """Starts grep again for the rest of a file that was narrowed, and for the files after it."""
+        start: _Segment | None = _Segment(0, 0, 0, 0)
+        while start is not None and start.file < len(self.files):
+            is_narrow = start.file == self._narrowed
+            first = len(self._segments)
+            yield from self._hits_from(start, is_narrow)
+            if is_narrow:
+                start = _Segment(0, start.file + 1, 0, 0)
+            elif self._narrowed >= start.file:
+                # Chunks that were read ahead are read again.
+                own = bisect.bisect_right(self._segments, _place(self._last), key=_place) - 1
+                start = evolve(self._segments[max(first, own)], start=0)
+                del self._segments[max(first, own) :]
+            else:
+                start = None
+
+    def _hits_from(self, start: _Segment, is_narrow: bool) -> Iterator[Hit]:
+        """Hits from a place on: of its file alone if it is narrowed, else of all until one is."""
+        more = [] if is_narrow else [*map(_escaped, self.markers), *self.forms]
+        patterns = [*map(_escaped, self.literals), *more, _NO_LITERAL]
+        first = len(self._segments)
         process = subprocess.Popen(
             [self.grep, "-aobE", "-e", b"\n".join(patterns)],
             stdin=subprocess.PIPE,
@@ -105,19 +139,21 @@ class LiteralScan:
             env={**os.environ, "LC_ALL": "C"},
         )
         assert process.stdin and process.stdout
-        feeder = threading.Thread(target=self._feed, args=(process.stdin,), daemon=True)
+        chunks = self._chunks(start, is_narrow)
+        feeder = threading.Thread(target=self._feed, args=(process.stdin, chunks), daemon=True)
         feeder.start()
         try:
-            last = Hit(-1, 0)
             for line in process.stdout:
                 place, _, text = line.rstrip(b"\n").partition(b":")
-                hit = self._hit_at(int(place), text)
-                if _is_after(hit, last):
+                hit = self._hit_at(int(place), text, first)
+                if _is_after(hit, self._last):
+                    self._last = hit
                     yield hit
-                    last = hit
+                    if self._narrowed == hit.file and not is_narrow:
+                        return
             if process.wait() not in _GREP_READ_ALL and not self.is_cancelled():
                 # Such as one that was killed for lack of memory; what it found last was in its buffer.
-                unread = range(max(0, last.file), len(self.files))
+                unread = range(max(0, self._last.file), len(self.files))
                 self.unread += [UnreadFile(file, t("grep ended early")) for file in unread]
         finally:
             process.kill()
@@ -125,45 +161,54 @@ class LiteralScan:
             process.stdout.close()
             process.wait()
 
-    def _feed(self, pipe: IO[bytes]) -> None:
+    def _feed(self, pipe: IO[bytes], chunks: Iterator[tuple[_Segment, bytes]]) -> None:
         # A broken pipe: the reader of the hits has enough of them.
         with contextlib.suppress(BrokenPipeError), pipe:
-            for segment, chunk in self._chunks():
+            for segment, chunk in chunks:
                 self._segments.append(segment)
                 pipe.write(chunk)
 
-    def _hit_at(self, place: int, text: bytes) -> Hit:
-        index = bisect.bisect_right(self._segments, place, key=lambda s: s.start) - 1
+    def _hit_at(self, place: int, text: bytes, first: int) -> Hit:
+        """`first` is the first segment of this run of grep, from whose start `place` counts."""
+        index = bisect.bisect_right(self._segments, place, first, key=lambda s: s.start) - 1
         segment = self._segments[index]
         return Hit(segment.file, segment.offset + place - segment.start, text)
 
     def _hits_of_python(self) -> Iterator[Hit]:
-        last = Hit(-1, 0)
         forms = [re.compile(form, re.MULTILINE) for form in self.forms]
-        for segment, chunk in self._chunks():
+        for segment, chunk in self._chunks(_Segment(0, 0, 0, 0), is_last=False):
             self._segments.append(segment)
-            offsets = [offset for literal in self.literals for offset in _offsets(chunk, literal)]
-            offsets += [match.start() for form in forms for match in form.finditer(chunk)]
+            is_narrow = segment.file == self._narrowed
+            literals = self.literals if is_narrow else [*self.literals, *self.markers]
+            offsets = [offset for literal in literals for offset in _offsets(chunk, literal)]
+            if not is_narrow:
+                offsets += [match.start() for form in forms for match in form.finditer(chunk)]
             for offset in sorted(offsets):
                 hit = Hit(segment.file, segment.offset + offset)
-                if _is_after(hit, last):
+                if _is_after(hit, self._last):
+                    self._last = hit
                     yield hit
-                    last = hit
 
-    def _chunks(self) -> Iterator[tuple[_Segment, bytes]]:
-        """The files in chunks that end with a line feed; a longer line is cut, with an overlap."""
+    def _chunks(self, first: _Segment, is_last: bool) -> Iterator[tuple[_Segment, bytes]]:
+        """The files from a place on, or the rest of its file, in chunks that end with a line feed; a longer line is cut, with
+        an overlap."""
         start = 0
-        for number, file in enumerate(self.files):
-            for offset, lines, chunk in self._chunks_of(number, file):
-                yield _Segment(start, number, offset, lines), chunk
+        end = first.file + 1 if is_last else len(self.files)
+        for number in range(first.file, end):
+            skipped = first.offset if number == first.file else 0
+            before = first.lines if number == first.file else 0
+            for offset, lines, chunk in self._chunks_of(number, skipped):
+                yield _Segment(start, number, skipped + offset, before + lines), chunk
                 start += len(chunk)
                 if self.is_cancelled():
                     return
 
-    def _chunks_of(self, number: int, file: ScannedFile) -> Iterator[tuple[int, int, bytes]]:
+    def _chunks_of(self, number: int, skipped: int) -> Iterator[tuple[int, int, bytes]]:
         try:
-            with opened(file.path) as stream:
-                yield from _whole_lines(stream.read, file.size, self.on_bytes)
+            with opened(self.files[number].path) as stream:
+                stream.seek(skipped)
+                size = self.files[number].size - skipped
+                yield from _whole_lines(stream.read, size, self.on_bytes)
         except OSError as error:
             self.unread.append(UnreadFile(number, error.strerror or ""))
 
@@ -178,12 +223,12 @@ class _Segment:
     lines: int
 
 
-def _place(segment: _Segment) -> tuple[int, int]:
-    return segment.file, segment.offset
+def _place(item: _Segment | Hit) -> tuple[int, int]:
+    return item.file, item.offset
 
 
 def _is_after(hit: Hit, last: Hit) -> bool:
-    return (hit.file, hit.offset) > (last.file, last.offset)
+    return _place(hit) > _place(last)
 
 
 def _whole_lines(
