@@ -138,5 +138,5 @@ def test_driver_of_a_submitted_job_is_no_child_of_a_worker(
     starting.start_worker(RunSettings({}), arrivals)
     assert os.environ[INSIDE] == "worker"
     monkeypatch.setitem(sys.modules, supervisor, types.ModuleType(supervisor))
-    arrivals._after[supervisor](sys.modules[supervisor])
+    arrivals._extend(supervisor, sys.modules[supervisor])
     assert starting.kind_of(["python", "train.py"], os.environ) == "driver"

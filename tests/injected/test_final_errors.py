@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from eagleray.injected.hooks.failures import handled
+from eagleray.injected.hooks.program_stops import is_echo
+from eagleray.injected.settings import RunSettings
 
 from tests.injected.runs import Run, RunDebugging, line_of
 from tests.injected.test_plain_programs import Programs, driver_proxy, said
@@ -47,6 +51,19 @@ try:
 except Exception as error:
     print(error)
     sys.exit(3)
+""",
+    "exit without clean-up, as launchers of training have": """
+import os, traceback
+try:
+    fail()
+except Exception:
+    traceback.print_exc()
+    sys.stderr.flush()
+    os._exit(3)
+""",
+    "class that a library creates": """
+import hydra.utils
+hydra.utils.instantiate({"_target_": "__main__.fail"})
 """,
     "thread": """
 import threading
@@ -114,7 +131,7 @@ for kind in (ValueError, OwnError):
     print(held[0]() is None)
 """
 CONTROL_FLOW = """
-import argparse, threading
+import argparse, os, threading
 class Items:
     def __getattr__(self, name):
         raise AttributeError(name)
@@ -131,7 +148,21 @@ except ValueError:
 threading.Thread(target=sys.exit, args=(1,)).start()
 parser = argparse.ArgumentParser()
 parser.add_argument("--steps", type=int)
-parser.parse_args(["--steps", "many"])
+try:
+    parser.parse_args(["--steps", "many"])
+except SystemExit:
+    pass
+# Ray's own threads, such as one of Ray Train that watches placement groups, may fail without harm.
+ray = {"__name__": "ray.train.v2._internal.watching"}
+exec("def watch(): raise ConnectionError", ray)
+thread = threading.Thread(target=ray["watch"])
+thread.start()
+thread.join()
+sys.stderr.flush()
+try:
+    fail()
+except ValueError:
+    os._exit(0)
 """
 
 
@@ -161,7 +192,8 @@ def test_final_error_stops_at_the_line_of_the_program(
     with driver_proxy(run) as proxy:
         debugging = RunDebugging(proxy, run)
         assert debugging.stop() == ("fail", line_of(file, "fails"))
-        debugging.go_on()
+        # A program that ends by `os._exit` may do so before the debugger answers.
+        debugging.client.send("continue", threadId=debugging.thread)
         with_us = said(program)
     without_us = said(start(None, *command, file, **env))
     assert with_us[0] == without_us[0]
@@ -180,11 +212,22 @@ def test_handled_error_is_the_one_whatever_the_arguments() -> None:
     assert handled() is None
 
 
+@pytest.mark.parametrize(("module", "stops"), [("__main__", False), ("ray.train.v2", True)])
+def test_driver_of_ray_train_stops_only_where_no_worker_has(module: str, stops: bool) -> None:
+    # As ray.train.WorkerGroupError of Ray 2.60: without a cause, with the errors of ranks; Ray's own for one that died.
+    failure = type("Failure", (Exception,), {"__module__": module})()
+    error = type("WorkerGroupError", (Exception,), {"__module__": "ray.train"})()
+    error.worker_failures = {1: failure}
+    settings = RunSettings({"post_mortem": True})
+    process: Any = SimpleNamespace(settings=settings, last_failure=None)
+    assert is_echo(process, error) is not stops
+
+
 def test_errors_that_are_handled_or_refuse_arguments_stop_nothing(
     start: Programs, tmp_path: Path
 ) -> None:
     file = written(tmp_path, CONTROL_FLOW)
-    run = Run(tmp_path, breakpoints=[], post_mortem=True, main="program.py", wait_s=60)
+    run = Run(tmp_path, breakpoints=[], post_mortem=True, main="program.py", wait_s=100)
     # A stop would wait for a debugger, which doesn't come.
     assert said(start(run, file)) == said(start(None, file))
     assert not run.proxy_files()

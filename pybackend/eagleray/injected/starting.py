@@ -123,7 +123,7 @@ def _has_type(argv: list[str]) -> bool:
 
 
 def extend_creations(settings: RunSettings, import_hook: ImportHook) -> None:
-    """Installs what every process gets, since every one may create actors, tasks and jobs."""
+    """Installs what every process gets, since every one may create actors, tasks and jobs, and send functions to others."""
     import_hook.after(
         "ray.remote_function", lambda module: _creations(settings).extend_functions(module)
     )
@@ -132,6 +132,10 @@ def extend_creations(settings: RunSettings, import_hook: ImportHook) -> None:
     import_hook.after(
         "ray.dashboard.modules.job.sdk", lambda module: _submissions(module, settings)
     )
+    if settings.stops:
+        from .hooks.pickling import keep_file_names
+
+        keep_file_names(import_hook)
 
 
 def _creations(settings: RunSettings) -> CreationHook:

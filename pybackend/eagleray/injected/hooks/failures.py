@@ -6,11 +6,12 @@ An error that leaves the user's code isn't final yet, since libraries retry, con
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 
 from ..guard import never_raise
-from .program_stops import stop_at_failure
+from .program_stops import has_users_frame, stop_at_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,12 +44,10 @@ REPORTS: dict[str, dict[str, ErrorOf]] = {
     "concurrent.futures.process": {
         "_ExceptionWithTraceback.__init__": lambda made, error, _: error
     },
-    # The train function of Ray Train runs in a thread, as does a function of Tune.
+    # The train function of Ray Train runs in a thread.  In its first version, and in Tune, the error then ends a method of
+    # an actor, where Ray stops.
     "ray.train.v2._internal.execution.worker_group.thread_runner": {
         "construct_user_exception_with_traceback": lambda error, *_, **__: error
-    },
-    "ray.air._internal.util": {
-        "RunnerThread._propagate_exception": lambda thread, error: error,
     },
 }
 # pytest's own decision about `--pdb`, which is "no" for an error that a test expects.
@@ -76,7 +75,7 @@ class FailureHook:
         self._watch_threads()
 
     def watch_main(self) -> None:
-        """Watches what ends the main thread: an error, or `sys.exit` by what handles one, as hydra and click do."""
+        """Watches what ends the program: an error in the main thread, or an exit by what handles one, as hydra and click do."""
         self._watch_excepthook()
         self._watch_exit()
         self._watch_end()
@@ -124,7 +123,8 @@ class FailureHook:
         def excepthook(args: Any) -> None:
             # The error is printed first, as without us.
             before(args)
-            self._ended_by(args.exc_value)
+            if not is_of_ray(args.exc_traceback):
+                self._ended_by(args.exc_value)
 
         threading.excepthook = excepthook
 
@@ -138,19 +138,23 @@ class FailureHook:
         sys.excepthook = excepthook
 
     def _watch_exit(self) -> None:
-        before = sys.exit
+        """Watches the two functions that end a program; `sys.exit` does so only in the main thread."""
+        sys.exit = self._watched_exit(sys.exit, threading.main_thread)
+        os._exit = self._watched_exit(os._exit, threading.current_thread)
 
+    def _watched_exit(
+        self, before: Callable[..., Any], thread: Callable[[], threading.Thread]
+    ) -> Callable[..., Any]:
         @functools.wraps(before)
-        def exit(*status: Any) -> Any:
-            if is_failure(*status):
+        def exit(*status: Any, **named: Any) -> Any:
+            if is_failure(*status, **named) and threading.current_thread() is thread():
                 never_raise(self._exits)(sys.exc_info()[1])
-            return before(*status)
+            return before(*status, **named)
 
-        sys.exit = exit
+        return exit
 
     def _exits(self, error: BaseException | None) -> None:
-        is_main = threading.current_thread() is threading.main_thread()
-        if is_main and error is not None and has_users_frame(error.__traceback__, self._process):
+        if error is not None and has_users_frame(self._process, error.__traceback__):
             self._ended_by(error)
 
     def _watch_end(self) -> None:
@@ -193,17 +197,11 @@ def is_failure(status: Any = None) -> bool:
     return status is not None
 
 
-def has_users_frame(trace: TracebackType | None, process: DebuggableProcess) -> bool:
-    """Whether an error has come through code of the user, and not only from a library that refuses its arguments."""
-    from ..agents.code_locations import is_users
-
-    main = process.settings.main
-    package = main.removeprefix("-m ").partition(".")[0] if main.startswith("-m ") else "__main__"
+def is_of_ray(trace: TracebackType | None) -> bool:
+    """Whether an error has come through a thread of Ray's own actors and workers, with none of the program's code."""
     while trace is not None:
         module = str(trace.tb_frame.f_globals.get("__name__", ""))
-        if module.partition(".")[0] in ("__main__", package) or is_users(
-            trace.tb_frame.f_code.co_filename
-        ):
-            return True
+        if module.partition(".")[0] not in ("ray", "threading"):
+            return False
         trace = trace.tb_next
-    return False
+    return True

@@ -33,7 +33,7 @@ class ImportHook:
     def __init__(self) -> None:
         self.stems: set[str] = set()
         self.on_import: Callable[[str, str], object] = lambda file, name: None
-        self._after: dict[str, Callable[[ModuleType], object]] = {}
+        self._after: dict[str, list[Callable[[ModuleType], object]]] = {}
         self._busy = threading.local()
 
     def install(self) -> None:
@@ -79,7 +79,7 @@ class ImportHook:
         ):
             never_raise(extend)(module)
         else:
-            self._after[name] = never_raise(extend)
+            self._after.setdefault(name, []).append(never_raise(extend))
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if sys.meta_path[0] is not self:
@@ -120,8 +120,7 @@ class ImportHook:
             sys.meta_path.insert(0, self)
 
     def _extend(self, name: str, module: ModuleType) -> None:
-        extend = self._after.pop(name, None)
-        if extend is not None:
+        for extend in self._after.pop(name, []):
             extend(module)
 
     def _find_elsewhere(self, name: str, path: Any, target: Any) -> ModuleSpec | None:

@@ -35,7 +35,7 @@ def extend_debugpy_of_ray(module: Any, process: DebuggableProcess) -> None:
             before(breakpoint_uuid)
         elif process.wait_for_debugger("exception" if is_failure else "breakpoint", None):
             if is_failure:
-                stop_in(sys.exc_info()[1])
+                stop_in(process, sys.exc_info()[1])
             else:
                 stop_at(frame_of_program())
 
@@ -53,7 +53,7 @@ def stop_at_failure(process: DebuggableProcess, error: BaseException | None) -> 
         return
     process.last_failure = identity_of(error)
     if process.wait_for_debugger("exception"):
-        stop_in(error)
+        stop_in(process, error)
 
 
 def stop_at(frame: FrameType | None) -> None:
@@ -62,11 +62,11 @@ def stop_at(frame: FrameType | None) -> None:
     pydevd.settrace(stop_at_frame=frame)
 
 
-def stop_in(error: BaseException | None) -> None:
+def stop_in(process: DebuggableProcess, error: BaseException | None) -> None:
     """Stops in the frame that raised, whatever exceptions the debugger has asked for."""
     import debugpy
 
-    error = cause_of(error) if error is not None else None
+    error = cause_of(process, error) if error is not None else None
     if error is None or error.__traceback__ is None:
         return
     raised = (type(error), error, error.__traceback__)
@@ -94,13 +94,48 @@ def stop_in(error: BaseException | None) -> None:
         info.is_tracing -= 1
 
 
-def cause_of(error: BaseException) -> BaseException:
-    """The first error in a group, such as that of an asyncio.TaskGroup; any other error itself."""
+def cause_of(process: DebuggableProcess, error: BaseException) -> BaseException:
+    """The first error in a group, such as that of an asyncio.TaskGroup, or the error of the user's code that a library has
+    raised its own from, such as that of a class that hydra creates; any other error itself.
+    """
+    for _ in range(_CAUSES):
+        cause = _first_part(error) or _wrapped(process, error)
+        if cause is None:
+            break
+        error = cause
+    return error
+
+
+def _first_part(error: BaseException) -> BaseException | None:
     parts = getattr(error, "exceptions", None)
     if isinstance(parts, tuple) and type(error).__name__.endswith("ExceptionGroup"):
-        first = next((part for part in parts if getattr(part, "__traceback__", None)), None)
-        return cause_of(first) if first is not None else error
-    return error
+        return next((part for part in parts if getattr(part, "__traceback__", None)), None)
+    return None
+
+
+def _wrapped(process: DebuggableProcess, error: BaseException) -> BaseException | None:
+    cause, trace = error.__cause__, error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if cause is None or has_users_frame(process, trace):
+        return None
+    return cause if has_users_frame(process, cause.__traceback__) else None
+
+
+def has_users_frame(process: DebuggableProcess, trace: TracebackType | None) -> bool:
+    """Whether an error has come through code of the user, and not only from a library that refuses its arguments."""
+    from ..agents.code_locations import is_users
+
+    main = process.settings.main
+    package = main.removeprefix("-m ").partition(".")[0] if main.startswith("-m ") else "__main__"
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] in ("__main__", package) or is_users(
+            trace.tb_frame.f_code.co_filename
+        ):
+            return True
+        trace = trace.tb_next
+    return False
 
 
 def is_echo(process: DebuggableProcess, error: BaseException) -> bool:
@@ -112,10 +147,25 @@ def is_echo(process: DebuggableProcess, error: BaseException) -> bool:
             return False
         if identity_of(cause) is process.last_failure:
             return True
-        if isinstance(cause, of_worker) and not process.settings.filters:
+        if not process.settings.filters and (
+            isinstance(cause, of_worker) or is_of_train_function(cause)
+        ):
             return True
         cause = cause.__cause__
     return False
+
+
+def is_of_train_function(error: BaseException) -> bool:
+    """Whether the driver of Ray Train raises an error for a train function that has failed in a worker, and stopped there.
+
+    A worker that has died instead is an error of Ray's own in the same place.
+    """
+    if not type(error).__module__.startswith("ray."):
+        return False
+    failures = getattr(error, "worker_failures", None)
+    return isinstance(failures, dict) and any(
+        not type(failure).__module__.startswith("ray.") for failure in failures.values()
+    )
 
 
 def identity_of(error: BaseException) -> object:
