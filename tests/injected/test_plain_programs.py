@@ -38,6 +38,7 @@ class Programs:
         program = subprocess.Popen(
             [self._python, *map(str, words)],
             env={**os.environ, **(run.env(**env) if run else env)},
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

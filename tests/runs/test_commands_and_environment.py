@@ -23,6 +23,7 @@ from eagleray.features.runs.sbatch_arguments import WITH_VARIABLES, submission, 
 from eagleray.ray.jobs import JobState
 from eagleray.ray.rows import WorkerRow
 from eagleray.slurm.job_output import fields
+from eagleray.supervisor.launchers import factory
 from eagleray.supervisor.launchers.ray_job import ending
 from eagleray.tools.code_copies import Package
 
@@ -100,6 +101,19 @@ def test_environment_holds_no_secret_and_no_dollar() -> None:
     assert "$" not in encoded
     assert secret not in encoded
     assert json.loads(encoded)["workers"] == ["$a*"]
+
+
+@pytest.mark.parametrize("is_attended", [True, False])
+def test_program_learns_whether_it_has_the_input_of_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, is_attended: bool
+) -> None:
+    monkeypatch.setattr(factory, "deliver", lambda package: Path("/x"))
+    plan = RunPlan("program", ("python", "x.py"), "/w", "x.py")
+    config = InjectedConfig("r1", "", Package("p", {}))
+    environ = factory.local_environment(plan, config, {}, is_attended=is_attended)
+    assert json.loads(environ["EAGLERAY_RUN"])["input"] is is_attended
+    # Jobs have none.
+    assert json.loads(encode_config(plan, config))["input"] is False
 
 
 def test_pythonpath_of_the_user_follows_the_package() -> None:

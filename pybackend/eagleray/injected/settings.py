@@ -38,6 +38,7 @@ class RunSettings:
         self.post_mortem = bool(values.get("post_mortem"))
         self.children = bool(values.get("children"))
         self.everywhere = bool(values.get("everywhere"))
+        self.has_input = bool(values.get("input", True))
         self.wait_s = float(values.get("wait_s") or 15)
         self.hold_s = float(values.get("hold_s") or 600)
         self.paths = breakpoint_paths(values.get("breakpoints"))

@@ -203,6 +203,7 @@ def start_driver(settings: RunSettings, import_hook: ImportHook, kind: str = "dr
     if settings.children and is_inside_selected(os.environ):
         is_selected = True
     if is_selected is False or (launches and is_selected is None):
+        watch_input(settings, import_hook, None)
         import_hook.after(
             "ray._private.worker",
             lambda module: after_connecting(module, lambda: write_driver_file(settings)),
@@ -214,7 +215,19 @@ def start_driver(settings: RunSettings, import_hook: ImportHook, kind: str = "dr
     driver.rank = rank
     if settings.stops:
         own_debugpy(driver.process, import_hook)
+    if kind == "driver":
+        watch_input(settings, import_hook, driver.process)
     driver.start()
+
+
+def watch_input(
+    settings: RunSettings, import_hook: ImportHook, process: DebuggableProcess | None
+) -> None:
+    if not settings.has_input:
+        from .hooks.empty_input import EmptyInput, is_empty
+
+        if is_empty():
+            EmptyInput(process).watch(import_hook)
 
 
 def own_debugpy(process: DebuggableProcess, import_hook: ImportHook) -> None:

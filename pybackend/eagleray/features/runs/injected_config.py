@@ -29,6 +29,7 @@ def verifier(secret: str) -> str:
 class InjectedConfig:
     """The config of the injected code besides the plan.
 
+    `has_input`: a terminal or script waits for the program, and its input is that of the program.
     `path` is the folder that holds the package, "" where it comes by Ray's package store as `uri`.  `folder` is that
     of the run, "" where it is not shared.  `debugger` is a folder with a debugpy for programs without one.  `main` is
     the main program of the run.  `reports` is a folder in which workers that share a file system with us put nsys
@@ -44,6 +45,7 @@ class InjectedConfig:
     folder: str = ""
     debugger: str = ""
     main: str = ""
+    has_input: bool = False
     reports: str = ""
     reader: str = ""
     nsys: str = ""
@@ -63,6 +65,7 @@ def encode_config(plan: RunPlan, config: InjectedConfig) -> str:
         "post_mortem": plan.post_mortem,
         "children": plan.children,
         "everywhere": plan.everywhere,
+        "input": config.has_input,
         "wait_s": WAIT_S,
         "hold_s": HOLD_S,
         "folder": config.folder,

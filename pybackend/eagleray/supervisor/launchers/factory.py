@@ -188,7 +188,8 @@ def local_environment(
     path = str(deliver(config.package))
     full = environment_of(plan, environ)
     full["PYTHONPATH"] = injected_config.with_site(full, path, config.package.name)
-    full[injected_config.VARIABLE] = injected_config.encode_config(plan, evolve(config, path=path))
+    own = evolve(config, path=path, has_input=is_attended)
+    full[injected_config.VARIABLE] = injected_config.encode_config(plan, own)
     if not is_attended or plan.watch_minutes:
         # Lines would otherwise get into the log long after they were printed.
         full.setdefault("PYTHONUNBUFFERED", "1")
