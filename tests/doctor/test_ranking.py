@@ -250,3 +250,17 @@ def test_exception_of_a_map_function_is_named_before_what_ray_data_makes_of_it(
     assert diagnosis.sentence.endswith("ValueError: could not convert string to float: 'n/a'")
     assert diagnosis.raised == "Raised in clean (etl.py:22)."
     assert diagnosis.unknown[0].line == 6
+
+
+def test_sentence_has_no_level_of_a_logger_before_the_exception(tmp_path: Path) -> None:
+    level = "ERROR 09-02 10:11:12 [launcher.py:124] "
+    lines = [
+        "Explorer or Trainer failed:",
+        "Traceback (most recent call last):",
+        '  File "/job/launcher.py", line 78, in both',
+        "ray.exceptions.ActorDiedError: The actor died because of an error raised in its creation task, ray::Trainer.__init__() (pid=1)",
+        '  File "/job/verl_config.py", line 311, in convert',
+        "ValueError: 7 rows for 8 GPUs",
+    ]
+    diagnosis = diagnosis_of(tmp_path, ("".join(f"{level}{line}\n" for line in lines),))
+    assert diagnosis.sentence == "No rule explains the first error: ValueError: 7 rows for 8 GPUs"

@@ -12,7 +12,7 @@ from eagleray.features.doctor.advice import advice_in, message_at
 from eagleray.features.doctor.clocks import Clocks
 from eagleray.features.doctor.frameworks import frameworks_of_logs, with_settings_of
 from eagleray.features.doctor.installed_packages import InstalledPackages
-from eagleray.features.doctor.line_prefixes import lines_within, prefix_of
+from eagleray.features.doctor.line_prefixes import lines_between, lines_within, prefix_of
 from eagleray.features.doctor.line_reading import ReadableLog
 from eagleray.features.doctor.literal_scan import Hit, LiteralScan, OnBytes
 from eagleray.features.doctor.log_files import ScannedFile
@@ -44,7 +44,6 @@ from eagleray.features.doctor.unknown_errors import (
     is_dumped,
     is_error,
     is_exception,
-    is_frame,
     is_terminate,
     is_without_effect,
     message_of,
@@ -381,9 +380,8 @@ class _FileReading:
             ]
             if (index := exception_in([other.text for _, other in behind])) >= 0:
                 return behind, index
-        # A console of Kubernetes writes the time and the pod after each line (slime#1739).
-        first = next((at for at, (_, other) in enumerate(own[:_NEAR]) if is_frame(other.text)), 0)
-        own = own[first :: first + 1]
+        skipped = lines_between([other.text for _, other in own[: 2 * _NEAR]])
+        own = own[skipped :: skipped + 1]
         index = exception_in([other.text for _, other in own])
         return None if index < 0 else (own, index)
 

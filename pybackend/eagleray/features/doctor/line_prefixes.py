@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 from attrs import frozen
 
-from eagleray.features.doctor.unknown_errors import TRACEBACK
+from eagleray.features.doctor.unknown_errors import TRACEBACK, is_frame
 
 _GROUP = "+ Exception Group "
 # What differs from line to line: a time, a date, seconds since 1970.
@@ -56,6 +57,15 @@ def prefix_of(text: str, sign: str = TRACEBACK) -> LinePrefix | None:
         end = match.end()
     parts.append(re.escape(before[end:]))
     return LinePrefix(re.compile("".join(parts)), is_json=before.endswith('"'))
+
+
+def lines_between(after: Sequence[str]) -> int:
+    """How many lines a console has written after each line of a traceback, by those after its first one; mostly 0.
+
+    Consoles of Kubernetes write the time and the pod there (slime#1739); another program's line comes only once.
+    """
+    first = next((at for at, text in enumerate(after) if is_frame(text)), 0)
+    return 0 if any(map(is_frame, after[first + 1 : 2 * first + 1])) else first
 
 
 def lines_within(text: str) -> list[str]:

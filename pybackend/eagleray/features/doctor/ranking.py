@@ -24,6 +24,7 @@ from attrs import define, evolve, field, frozen
 from eagleray.common.l10n import t
 from eagleray.features.doctor.clocks import TOLERANCE_S
 from eagleray.features.doctor.model import FOLLOWING, SEVERITIES, Cause, LogEvidence, Role
+from eagleray.features.doctor.unknown_errors import unlogged
 
 # The ID of an error that no rule explains.
 UNKNOWN = "unknown-error"
@@ -113,7 +114,7 @@ def ranked(
         _unknown_before(remaining, errors, order) if first and first.role not in _REASONS else None
     )
     if unknown is not None:
-        sentence = t("No rule explains the first error: {text}", text=unknown[0].text)
+        sentence = t("No rule explains the first error: {text}", text=unlogged(unknown[0].text))
         remaining = [item for item in remaining if item.role in _REASONS]
         primary = [unknown_cause(unknown, sentence), *(item.cause for item in remaining)]
     else:

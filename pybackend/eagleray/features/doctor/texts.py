@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
 from eagleray.features.doctor.model import Cause, Checked, Diagnosis, LogEvidence
+from eagleray.features.doctor.unknown_errors import unlogged
 
 _SEVERITY_MARKS = {"error": "✗", "warning": "!", "info": "·"}
 
@@ -17,7 +18,7 @@ def sentence(causes: Sequence[Cause], unknown: Sequence[LogEvidence], checked: C
     if causes:
         return causes[0].sentence
     if unknown:
-        return t("No rule matches. The first error is: {text}", text=unknown[0].text)
+        return t("No rule matches. The first error is: {text}", text=unlogged(unknown[0].text))
     if not checked.files:
         return t("No file could be read, so nothing is known of errors.")
     return counted(
