@@ -6,8 +6,14 @@ import { context } from "esbuild";
 
 import { root } from "./paths.mjs";
 
-/** The libraries of the report, whose licences must be distributed with them. */
-const LIBRARIES = ["@vscode-elements/elements", "lit", "uplot"];
+/** The libraries of the pages, whose licences must be distributed with them, and where the texts are. */
+const LICENCES = {
+  "@vscode-elements/elements": "@vscode-elements/elements/LICENSE",
+  // Its package lacks the text, which is the one of other packages of Microsoft.
+  "@vscode/l10n": "vscode-languageclient/License.txt",
+  lit: "lit/LICENSE",
+  uplot: "uplot/LICENSE",
+};
 
 /** Builds into `folder`, and again on each change where `watch` is true. */
 export async function buildPage({ folder, production, watch }) {
@@ -39,10 +45,11 @@ export async function buildPage({ folder, production, watch }) {
     await page.rebuild();
     await page.dispose();
   }
-  writeFileSync(join(folder, "report_page.licenses.txt"), LIBRARIES.map(licence).join("\n"));
+  const texts = Object.entries(LICENCES).map(([name, file]) => licence(name, file));
+  writeFileSync(join(folder, "pages.licenses.txt"), texts.join("\n"));
 }
 
-function licence(name) {
-  const text = readFileSync(join(root, "node_modules", name, "LICENSE"), "utf8");
+function licence(name, file) {
+  const text = readFileSync(join(root, "node_modules", file), "utf8");
   return `${name}\n\n${text.trim()}\n`;
 }

@@ -50,12 +50,13 @@ function noTrajectories({ trajectoryStates }) {
   return trajectoryStates().find(({ name }) => name === "nothing").messages;
 }
 
-/** Milliseconds in which a new page draws the second message, after the one with its texts. */
-async function opened(browser, name, document, [texts, content]) {
+/** Milliseconds in which a new page draws the last of the messages. */
+async function opened(browser, name, document, messages) {
   const { themes, style } = recordedThemes();
   const options = { theme: themes[0], style, viewport: { width: 1150, height: 950 } };
   const shown = await ThemedPage.open(browser, name, document, options);
-  await shown.take(texts);
+  const content = messages.at(-1);
+  for (const message of messages.slice(0, -1)) await shown.take(message);
   // In a call of its own: to free what carried the message here takes the browser longer than to draw it.
   await shown.page.evaluate((message) => void (globalThis.content = message), content);
   const time = Math.round(await shown.page.evaluate(drawn));

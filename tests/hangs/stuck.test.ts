@@ -176,10 +176,9 @@ test("“Sample Again” takes the picture of the same target, and its button wa
   await says(panel, { kind: "again" });
   assert.equal(fake.sidecar.sentTo(PICTURE).length, 2);
   const kinds = (panel.webview.posted as ToPicturePage[]).map((one) =>
-    one.kind === "sampling" ? `sampling ${one.isOn}` : one.kind,
+    one.kind === "busy" ? `sampling ${one.isOn}` : one.kind,
   );
   assert.deepEqual(kinds, [
-    "texts",
     "picture",
     "sampling false",
     "sampling true",
@@ -399,10 +398,7 @@ test("the question for a local file offers no file of a worker that isn't attach
   assert.deepEqual(editor.shown, [{ path: "/w/b/train.py", line: 2 }]);
 });
 
-test("“Look Inside” is offered with its command, and gets the process of the rank", async () => {
-  const without = await opened({ row: "cluster", cluster: CLUSTER }, undefined);
-  assert.equal(shown(without, "picture")?.canInspect, false);
-  without.close();
+test("“Look Inside” gets the process of the rank", async () => {
   editor.builtin.set("eagleray.lookInside", () => undefined);
   const panel = await opened({ row: "cluster", cluster: CLUSTER }, undefined);
   assert.equal(shown(panel, "picture")?.canInspect, true);

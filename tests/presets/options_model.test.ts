@@ -16,7 +16,6 @@ import {
   mistakesOf,
   moduleOf,
   nsysOptionsOf,
-  recordNote,
   variablesOf,
   withKind,
   withPattern,
@@ -24,7 +23,7 @@ import {
 } from "../../extension/features/presets/options_model";
 import { PLAIN, type Draft } from "../../extension/features/runs/draft";
 import { draftOfLaunch } from "../../extension/features/runs/launch_json";
-import { pageTexts } from "../../extension/features/presets/options_texts";
+import { recordNote } from "../../extension/features/presets/page/names";
 import { NEW_PROFILE } from "../../extension/features/runs/profile_options";
 
 const DRAFT: Draft = { ...PLAIN, path: "/w/train.py", cwd: "/w" };
@@ -200,7 +199,7 @@ test("only a whole and valid form is taken from the page", () => {
 test("the heading of the recording has its workers and its moment, with the seconds", () => {
   const recorded = { ...FORM, record: true, recordWorkers: "PolicyWorker" };
   const note = (changes: Partial<OptionsForm>): string =>
-    recordNote({ ...recorded, ...changes }, pageTexts());
+    recordNote({ ...recorded, ...changes });
   assert.equal(note({ when: "seconds", seconds: " 10 " }), "PolicyWorker · 10 s from the start");
   assert.equal(
     note({ when: "seconds", seconds: "" }),

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import { register } from "../../extension/features/reports";
 import { REPORT } from "../../extension/features/reports/messages";
-import type { ToPage } from "../../extension/features/reports/page_messages";
+import type { ToReportPage } from "../../extension/features/reports/page_messages";
 import { fakeApp, settled, type FakeApp } from "../fakes/app";
 import { editor, FakeWebviewPanel, Uri } from "../fakes/vscode";
 import { report } from "../profiling/samples";
@@ -34,8 +34,8 @@ async function opened(path: string, kind = "eagleray.nsysReport"): Promise<FakeW
   return panel;
 }
 
-function last(panel: FakeWebviewPanel): ToPage | undefined {
-  return panel.webview.posted.at(-1) as ToPage | undefined;
+function last(panel: FakeWebviewPanel): ToReportPage | undefined {
+  return panel.webview.posted.at(-1) as ToReportPage | undefined;
 }
 
 test("nsys reads nothing until the user agrees, once for each page", async () => {

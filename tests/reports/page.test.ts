@@ -2,10 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { movedTo, sortedBy } from "../../extension/features/reports/page/grid";
-import { pageDocument } from "../../extension/page_document";
+import { movedTo, sortedBy } from "../../extension/page/frame/grid";
+import { pageDocument } from "../../extension/page/document";
 
-const PARTS = { script: "s.js", style: "s.css", source: "https://src", nonce: "n0nce" };
+const PARTS = {
+  script: "s.js",
+  style: "s.css",
+  source: "https://src",
+  nonce: "n0nce",
+  translations: "{}",
+};
 
 test("the page loads one script and one style of ours, and nothing else", () => {
   const page = pageDocument({ ...PARTS, title: "a" });
@@ -25,6 +31,16 @@ test("a file’s name is text in the page", () => {
   const page = pageDocument({ ...PARTS, title: '"></title><script>alert(1)</script>' });
   assert.equal(page.match(/<script/g)?.length, 1);
   assert.match(page, /<title>&quot;&gt;&lt;\/title&gt;/);
+});
+
+test("the texts of the editor’s language are in the page, as data", () => {
+  const translations = JSON.stringify({ Cancel: '"><script>' });
+  const page = pageDocument({ ...PARTS, title: "a", translations });
+  assert.equal(page.match(/<script/g)?.length, 1);
+  assert.match(
+    page,
+    /data-translations="\{&quot;Cancel&quot;:&quot;\\&quot;&gt;&lt;script&gt;&quot;\}"/,
+  );
 });
 
 const MOVES: readonly (readonly [string, boolean, readonly [number, number]])[] = [
@@ -56,15 +72,15 @@ test("no key leads out of the table, and others lead nowhere", () => {
 
 test("a heading sorts numbers from the largest and names from A, and turns round at the second time", () => {
   const now = { sort: "total", descending: true };
-  assert.deepEqual(sortedBy({ id: "count", kind: "count" }, now), {
+  assert.deepEqual(sortedBy({ id: "count", isNumber: true }, now), {
     sort: "count",
     descending: true,
   });
-  assert.deepEqual(sortedBy({ id: "name", kind: "text" }, now), {
+  assert.deepEqual(sortedBy({ id: "name", isNumber: false }, now), {
     sort: "name",
     descending: false,
   });
-  assert.deepEqual(sortedBy({ id: "total", kind: "ns" }, now), {
+  assert.deepEqual(sortedBy({ id: "total", isNumber: true }, now), {
     sort: "total",
     descending: false,
   });

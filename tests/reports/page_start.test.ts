@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { EaglerayError, sidecarLost, sidecarSilent } from "../../extension/common/errors";
 import { register } from "../../extension/features/reports";
 import { REPORT } from "../../extension/features/reports/messages";
-import type { ToPage } from "../../extension/features/reports/page_messages";
+import type { ToReportPage } from "../../extension/features/reports/page_messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";
@@ -18,7 +18,7 @@ registeredForEach(register, (made) => {
   fake = made;
 });
 
-const CASES: readonly (readonly [string, EaglerayError, ToPage["kind"]])[] = [
+const CASES: readonly (readonly [string, EaglerayError, ToReportPage["kind"]])[] = [
   ["is read once it has started", sidecarSilent(120, ""), "report"],
   // The report itself may be what has ended it.
   ["is not read again by itself where it ended meanwhile", sidecarLost(), "failed"],
@@ -35,10 +35,10 @@ for (const [what, error, kind] of CASES) {
       ?.resolveCustomEditor({ uri: Uri.file("/w/policy.nsys-rep") }, panel);
     panel.webview.says({ kind: "ready" });
     await settled();
-    assert.equal((panel.webview.posted.at(-1) as ToPage).kind, "failed");
+    assert.equal((panel.webview.posted.at(-1) as ToReportPage).kind, "failed");
     fake.sidecar.on(REPORT, () => report());
     fake.sidecar.started();
     await settled();
-    assert.equal((panel.webview.posted.at(-1) as ToPage).kind, kind);
+    assert.equal((panel.webview.posted.at(-1) as ToReportPage).kind, kind);
   });
 }

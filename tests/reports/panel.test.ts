@@ -19,7 +19,7 @@ import {
   TABLE_TEXT,
   type Report,
 } from "../../extension/features/reports/messages";
-import type { TableQuery, ToPage } from "../../extension/features/reports/page_messages";
+import type { TableQuery, ToReportPage } from "../../extension/features/reports/page_messages";
 import { LIST as RUNS } from "../../extension/features/runs/messages";
 import { fakeApp, settled, type FakeApp } from "../fakes/app";
 import { editor, FakeWebviewPanel, Uri } from "../fakes/vscode";
@@ -55,8 +55,8 @@ async function opened(): Promise<FakeWebviewPanel> {
   return panel;
 }
 
-function last(panel: FakeWebviewPanel): ToPage | undefined {
-  return panel.webview.posted.at(-1) as ToPage | undefined;
+function last(panel: FakeWebviewPanel): ToReportPage | undefined {
+  return panel.webview.posted.at(-1) as ToReportPage | undefined;
 }
 
 test("the page gets progress, then the report", async () => {
@@ -66,13 +66,13 @@ test("the page gets progress, then the report", async () => {
   });
   const panel = await opened();
   assert.deepEqual(fake.sidecar.sentTo(REPORT), [{ path: PATH }]);
-  const said = panel.webview.posted as ToPage[];
+  const said = panel.webview.posted as ToReportPage[];
   assert.deepEqual(
     said.map(({ kind }) => kind),
-    ["texts", "loading", "loading", "report"],
+    ["loading", "loading", "report"],
   );
-  assert.equal(said[2]?.kind === "loading" && said[2].percentage, 40);
-  assert.equal(said[3]?.kind === "report" && said[3].title, "policy-3 (rank 3)");
+  assert.equal(said[1]?.kind === "loading" && said[1].percentage, 40);
+  assert.equal(said[2]?.kind === "report" && said[2].title, "policy-3 (rank 3)");
 });
 
 for (const [what, changes, title] of [
@@ -93,8 +93,8 @@ test("a page that comes back is shown the same without anything being read again
   panel.webview.says({ kind: "ready" });
   await settled();
   assert.equal(fake.sidecar.sentTo(REPORT).length, 1);
-  const posted = panel.webview.posted as ToPage[];
-  assert.deepEqual(posted.map(({ kind }) => kind).slice(-2), ["texts", "report"]);
+  const posted = panel.webview.posted as ToReportPage[];
+  assert.deepEqual(posted.map(({ kind }) => kind).slice(-2), ["report", "report"]);
 });
 
 test("the page shows the error of a report, which can be read again", async () => {
@@ -196,11 +196,11 @@ test("a closed page gets no message", async () => {
     () => new Promise<Report>((resolve) => (answer = resolve)),
   );
   const panel = await opened();
-  assert.equal(panel.webview.posted.length, 2);
+  assert.equal(panel.webview.posted.length, 1);
   panel.close();
   answer(report());
   await settled();
-  assert.equal(panel.webview.posted.length, 2);
+  assert.equal(panel.webview.posted.length, 1);
 });
 
 const RUN = profiledRun().run;

@@ -6,14 +6,11 @@ import {
   factsOf,
   recordingText,
   gpuFacts,
-  singleLine,
   type Cell,
   type ColumnKind,
 } from "../../extension/features/reports/page/texts";
-import { reportTexts } from "../../extension/features/reports/report_texts";
+import { singleLine } from "../../extension/page/frame/texts";
 import { gpu, report } from "../profiling/samples";
-
-const texts = reportTexts();
 
 const SHOWN: readonly (readonly [Cell, ColumnKind, string])[] = [
   [0, "ns", "0 ns"],
@@ -58,25 +55,23 @@ test("a name is shown whole, on one line, in its own direction", () => {
 });
 
 test("the facts omit unknown values", () => {
-  const names = factsOf(texts, report({ host: "", trace: "", duration_ns: 0 })).map(
-    ({ name }) => name,
-  );
+  const names = factsOf(report({ host: "", trace: "", duration_ns: 0 })).map(({ name }) => name);
   assert.deepEqual(names, ["Recorded", "nsys", "Schema", "Size", "File"]);
-  assert.equal(factsOf(texts, report())[1]?.value, "2026-11-21 20:15:03 UTC");
+  assert.equal(factsOf(report())[1]?.value, "2026-11-21 20:15:03 UTC");
 });
 
 test("the facts of a GPU show how busy it was, and the share of NCCL", () => {
-  assert.deepEqual(gpuFacts(texts, gpu()), [
+  assert.deepEqual(gpuFacts(gpu()), [
     "busy 75.0 % (1.50 s)",
     "idle 500 ms",
     "12\u202f347 kernels",
     "NCCL 20.0 % of the busy time (300 ms)",
     "NCCL with nothing beside it 100 ms",
   ]);
-  assert.equal(gpuFacts(texts, gpu({ nccl_ns: 0 })).length, 3);
-  const unnamed = gpuFacts(texts, gpu({ nccl_ns: null, nccl_alone_ns: null }));
+  assert.equal(gpuFacts(gpu({ nccl_ns: 0 })).length, 3);
+  const unnamed = gpuFacts(gpu({ nccl_ns: null, nccl_alone_ns: null }));
   assert.equal(unnamed.at(-1), "NCCL unknown");
-  assert.deepEqual(gpuFacts(texts, gpu({ kernels: 0 })), ["no kernel ran"]);
+  assert.deepEqual(gpuFacts(gpu({ kernels: 0 })), ["no kernel ran"]);
 });
 
 test("below its title a report has its class, node, duration and file", () => {

@@ -84,10 +84,10 @@ test("progress and report of this wave are shown, those of another aren't", asyn
   const { progress } = waveReport();
   fake.sidecar.notify(WAVE_CHANGED, { wave: "another", progress });
   fake.sidecar.notify(WAVE_CHANGED, { wave: wave(), progress });
-  assert.deepEqual(kinds(panel), ["texts", "progress"]);
+  assert.deepEqual(kinds(panel), ["wave", "progress"]);
   end(waveReport());
   await settled();
-  assert.deepEqual(kinds(panel), ["texts", "progress", "progress", "report"]);
+  assert.deepEqual(kinds(panel), ["wave", "progress", "progress", "report"]);
 });
 
 test("cancelling ends the wave of the page, which can be run again", async () => {

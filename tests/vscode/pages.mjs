@@ -39,11 +39,9 @@ try {
     optionsStates,
     pageDocument,
     pictureStates,
-    reportTexts,
     trajectoryStates,
     waveStates,
   } = await pageContents(folder);
-  const reportStart = { kind: "texts", texts: reportTexts() };
   const states = [
     ...optionsStates().map((state) => ({ ...state, page: "options_page" })),
     ...pictureStates().map((state) => ({ ...state, page: "picture_page" })),
@@ -51,7 +49,7 @@ try {
     ...diagnosisStates().map((state) => ({ ...state, page: "diagnosis_page" })),
     ...comparisonStates().map((state) => ({ ...state, page: "comparison_page" })),
     ...waveStates().map((state) => ({ ...state, page: "wave_page" })),
-    ...reportStates(reportStart).map((state) => ({ ...state, page: "report_page" })),
+    ...reportStates().map((state) => ({ ...state, page: "report_page" })),
   ].filter(({ name }) => name.includes(only));
   browser = await launch();
   endWithRun(() => browser.close());
@@ -180,7 +178,7 @@ try {
   });
 
   await test("a bar of unknown length moves only where motion is wanted", async () => {
-    const messages = [reportStart, { kind: "loading", message: "Reading", percentage: null }];
+    const messages = [{ kind: "loading", message: "Reading", percentage: null }];
     const state = { page: "report_page", messages };
     const shown = await opened(state, { reducedMotion: "no-preference" });
     assert.deepEqual(await shown.page.evaluate(moving), ["progress"]);
@@ -256,7 +254,7 @@ async function showWhole(page) {
 }
 
 /** A report as the sidecar reads it, and what else the page of a report shows. */
-function reportStates(start) {
+function reportStates() {
   const run = (program, ...args) => execFileSync(program, args, { cwd: ROOT, maxBuffer: 1 << 26 });
   run(python(), "-m", "tests.reports.page_report", folder);
   const file = path.join(folder, "policy.sqlite");
@@ -272,14 +270,13 @@ function reportStates(start) {
     { code: "cut", message: "Kernels are missing.", next_step: "Record for a shorter time." },
   ];
   return [
-    { name: "loading", messages: [start, loading(null)] },
-    { name: "progress", messages: [start, loading(40)] },
-    { name: "report", messages: [start, message()] },
-    { name: "warnings", messages: [start, message({ warnings, gpus: [], tables: [] })] },
+    { name: "loading", messages: [loading(null)] },
+    { name: "progress", messages: [loading(40)] },
+    { name: "report", messages: [message()] },
+    { name: "warnings", messages: [message({ warnings, gpus: [], tables: [] })] },
     {
       name: "failed",
       messages: [
-        start,
         { kind: "failed", message: "policy.nsys-rep has 0 bytes.", nextStep: "Run `nsys` again." },
         { kind: "announcement", sentence: "Copied the path." },
       ],

@@ -3,11 +3,9 @@
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
-import { Disposables } from "../../common/disposables";
 import { dotted, plain } from "../../common/texts";
 import { PANELS } from "../../contributions";
-import { drawPage } from "../../page_document";
-import { diagnosisTexts } from "./diagnosis_texts";
+import { PageTab, PageTabs, restored, versionOf, type PageKind } from "../../page/tabs";
 import { applyFix } from "./fixing";
 import { problemsOf } from "./log_problems";
 import type { Diagnosis } from "./messages";
@@ -26,7 +24,7 @@ export interface NamedDiagnosis extends NamedLogs {
 export type DiagnoseAgain = (logs: NamedLogs) => Promise<NamedDiagnosis | undefined>;
 
 export class DiagnosisPanels {
-  private readonly open = new Map<string, DiagnosisPanel>();
+  private readonly tabs = new PageTabs<DiagnosisTab>(PANELS.diagnosis);
 
   constructor(
     private readonly app: App,
@@ -37,79 +35,53 @@ export class DiagnosisPanels {
 
   /** An open tab of the same target shows the new diagnosis. */
   show(named: NamedDiagnosis): void {
-    const present = this.open.get(JSON.stringify(named.target));
-    if (present !== undefined) {
+    const present = this.tabs.get(JSON.stringify(named.target));
+    if (present === undefined) {
+      this.add(this.tabs.panel(titleOf(named)), named);
+    } else {
       present.fill(named);
       present.focus();
-      return;
     }
-    const title = titleOf(named);
-    const panel = vscode.window.createWebviewPanel(
-      PANELS.diagnosis,
-      title,
-      vscode.ViewColumn.Active,
-      { enableFindWidget: true },
-    );
-    this.add(panel, named);
   }
 
   /** A tab that was open before the window was reloaded, with the diagnosis that its page has stored. */
   revive(panel: vscode.WebviewPanel, state: unknown): void {
-    const stored = (state as { stored?: Partial<StoredDiagnosis> } | undefined)?.stored;
-    const { name, target, diagnosis, madeAt } = stored ?? {};
-    const isWhole =
-      name !== undefined && target !== undefined && diagnosis !== undefined && madeAt !== undefined;
-    // Another version may read other fields.
-    if (isWhole && stored?.version === versionOf(this.app)) {
-      this.add(panel, { name, target, diagnosis, madeAt });
-    } else {
+    const stored = restored(this.app, state) as StoredDiagnosis | undefined;
+    if (stored === undefined) {
       panel.dispose();
+    } else {
+      const { name, target, diagnosis, madeAt } = stored;
+      this.add(panel, { name, target, diagnosis, madeAt });
     }
   }
 
   private add(panel: vscode.WebviewPanel, named: NamedDiagnosis): void {
-    const key = JSON.stringify(named.target);
-    const page = new DiagnosisPanel(this.app, panel, named, this.again, this.watched, this.lists);
-    this.open.set(key, page);
-    panel.onDidDispose(() => {
-      page.dispose();
-      this.open.delete(key);
-    });
+    const tab = new DiagnosisTab(this.app, panel, named, this.again, this.watched, this.lists);
+    this.tabs.add(JSON.stringify(named.target), panel, tab);
   }
 }
 
-class DiagnosisPanel implements vscode.Disposable {
-  private readonly owned = new Disposables();
+const PAGE: PageKind = { script: "diagnosis_page", doing: "a diagnosis’s page" };
+
+class DiagnosisTab extends PageTab<FromDiagnosisPage, ToDiagnosisPage> {
   private readonly problems: ProblemList;
-  private isOver = false;
-  private isReading = false;
 
   constructor(
-    private readonly app: App,
-    private readonly panel: vscode.WebviewPanel,
+    app: App,
+    panel: vscode.WebviewPanel,
     private named: NamedDiagnosis,
     private readonly diagnoseAgain: DiagnoseAgain,
     private readonly watched: WatchedClusters,
     lists: ProblemLists,
   ) {
+    super(app, panel, PAGE, titleOf(named));
     this.problems = this.owned.add(lists.added());
     this.owned.add(
       watched.onChanged(() => {
         this.sendWatching();
       }),
     );
-    this.owned.add(
-      panel.webview.onDidReceiveMessage((message: FromDiagnosisPage) => {
-        void app.errors.shown("a diagnosis’s page", () => this.take(message));
-      }),
-    );
-    drawPage(panel.webview, app.context, "diagnosis_page", titleOf(named));
     this.listProblems();
-  }
-
-  /** Brings the tab to the front, as a command does that the user has just run. */
-  focus(): void {
-    this.panel.reveal();
   }
 
   fill(named: NamedDiagnosis): void {
@@ -118,15 +90,9 @@ class DiagnosisPanel implements vscode.Disposable {
     this.send();
   }
 
-  dispose(): void {
-    this.isOver = true;
-    this.owned.dispose();
-  }
-
-  private async take(message: FromDiagnosisPage): Promise<void> {
+  protected override async take(message: FromDiagnosisPage): Promise<void> {
     switch (message.kind) {
       case "ready":
-        this.post({ kind: "texts", texts: diagnosisTexts() });
         this.send();
         break;
       case "again":
@@ -142,8 +108,7 @@ class DiagnosisPanel implements vscode.Disposable {
         this.watch(message.isOn);
         break;
       case "copy":
-        await vscode.env.clipboard.writeText(message.text);
-        this.post({ kind: "announcement", sentence: vscode.l10n.t("Copied.") });
+        await this.copy(message.text, vscode.l10n.t("Copied."));
         break;
     }
   }
@@ -179,38 +144,18 @@ class DiagnosisPanel implements vscode.Disposable {
     const stored = { version: versionOf(this.app), ...this.named };
     const made = new Date(this.named.madeAt).toLocaleString();
     this.post({ kind: "diagnosis", stored, from: dotted(plain(this.named.name), made) });
-    this.post({ kind: "reading", isOn: this.isReading });
+    this.postBusy();
     this.sendWatching();
   }
 
   private async again(): Promise<void> {
-    if (this.isReading) {
-      return;
-    }
-    this.showReading(true);
-    try {
-      const { name, target } = this.named;
-      const named = await this.diagnoseAgain({ name, target });
-      if (named !== undefined && !this.isOver) {
+    const { name, target } = this.named;
+    await this.repeat(
+      () => this.diagnoseAgain({ name, target }),
+      (named) => {
         this.fill(named);
-        // The user may type elsewhere meanwhile, such as in the palette, which would close.
-        this.panel.reveal(undefined, true);
-      }
-    } finally {
-      this.showReading(false);
-    }
-  }
-
-  private showReading(isOn: boolean): void {
-    this.isReading = isOn;
-    this.post({ kind: "reading", isOn });
-  }
-
-  /** Messages for a page that was closed are dropped. */
-  private post(message: ToDiagnosisPage): void {
-    if (!this.isOver) {
-      void this.panel.webview.postMessage(message);
-    }
+      },
+    );
   }
 }
 
@@ -222,10 +167,6 @@ async function openLogLine(path: string, line: number): Promise<void> {
     preview: true,
     viewColumn: vscode.ViewColumn.Beside,
   });
-}
-
-function versionOf({ context }: App): string {
-  return (context.extension.packageJSON as { version: string }).version;
 }
 
 function titleOf({ name }: NamedLogs): string {

@@ -4,7 +4,7 @@ import type { App } from "../../app";
 import { lazily, registerCommands } from "../../commands";
 import { Disposables, type Disposable } from "../../common/disposables";
 import { COMMANDS, PANELS } from "../../contributions";
-import { restoreTabs } from "../../restored_tabs";
+import { restoreTabs } from "../../page/restored_tabs";
 import { isOfThisWindow } from "../runs/run_list";
 import { isLive } from "../runs/states";
 import type { ProblemLists } from "./problem_list";

@@ -1,28 +1,22 @@
 /** The messages between the editor and the page of a diagnosis. */
 
-import type { DiagnosisTexts } from "./diagnosis_texts";
+import type { Stored, ToPage } from "../../page/messages";
 import type { Diagnosis, DiagnosisTarget } from "./messages";
 
-/** What the page stores, so that a reload of the window restores it; `version` is that of the extension. */
-export interface StoredDiagnosis {
-  readonly version: string;
+/** What the page stores. */
+export type StoredDiagnosis = Stored<{
   readonly name: string;
   readonly target: DiagnosisTarget;
   readonly madeAt: number;
   readonly diagnosis: Diagnosis;
-}
+}>;
 
 export type ToDiagnosisPage =
-  /** The first message. */
-  | { readonly kind: "texts"; readonly texts: DiagnosisTexts }
+  | ToPage
   /** `from` says of what and when it was made. */
   | { readonly kind: "diagnosis"; readonly stored: StoredDiagnosis; readonly from: string }
-  /** The logs are being read again, or no longer. */
-  | { readonly kind: "reading"; readonly isOn: boolean }
   /** Whether the cluster of the diagnosis is watched; null for logs that can't be. */
-  | { readonly kind: "watching"; readonly isOn: boolean | null }
-  /** Something that a screen reader should say. */
-  | { readonly kind: "announcement"; readonly sentence: string };
+  | { readonly kind: "watching"; readonly isOn: boolean | null };
 
 export type FromDiagnosisPage =
   | { readonly kind: "ready" | "again" }

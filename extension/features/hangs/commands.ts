@@ -31,7 +31,7 @@ export class StuckCommands {
       targetOf(rows, clusters) ?? (await picked(targetsOf(clusters, await this.app.latestRuns())));
     const named = chosen === undefined ? undefined : await connected(chosen);
     if (named !== undefined) {
-      await this.panels.show(await this.taken(named.target, named.name));
+      this.panels.show(await this.taken(named.target, named.name));
     }
   }
 
@@ -43,7 +43,7 @@ export class StuckCommands {
       const picture = await this.app.sidecar.request(OF_GROUP, { cluster, title, post_mortem });
       const named = targetOf([first.group], this.app.clusters.value);
       const target = named !== undefined && "target" in named ? named.target : undefined;
-      await this.panels.show({ name: named?.name ?? plain(title), picture, target });
+      this.panels.show({ name: named?.name ?? plain(title), picture, target });
       return;
     }
     const [run] = rows.flatMap((row) => (row.row === "run" ? [row.run] : []));
@@ -51,7 +51,7 @@ export class StuckCommands {
     if (path !== undefined) {
       const picture = await this.app.sidecar.request(OPEN, { path });
       const name = run === undefined ? basename(path) : runName(run);
-      await this.panels.show({ name, picture, target: undefined });
+      this.panels.show({ name, picture, target: undefined });
     }
   }
 
@@ -66,7 +66,7 @@ export class StuckCommands {
     const { picture, unread } = await longWork(title, (options) =>
       this.app.sidecar.request(OF_STACKS, { paths, text }, options),
     );
-    await this.panels.show({ name, picture, target: undefined });
+    this.panels.show({ name, picture, target: undefined });
     const [first] = unread;
     if (first !== undefined) {
       const more = unread.length - 1;
@@ -79,8 +79,8 @@ export class StuckCommands {
     }
   }
 
-  revive(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-    return this.panels.revive(panel, state);
+  revive(panel: vscode.WebviewPanel, state: unknown): void {
+    this.panels.revive(panel, state);
   }
 
   private async taken(target: PictureTarget, name: string): Promise<NamedPicture> {

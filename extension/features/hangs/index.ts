@@ -4,7 +4,7 @@ import type { App } from "../../app";
 import { lazily, registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS, PANELS } from "../../contributions";
-import { restoreTabs } from "../../restored_tabs";
+import { restoreTabs } from "../../page/restored_tabs";
 
 export function register(app: App): Disposable[] {
   const commands = lazily(async () => {

@@ -1,7 +1,7 @@
 /** The messages between the editor and the page of a picture. */
 
+import type { Stored, ToPage } from "../../page/messages";
 import type { Picture, PictureTarget } from "./messages";
-import type { PictureTexts } from "./picture_texts";
 
 /** What the page shows beside the picture: where it is from, and what the editor can do with it. */
 export interface ShownPicture {
@@ -16,24 +16,18 @@ export interface ShownPicture {
   readonly stored: Omit<StoredPicture, "picture"> | undefined;
 }
 
-/** What the page keeps of its picture, so that a reload of the window restores it; `version` is that of the extension. */
-export interface StoredPicture {
-  readonly version: string;
+/** What the page keeps of its picture. */
+export type StoredPicture = Stored<{
   readonly name: string;
   readonly target: PictureTarget | undefined;
   readonly picture: Picture;
-}
+}>;
 
 export type ToPicturePage =
-  /** The first message. */
-  | { readonly kind: "texts"; readonly texts: PictureTexts }
+  | ToPage
   | ({ readonly kind: "picture" } & ShownPicture)
   /** What has moved since the earlier picture that `title` names. */
-  | { readonly kind: "changes"; readonly title: string; readonly sentences: readonly string[] }
-  /** A new picture is being taken, or no longer. */
-  | { readonly kind: "sampling"; readonly isOn: boolean }
-  /** Something that a screen reader should say, such as that a picture was saved. */
-  | { readonly kind: "announcement"; readonly sentence: string };
+  | { readonly kind: "changes"; readonly title: string; readonly sentences: readonly string[] };
 
 export type FromPicturePage =
   | { readonly kind: "ready" | "again" | "readInside" | "readNative" }

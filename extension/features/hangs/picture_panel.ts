@@ -1,23 +1,17 @@
 /** The tabs of pictures: each shows one, takes it again, saves it, and compares it with an earlier one. */
 
-import { homedir } from "node:os";
-import { basename, join } from "node:path";
+import { randomUUID } from "node:crypto";
+import { basename } from "node:path";
 
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
-import { Disposables } from "../../common/disposables";
 import { plain } from "../../common/texts";
-import { PANELS } from "../../contributions";
-import { drawPage } from "../../page_document";
-import { workspaceFolder } from "../../workspace";
+import { COMMANDS, PANELS } from "../../contributions";
+import { PageTab, PageTabs, restored, versionOf, type PageKind } from "../../page/tabs";
 import { COMPARE, MARKDOWN, SAVE, type Picture, type PictureTarget } from "./messages";
 import type { FromPicturePage, StoredPicture, ToPicturePage } from "./page_messages";
-import { pictureTexts } from "./picture_texts";
 import { openSourceLine } from "./source_line";
-
-/** Built by the feature that looks inside of processes; without it the page has no such button. */
-const INSPECT = "eagleray.lookInside";
 
 /** The editor writes what a page keeps to the disk, each time the user scrolls. */
 const MOST_STORED = 1000;
@@ -36,7 +30,7 @@ export type SampleAgain = (
 ) => Promise<NamedPicture | undefined>;
 
 export class PicturePanels {
-  private readonly open = new Map<string, PicturePanel>();
+  private readonly tabs = new PageTabs<PictureTab>(PANELS.picture);
 
   constructor(
     private readonly app: App,
@@ -44,79 +38,42 @@ export class PicturePanels {
   ) {}
 
   /** An open tab of the same target shows the new picture; one from a file gets its own. */
-  async show(named: NamedPicture): Promise<void> {
-    const key = named.target === undefined ? undefined : JSON.stringify(named.target);
-    const present = key === undefined ? undefined : this.open.get(key);
-    if (present !== undefined) {
+  show(named: NamedPicture): void {
+    const present = this.tabs.get(keyOf(named));
+    if (present === undefined) {
+      this.add(this.tabs.panel(titleOf(named)), named);
+    } else {
       present.fill(named);
       present.focus();
-      return;
     }
-    const canInspect = await this.canInspect(named);
-    const panel = vscode.window.createWebviewPanel(
-      PANELS.picture,
-      titleOf(named),
-      vscode.ViewColumn.Active,
-      { enableFindWidget: true },
-    );
-    this.add(panel, named, canInspect);
   }
 
   /** A tab that was open before the window was reloaded, with the picture that its page has stored. */
-  async revive(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
-    const stored = (state as { stored?: Partial<StoredPicture> } | undefined)?.stored;
-    const { name, picture, target } = stored ?? {};
-    if (name === undefined || picture === undefined || stored?.version !== versionOf(this.app)) {
+  revive(panel: vscode.WebviewPanel, state: unknown): void {
+    const stored = restored(this.app, state) as StoredPicture | undefined;
+    if (stored === undefined) {
       panel.dispose();
-      return;
+    } else {
+      const { name, picture, target } = stored;
+      this.add(panel, { name, picture, target });
     }
-    const named = { name, picture, target };
-    this.add(panel, named, await this.canInspect(named));
   }
 
-  private async canInspect({ target }: NamedPicture): Promise<boolean> {
-    const commands = await vscode.commands.getCommands(true);
-    return commands.includes(INSPECT) && isInReach(this.app, target);
-  }
-
-  private add(panel: vscode.WebviewPanel, named: NamedPicture, canInspect: boolean): void {
-    const key = named.target === undefined ? undefined : JSON.stringify(named.target);
-    const page = new PicturePanel(this.app, panel, named, canInspect, this.sampleAgain);
-    if (key !== undefined) {
-      this.open.set(key, page);
-    }
-    panel.onDidDispose(() => {
-      page.dispose();
-      if (key !== undefined) {
-        this.open.delete(key);
-      }
-    });
+  private add(panel: vscode.WebviewPanel, named: NamedPicture): void {
+    this.tabs.add(keyOf(named), panel, new PictureTab(this.app, panel, named, this.sampleAgain));
   }
 }
 
-class PicturePanel implements vscode.Disposable {
-  private readonly owned = new Disposables();
-  private isOver = false;
-  private isSampling = false;
+const PAGE: PageKind = { script: "picture_page", doing: "a picture’s page" };
 
+class PictureTab extends PageTab<FromPicturePage, ToPicturePage> {
   constructor(
-    private readonly app: App,
-    private readonly panel: vscode.WebviewPanel,
+    app: App,
+    panel: vscode.WebviewPanel,
     private named: NamedPicture,
-    private readonly canInspect: boolean,
     private readonly sampleAgain: SampleAgain,
   ) {
-    this.owned.add(
-      panel.webview.onDidReceiveMessage((message: FromPicturePage) => {
-        void app.errors.shown("a picture’s page", () => this.take(message));
-      }),
-    );
-    drawPage(panel.webview, app.context, "picture_page", titleOf(named));
-  }
-
-  /** Brings the tab to the front, as a command does that the user has just run. */
-  focus(): void {
-    this.panel.reveal();
+    super(app, panel, PAGE, titleOf(named));
   }
 
   fill(named: NamedPicture): void {
@@ -125,15 +82,9 @@ class PicturePanel implements vscode.Disposable {
     this.sendPicture();
   }
 
-  dispose(): void {
-    this.isOver = true;
-    this.owned.dispose();
-  }
-
-  private async take(message: FromPicturePage): Promise<void> {
+  protected override async take(message: FromPicturePage): Promise<void> {
     switch (message.kind) {
       case "ready":
-        this.post({ kind: "texts", texts: pictureTexts() });
         this.sendPicture();
         break;
       case "again":
@@ -180,9 +131,9 @@ class PicturePanel implements vscode.Disposable {
       from: fromText(this.named),
       canSampleAgain: target !== undefined,
       canReadInside: target !== undefined && picture.inside.length === 0,
-      canInspect: this.canInspect,
+      canInspect: isInReach(this.app, target),
     });
-    this.post({ kind: "sampling", isOn: this.isSampling });
+    this.postBusy();
   }
 
   /**
@@ -193,40 +144,26 @@ class PicturePanel implements vscode.Disposable {
     more: { readonly inside?: boolean; readonly native?: boolean } = {},
   ): Promise<void> {
     const { target, name } = this.named;
-    if (target === undefined || this.isSampling) {
-      return;
+    if (target !== undefined) {
+      await this.repeat(
+        () => this.sampleAgain({ ...target, ...more }, name),
+        (named) => {
+          this.fill({ ...named, target });
+        },
+      );
     }
-    this.showSampling(true);
-    try {
-      const named = await this.sampleAgain({ ...target, ...more }, name);
-      if (named !== undefined && !this.isOver) {
-        this.isSampling = false;
-        this.fill({ ...named, target });
-        // The user may type elsewhere meanwhile, such as in the palette, which would close.
-        this.panel.reveal(undefined, true);
-      }
-    } finally {
-      this.showSampling(false);
-    }
-  }
-
-  private showSampling(isOn: boolean): void {
-    this.isSampling = isOn;
-    this.post({ kind: "sampling", isOn });
   }
 
   private async save(): Promise<void> {
     const { picture } = this.named;
-    const uri = await vscode.window.showSaveDialog({
-      title: vscode.l10n.t("Save the Picture"),
-      defaultUri: vscode.Uri.file(join(workspaceFolder() || homedir(), fileName(picture))),
-      filters: pictureFiles(),
-    });
-    if (uri !== undefined) {
-      await this.app.sidecar.request(SAVE, { path: uri.fsPath, picture });
-      const name = plain(basename(uri.fsPath));
-      this.post({ kind: "announcement", sentence: vscode.l10n.t("Saved as {0}.", name) });
-    }
+    await this.saveAs(
+      {
+        title: vscode.l10n.t("Save the Picture"),
+        file: fileName(picture),
+        filters: pictureFiles(),
+      },
+      (path) => this.app.sidecar.request(SAVE, { path, picture }),
+    );
   }
 
   private async compare(): Promise<void> {
@@ -240,31 +177,23 @@ class PicturePanel implements vscode.Disposable {
 
   private async copyMarkdown(): Promise<void> {
     const { text } = await this.app.sidecar.request(MARKDOWN, this.named.picture);
-    await vscode.env.clipboard.writeText(text);
-    this.post({ kind: "announcement", sentence: vscode.l10n.t("Copied as Markdown.") });
+    await this.copy(text, vscode.l10n.t("Copied as Markdown."));
   }
 
   private async inspect(group: string, rank: number): Promise<void> {
     const { picture } = this.named;
     const row = picture.ranks.find((each) => each.group === group && each.rank === rank);
-    if (row !== undefined && this.canInspect) {
+    if (row !== undefined && isInReach(this.app, this.named.target)) {
       const { pid, node, role } = row;
       const process = { cluster: this.cluster, group, rank, pid, node, role };
-      await vscode.commands.executeCommand(INSPECT, process);
-    }
-  }
-
-  /** Messages for a page that was closed are dropped. */
-  private post(message: ToPicturePage): void {
-    if (!this.isOver) {
-      void this.panel.webview.postMessage(message);
+      await vscode.commands.executeCommand(COMMANDS.inspectWorker, process);
     }
   }
 }
 
-/** Another version may read other fields. */
-function versionOf({ context }: App): string {
-  return (context.extension.packageJSON as { version: string }).version;
+/** A picture from a file has a tab of its own. */
+function keyOf({ target }: NamedPicture): string {
+  return target === undefined ? randomUUID() : JSON.stringify(target);
 }
 
 /** Whether the processes of a picture are of a cluster, or of this machine: PIDs of other machines mean nothing here. */

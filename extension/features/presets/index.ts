@@ -6,7 +6,7 @@ import type { App } from "../../app";
 import { lazily, registerCommands, type CommandDefinition } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS, PANELS } from "../../contributions";
-import { restoreTabs } from "../../restored_tabs";
+import { restoreTabs } from "../../page/restored_tabs";
 import { ifTrusted } from "../../workspace";
 import type { RunsFeature } from "../runs";
 import { PresetCommands } from "./commands";

@@ -1,12 +1,12 @@
 /** The messages between the editor and the options page; those of the page are checked like any user input. */
 
+import type { ToPage } from "../../page/messages";
 import type { RunKind } from "../runs/draft";
 import { WHENS } from "../runs/profile_options";
 import type { ClassMatch } from "../profiling/messages";
 import type { SettingDifference } from "./fixed_settings";
 import type { Change, PresetQuestion } from "./messages";
 import type { Field, OptionsForm } from "./options_model";
-import type { PageTexts } from "./options_texts";
 
 /** The parts of the page that can be folded. */
 export type OptionsSection = "breakpoints" | "shorten" | "record";
@@ -74,9 +74,9 @@ export interface PagePreview {
 }
 
 export type ToOptionsPage =
+  | ToPage
   | {
       readonly kind: "content";
-      readonly texts: PageTexts;
       readonly form: OptionsForm;
       readonly open: readonly OptionsSection[];
       readonly facts: PageFacts;
@@ -100,8 +100,7 @@ export type ToOptionsPage =
   | { readonly kind: "starting"; readonly isOn: boolean; readonly question: string }
   /** The sidecar has started again. */
   | { readonly kind: "recheck" }
-  | { readonly kind: "announcement"; readonly sentence: string }
-  | { readonly kind: "untrusted"; readonly texts: PageTexts };
+  | { readonly kind: "untrusted" };
 
 /** The fields of a file or folder that a dialog can fill. */
 export type PathField = "path" | "cwd" | "python" | "nsys" | "output";

@@ -153,21 +153,6 @@ export function moduleOf(path: string, folder: string): string {
     : "";
 }
 
-/** "*Policy* · 10 s from the start", beside the heading of the section; "" where nothing is recorded. */
-export function recordNote(
-  { record, recordWorkers, when, seconds }: OptionsForm,
-  texts: {
-    readonly whens: Readonly<Record<Profile["when"], string>>;
-    readonly secondsFromStart: string;
-  },
-): string {
-  const isTimed = when === "seconds" && secondsOf(seconds) !== undefined;
-  const moment = isTimed
-    ? texts.secondsFromStart.replace("{0}", () => seconds.trim())
-    : texts.whens[when];
-  return record ? [recordWorkers.trim(), moment].filter(Boolean).join(" · ") : "";
-}
-
 /** The patterns with one more, or without it where it is there. */
 export function withPattern(text: string, pattern: string): string {
   const patterns = patternsOf(text);

@@ -5,11 +5,10 @@ import { basename, dirname } from "node:path";
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
-import { Disposables } from "../../common/disposables";
 import { asEaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { COMMANDS, PANELS } from "../../contributions";
-import { drawPage } from "../../page_document";
+import { PageTab, type PageKind } from "../../page/tabs";
 import { windowName } from "../../workspace";
 import { WORKERS, type ClassMatch } from "../profiling/messages";
 import { NO_PRESET, type Draft } from "../runs/draft";
@@ -36,7 +35,7 @@ import {
   type ToOptionsPage,
 } from "./options_messages";
 import { mistakesOf, type Field, type OptionsForm } from "./options_model";
-import { interpreterText, pageTexts } from "./options_texts";
+import { interpreterText } from "./options_texts";
 import type { ReviewDocuments } from "./review_documents";
 import { reviewTexts } from "./review_model";
 import { RunChecks } from "./run_checks";
@@ -105,15 +104,15 @@ export class OptionsPages {
     this.pages.add(page);
     panel.onDidDispose(() => {
       this.pages.delete(page);
-      page.dispose();
     });
   }
 }
 
 const SECTIONS: readonly OptionsSection[] = ["breakpoints", "shorten", "record"];
 
-class OptionsPage {
-  private readonly owned = new Disposables();
+const PAGE: PageKind = { script: "options_page", doing: "the options of a run" };
+
+class OptionsPage extends PageTab<unknown, ToOptionsPage> {
   private checking: vscode.CancellationTokenSource | undefined;
   private presets: readonly PresetRow[] = [];
   private classes: readonly ClassMatch[] = [];
@@ -122,15 +121,15 @@ class OptionsPage {
   private readonly checks: RunChecks;
   private examined = 0;
   private isStarting = false;
-  private isOver = false;
 
   constructor(
-    private readonly app: App,
+    app: App,
     private readonly starting: RunStarter,
     private readonly documents: ReviewDocuments,
-    private readonly panel: vscode.WebviewPanel,
+    panel: vscode.WebviewPanel,
     private content: PageContent,
   ) {
+    super(app, panel, PAGE, titleOf(content));
     const sendFacts = (): void => {
       this.post({ kind: "facts", facts: this.facts });
     };
@@ -138,11 +137,6 @@ class OptionsPage {
     const sendContent = (): void => {
       void this.app.errors.shown("the options of a run", () => this.sendContent());
     };
-    this.owned.add(
-      panel.webview.onDidReceiveMessage((message: unknown) => {
-        void this.app.errors.shown("the options of a run", () => this.take(message));
-      }),
-    );
     this.owned.add(app.clusters.onChanged(sendFacts));
     this.owned.add(vscode.debug.onDidChangeBreakpoints(sendFacts));
     this.owned.add(vscode.workspace.onDidGrantWorkspaceTrust(sendContent));
@@ -152,7 +146,6 @@ class OptionsPage {
       }),
     );
     panel.title = this.title;
-    drawPage(panel.webview, app.context, "options_page", this.title);
   }
 
   get file(): string {
@@ -166,14 +159,13 @@ class OptionsPage {
     void this.app.errors.shown("the options of a run", () => this.sendContent());
   }
 
-  dispose(): void {
-    this.isOver = true;
+  override dispose(): void {
+    super.dispose();
     this.cancelCheck();
-    this.owned.dispose();
   }
 
   private get title(): string {
-    return vscode.l10n.t("Run options: {0}", nameOf(this.content.form));
+    return titleOf(this.content);
   }
 
   private get facts(): PageFacts {
@@ -195,7 +187,7 @@ class OptionsPage {
     };
   }
 
-  private async take(sent: unknown): Promise<void> {
+  protected override async take(sent: unknown): Promise<void> {
     const message = fromPage(sent);
     if (message === undefined) {
       this.app.log.warn("a message of the options page was ignored");
@@ -262,13 +254,12 @@ class OptionsPage {
   }
 
   private async sendContent(): Promise<void> {
-    const texts = pageTexts();
     if (!vscode.workspace.isTrusted) {
-      this.post({ kind: "untrusted", texts });
+      this.post({ kind: "untrusted" });
       return;
     }
     const { form, open, fix = null } = this.content;
-    this.post({ kind: "content", texts, form, open, facts: this.facts, fix });
+    this.post({ kind: "content", form, open, facts: this.facts, fix });
     this.python = (await programPython(this.app, draftOfForm(form))).path;
     await this.readPresets();
   }
@@ -512,13 +503,6 @@ class OptionsPage {
   private announce(sentence: string): void {
     this.post({ kind: "announcement", sentence });
   }
-
-  /** Messages for a page that was closed are dropped. */
-  private post(message: ToOptionsPage): void {
-    if (!this.isOver) {
-      void this.panel.webview.postMessage(message);
-    }
-  }
 }
 
 const BROWSE_TITLES: Readonly<Record<Exclude<PathField, "python">, () => string>> = {
@@ -574,6 +558,10 @@ export function mergedClasses(lists: readonly (readonly ClassMatch[])[]): ClassM
     classes.set(entry.name, { ...entry, running });
   }
   return [...classes.values()];
+}
+
+function titleOf({ form }: PageContent): string {
+  return vscode.l10n.t("Run options: {0}", nameOf(form));
 }
 
 /** The name of the program in titles. */

@@ -28,7 +28,7 @@ class ReportEditors implements vscode.CustomReadonlyEditorProvider {
     { uri }: vscode.CustomDocument,
     panel: vscode.WebviewPanel,
   ): Promise<void> {
-    const { showReport } = await import("./report_panel.js");
-    showReport(this.app, uri, panel);
+    const { ReportTab } = await import("./report_panel.js");
+    new ReportTab(this.app, uri, panel);
   }
 }

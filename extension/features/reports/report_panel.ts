@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { asEaglerayError, EaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
-import { drawPage } from "../../page_document";
+import { PageTab, type PageKind } from "../../page/tabs";
 import type { Progress } from "../../sidecar/sidecar";
 import { workerName } from "../workers/names";
 import {
@@ -19,59 +19,48 @@ import {
   type TableTextRequest,
 } from "./messages";
 import { openInNsight, revealReport } from "./nsight";
-import type { FromPage, TableQuery, ToPage } from "./page_messages";
-import { reportTexts } from "./report_texts";
+import type { FromPage, TableQuery, ToReportPage } from "./page_messages";
 
 /** Errors of a sidecar that didn't start, and so didn't get the request. */
 const NOT_STARTED = ["sidecar-not-started", "sidecar-silent", "no-python"];
 
-/** Fills `panel`; its requests are cancelled when it is closed. */
-export function showReport(app: App, uri: vscode.Uri, panel: vscode.WebviewPanel): void {
-  const page = new ReportPanel(app, uri, panel.webview);
-  const listening = panel.webview.onDidReceiveMessage((message: FromPage) => {
-    void page.take(message);
-  });
-  const starting = app.sidecar.onStarted(() => {
-    void page.sidecarStarted();
-  });
-  const trusting = vscode.workspace.onDidGrantWorkspaceTrust(() => {
-    void page.trusted();
-  });
-  panel.onDidDispose(() => {
-    listening.dispose();
-    starting.dispose();
-    trusting.dispose();
-    page.end();
-  });
-  page.draw();
-}
+const PAGE: PageKind = { script: "report_page", doing: "a report’s page" };
 
 /**
- * The editor discards a hidden page, which sends “ready” each time it is back; its content is kept here,
- * so that nothing is read twice.
+ * Its requests are cancelled when it is closed.  The editor discards a hidden page, which sends “ready” each time it is
+ * back; its content is kept here, so that nothing is read twice.
  */
-class ReportPanel {
-  private present: ToPage | undefined;
+export class ReportTab extends PageTab<FromPage, ToReportPage> {
+  private present: ToReportPage | undefined;
   private cancelling: vscode.CancellationTokenSource | undefined;
-  private isOver = false;
   private waitsForStart = false;
   private waitsForTrust = false;
   private hasConsent = false;
 
   constructor(
-    private readonly app: App,
+    app: App,
     private readonly uri: vscode.Uri,
-    private readonly webview: vscode.Webview,
-  ) {}
-
-  draw(): void {
-    drawPage(this.webview, this.app.context, "report_page", plain(this.name));
+    panel: vscode.WebviewPanel,
+  ) {
+    super(app, panel, PAGE, plain(basename(uri.fsPath)));
+    this.owned.add(
+      app.sidecar.onStarted(() => {
+        void this.sidecarStarted();
+      }),
+    );
+    this.owned.add(
+      vscode.workspace.onDidGrantWorkspaceTrust(() => {
+        void this.trusted();
+      }),
+    );
   }
 
-  async take(message: FromPage): Promise<void> {
-    if (message.kind === "ready") {
-      this.post({ kind: "texts", texts: reportTexts() });
-    }
+  override dispose(): void {
+    super.dispose();
+    this.cancel();
+  }
+
+  protected override async take(message: FromPage): Promise<void> {
     if (message.kind === "ready" && this.present !== undefined) {
       this.post(this.present);
     } else if (message.kind === "ready" || message.kind === "again") {
@@ -79,27 +68,22 @@ class ReportPanel {
     } else if (message.kind === "cancel") {
       this.cancelling?.cancel();
     } else {
-      await this.app.errors.shown("a report’s page", () => this.follow(message));
+      await this.follow(message);
     }
   }
 
   /** A report that crashed the sidecar is not read again automatically. */
-  async sidecarStarted(): Promise<void> {
+  private async sidecarStarted(): Promise<void> {
     if (this.waitsForStart) {
       await this.read();
     }
   }
 
   /** A report that wasn't opened in Restricted Mode is, once the user trusts the workspace. */
-  async trusted(): Promise<void> {
+  private async trusted(): Promise<void> {
     if (this.waitsForTrust) {
       await this.read();
     }
-  }
-
-  end(): void {
-    this.isOver = true;
-    this.cancel();
   }
 
   private cancel(): void {
@@ -130,10 +114,6 @@ class ReportPanel {
       default:
         this.app.log.show();
     }
-  }
-
-  private get name(): string {
-    return basename(this.uri.fsPath);
   }
 
   private async read(): Promise<void> {
@@ -215,21 +195,9 @@ class ReportPanel {
     await this.copy(text, vscode.l10n.t("Copied the summary."));
   }
 
-  private async copy(text: string, sentence: string): Promise<void> {
-    await vscode.env.clipboard.writeText(text);
-    this.post({ kind: "announcement", sentence });
-  }
-
-  private show(message: ToPage): void {
+  private show(message: ToReportPage): void {
     this.present = message;
     this.post(message);
-  }
-
-  /** Messages for a page that was closed are dropped. */
-  private post(message: ToPage): void {
-    if (!this.isOver) {
-      void this.webview.postMessage(message);
-    }
   }
 }
 

@@ -1,18 +1,16 @@
 /** The messages between the editor and the page of a comparison of engines. */
 
-import type { ComparisonTexts } from "./comparison_texts";
+import type { Stored, ToPage } from "../../page/messages";
 import type { ComparisonRequest, ShownComparison } from "./messages";
 
-/** What was compared, and the result; `version` is that of the extension. */
-export interface StoredComparison {
-  readonly version: string;
+/** What was compared, and the result. */
+export type StoredComparison = Stored<{
   readonly request: ComparisonRequest;
   readonly comparison: ShownComparison;
-}
+}>;
 
 export type ToComparisonPage =
-  /** The first message. */
-  | { readonly kind: "texts"; readonly texts: ComparisonTexts }
+  | ToPage
   | {
       readonly kind: "comparison";
       readonly comparison: ShownComparison;
@@ -20,11 +18,7 @@ export type ToComparisonPage =
       readonly data: string;
       /** What a reload of the window restores; undefined for a comparison that is too large to be stored. */
       readonly stored: Omit<StoredComparison, "comparison"> | undefined;
-    }
-  /** What has just been done, for a few seconds. */
-  | { readonly kind: "announcement"; readonly sentence: string }
-  /** The same is being compared again, or no longer. */
-  | { readonly kind: "comparing"; readonly isOn: boolean };
+    };
 
 export interface FromComparisonPage {
   readonly kind: "ready" | "again" | "save" | "copyMarkdown";

@@ -1,18 +1,14 @@
 /** The tabs of comparisons: each shows one, and makes it again. */
 
-import { homedir } from "node:os";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
-import { Disposables } from "../../common/disposables";
 import { plain } from "../../common/texts";
 import { PANELS } from "../../contributions";
-import { drawPage } from "../../page_document";
-import { workspaceFolder } from "../../workspace";
+import { PageTab, PageTabs, restored, versionOf, type PageKind } from "../../page/tabs";
 import type { FromComparisonPage, StoredComparison, ToComparisonPage } from "./comparison_messages";
-import { comparisonTexts } from "./comparison_texts";
 import {
   COMPARISON_MARKDOWN,
   SAVE_COMPARISON,
@@ -27,7 +23,7 @@ const MOST_STORED_CELLS = 20_000;
 export type CompareAgain = (request: ComparisonRequest) => Promise<ShownComparison | undefined>;
 
 export class ComparisonPanels {
-  private readonly open = new Map<string, ComparisonPanel>();
+  private readonly tabs = new PageTabs<ComparisonTab>(PANELS.comparison);
 
   constructor(
     private readonly app: App,
@@ -36,29 +32,23 @@ export class ComparisonPanels {
 
   /** An open tab of the same engines shows the new result. */
   show(request: ComparisonRequest, comparison: ShownComparison): void {
-    const present = this.open.get(JSON.stringify(request));
-    if (present !== undefined) {
+    const present = this.tabs.get(JSON.stringify(request));
+    if (present === undefined) {
+      this.add(this.tabs.panel(titleOf(comparison)), request, comparison);
+    } else {
       present.fill(comparison);
       present.focus();
-      return;
     }
-    const title = titleOf(comparison);
-    const column = vscode.ViewColumn.Active;
-    const panel = vscode.window.createWebviewPanel(PANELS.comparison, title, column, {
-      enableFindWidget: true,
-    });
-    this.add(panel, request, comparison);
   }
 
   /** A tab that was open before the window was reloaded, with the comparison that its page has stored. */
   revive(panel: vscode.WebviewPanel, state: unknown): void {
-    const stored = (state as { stored?: Partial<StoredComparison> } | undefined)?.stored;
-    const { request, comparison, version } = stored ?? {};
-    if (request === undefined || comparison === undefined || version !== versionOf(this.app)) {
+    const stored = restored(this.app, state) as StoredComparison | undefined;
+    if (stored === undefined) {
       panel.dispose();
-      return;
+    } else {
+      this.add(panel, stored.request, stored.comparison);
     }
-    this.add(panel, request, comparison);
   }
 
   private add(
@@ -66,39 +56,22 @@ export class ComparisonPanels {
     request: ComparisonRequest,
     comparison: ShownComparison,
   ): void {
-    const key = JSON.stringify(request);
-    const page = new ComparisonPanel(this.app, panel, request, comparison, this.compareAgain);
-    this.open.set(key, page);
-    panel.onDidDispose(() => {
-      page.dispose();
-      this.open.delete(key);
-    });
+    const tab = new ComparisonTab(this.app, panel, request, comparison, this.compareAgain);
+    this.tabs.add(JSON.stringify(request), panel, tab);
   }
 }
 
-class ComparisonPanel implements vscode.Disposable {
-  private readonly owned = new Disposables();
-  private isOver = false;
-  private isComparing = false;
+const TAB: PageKind = { script: "comparison_page", doing: "a comparison’s page" };
 
+class ComparisonTab extends PageTab<FromComparisonPage, ToComparisonPage> {
   constructor(
-    private readonly app: App,
-    private readonly panel: vscode.WebviewPanel,
+    app: App,
+    panel: vscode.WebviewPanel,
     private readonly request: ComparisonRequest,
     private comparison: ShownComparison,
     private readonly compareAgain: CompareAgain,
   ) {
-    this.owned.add(
-      panel.webview.onDidReceiveMessage((message: FromComparisonPage) => {
-        void app.errors.shown("a comparison’s page", () => this.take(message));
-      }),
-    );
-    drawPage(panel.webview, app.context, "comparison_page", titleOf(comparison));
-  }
-
-  /** Brings the tab to the front, as a command does that the user has just run. */
-  focus(): void {
-    this.panel.reveal();
+    super(app, panel, TAB, titleOf(comparison));
   }
 
   fill(comparison: ShownComparison): void {
@@ -107,19 +80,18 @@ class ComparisonPanel implements vscode.Disposable {
     this.send();
   }
 
-  dispose(): void {
-    this.isOver = true;
-    this.owned.dispose();
-  }
-
-  private async take({ kind }: FromComparisonPage): Promise<void> {
+  protected override async take({ kind }: FromComparisonPage): Promise<void> {
     switch (kind) {
       case "ready":
-        this.post({ kind: "texts", texts: comparisonTexts() });
         this.send();
         break;
       case "again":
-        await this.again();
+        await this.repeat(
+          () => this.compareAgain(this.request),
+          (comparison) => {
+            this.fill(comparison);
+          },
+        );
         break;
       case "save":
         await this.save();
@@ -130,48 +102,23 @@ class ComparisonPanel implements vscode.Disposable {
     }
   }
 
-  private async again(): Promise<void> {
-    if (this.isComparing) {
-      return;
-    }
-    this.showComparing(true);
-    try {
-      const comparison = await this.compareAgain(this.request);
-      if (comparison !== undefined && !this.isOver) {
-        this.fill(comparison);
-        // The user may type elsewhere meanwhile, such as in the palette, which would close.
-        this.panel.reveal(undefined, true);
-      }
-    } finally {
-      this.showComparing(false);
-    }
-  }
-
   /** The object of `eagleray rollouts compare --json`. */
   private async save(): Promise<void> {
     const { stored } = this.comparison;
-    const uri = await vscode.window.showSaveDialog({
-      title: vscode.l10n.t("Save the Comparison"),
-      defaultUri: vscode.Uri.file(join(workspaceFolder() || homedir(), "comparison.json")),
-      filters: { [vscode.l10n.t("Comparisons of engines")]: ["json"] },
-    });
-    if (uri !== undefined) {
-      await this.app.sidecar.request(SAVE_COMPARISON, { stored, path: uri.fsPath });
-      const name = plain(basename(uri.fsPath));
-      this.post({ kind: "announcement", sentence: vscode.l10n.t("Saved as {0}.", name) });
-    }
+    await this.saveAs(
+      {
+        title: vscode.l10n.t("Save the Comparison"),
+        file: "comparison.json",
+        filters: { [vscode.l10n.t("Comparisons of engines")]: ["json"] },
+      },
+      (path) => this.app.sidecar.request(SAVE_COMPARISON, { stored, path }),
+    );
   }
 
   private async copyMarkdown(): Promise<void> {
     const { stored } = this.comparison;
     const { text } = await this.app.sidecar.request(COMPARISON_MARKDOWN, { stored });
-    await vscode.env.clipboard.writeText(text);
-    this.post({ kind: "announcement", sentence: vscode.l10n.t("Copied as Markdown.") });
-  }
-
-  private showComparing(isOn: boolean): void {
-    this.isComparing = isOn;
-    this.post({ kind: "comparing", isOn });
+    await this.copy(text, vscode.l10n.t("Copied as Markdown."));
   }
 
   private send(): void {
@@ -183,20 +130,8 @@ class ComparisonPanel implements vscode.Disposable {
       data: plain(basename(request.data ?? "")),
       stored: cells <= MOST_STORED_CELLS ? { version: versionOf(this.app), request } : undefined,
     });
-    this.post({ kind: "comparing", isOn: this.isComparing });
+    this.postBusy();
   }
-
-  /** Messages for a page that was closed are dropped. */
-  private post(message: ToComparisonPage): void {
-    if (!this.isOver) {
-      void this.panel.webview.postMessage(message);
-    }
-  }
-}
-
-/** Another version may read other fields. */
-function versionOf({ context }: App): string {
-  return (context.extension.packageJSON as { version: string }).version;
 }
 
 function titleOf({ a, b }: ShownComparison): string {

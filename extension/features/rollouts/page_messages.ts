@@ -7,7 +7,6 @@ import type {
   TrajectoryPage,
   TrajectoryQuery,
 } from "./messages";
-import type { TrajectoryTexts } from "./trajectory_texts";
 
 /** The selected rows and their order. */
 export type ListQuery = Required<Omit<TrajectoryQuery, "path">>;
@@ -33,8 +32,7 @@ export type PagePart = "list" | "item" | "group" | "statistics";
 export type ToTrajectoryPage =
   /** The first message; `path` and `name` are what the page stores to be restored, `item` is opened, 0 for the last one. */
   | {
-      readonly kind: "texts";
-      readonly texts: TrajectoryTexts;
+      readonly kind: "dump";
       readonly path: string;
       readonly item: number;
       readonly name: string;

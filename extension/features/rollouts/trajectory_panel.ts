@@ -5,15 +5,13 @@ import { basename, dirname } from "node:path";
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
-import { Disposables } from "../../common/disposables";
 import { asEaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { COMMANDS, PANELS } from "../../contributions";
-import { drawPage } from "../../page_document";
+import { PageTab, PageTabs, type PageKind } from "../../page/tabs";
 import type { Progress, RequestOptions } from "../../sidecar/sidecar";
 import { GROUP, ITEM, PAGE, STATISTICS } from "./messages";
 import type { FromTrajectoryPage, ListQuery, PagePart, ToTrajectoryPage } from "./page_messages";
-import { trajectoryTexts } from "./trajectory_texts";
 
 /** Dumps up to this size are summed up without a click. */
 const SUMMED_BYTES = 200e6;
@@ -23,22 +21,18 @@ const PAUSE_MS = 500;
 const BEHIND_ALL = 2 ** 40;
 
 export class TrajectoryPanels {
-  private readonly open = new Map<string, TrajectoryPanel>();
+  private readonly tabs = new PageTabs<TrajectoryTab>(PANELS.trajectories);
 
   constructor(private readonly app: App) {}
 
   /** An open tab of the same dump comes to the front; `item` is shown at once, 0 for none.  The tab is called `title`. */
   show(path: string, item = 0, title = nameOf(path)): void {
-    const present = this.open.get(path);
-    if (present !== undefined) {
+    const present = this.tabs.get(path);
+    if (present === undefined) {
+      this.add(this.tabs.panel(title), path, title, item);
+    } else {
       present.reveal(item);
-      return;
     }
-    const column = vscode.ViewColumn.Active;
-    const panel = vscode.window.createWebviewPanel(PANELS.trajectories, title, column, {
-      enableFindWidget: true,
-    });
-    this.add(panel, path, title, item);
   }
 
   /** A tab that was open before the window was reloaded. */
@@ -52,73 +46,56 @@ export class TrajectoryPanels {
   }
 
   private add(panel: vscode.WebviewPanel, path: string, name: string, item = 0): void {
-    const page = new TrajectoryPanel(this.app, panel, path, name, item);
-    this.open.set(path, page);
-    panel.onDidDispose(() => {
-      page.dispose();
-      this.open.delete(path);
-    });
+    this.tabs.add(path, panel, new TrajectoryTab(this.app, panel, path, name, item));
   }
 }
 
-class TrajectoryPanel implements vscode.Disposable {
-  private readonly owned = new Disposables();
+const TAB: PageKind = { script: "trajectory_page", doing: "a page of trajectories" };
+
+class TrajectoryTab extends PageTab<FromTrajectoryPage, ToTrajectoryPage> {
   private readonly running = new Map<PagePart, vscode.CancellationTokenSource>();
   private query: ListQuery | undefined;
   private isSummed = false;
-  private isOver = false;
   private waiting: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly app: App,
-    private readonly panel: vscode.WebviewPanel,
+    app: App,
+    panel: vscode.WebviewPanel,
     private readonly path: string,
     private readonly name: string,
     private item: number,
   ) {
-    this.owned.add(
-      panel.webview.onDidReceiveMessage((message: FromTrajectoryPage) => {
-        void app.errors.shown("a page of trajectories", () => this.take(message));
-      }),
-    );
+    super(app, panel, TAB, name);
     this.watch(new vscode.RelativePattern(vscode.Uri.file(dirname(path)), basename(path)));
     this.watch(new vscode.RelativePattern(vscode.Uri.file(path), "**/*.{jsonl,ndjson}"));
-    drawPage(panel.webview, app.context, "trajectory_page", name);
   }
 
   reveal(item: number): void {
     this.panel.reveal();
     this.item = item;
-    this.postTexts();
+    this.start();
   }
 
-  dispose(): void {
-    this.isOver = true;
+  override dispose(): void {
+    super.dispose();
     clearTimeout(this.waiting);
     for (const part of [...this.running.keys()]) {
       this.cancel(part);
     }
-    this.owned.dispose();
   }
 
-  /** The page is drawn again with them. */
-  private postTexts(): void {
+  /** The page is drawn again. */
+  private start(): void {
     this.isSummed = false;
-    this.post({
-      kind: "texts",
-      texts: trajectoryTexts(),
-      path: this.path,
-      item: this.item,
-      name: this.name,
-    });
+    this.post({ kind: "dump", path: this.path, item: this.item, name: this.name });
     // A reload of the tab shows what the user has opened since.
     this.item = 0;
   }
 
-  private async take(message: FromTrajectoryPage): Promise<void> {
+  protected override async take(message: FromTrajectoryPage): Promise<void> {
     switch (message.kind) {
       case "ready":
-        this.postTexts();
+        this.start();
         break;
       case "query":
         this.query = message.query;
@@ -258,13 +235,6 @@ class TrajectoryPanel implements vscode.Disposable {
     if (this.query !== undefined && !this.running.has("list")) {
       this.isSummed = this.running.has("statistics");
       await this.list(this.query);
-    }
-  }
-
-  /** Messages for a page that was closed are dropped. */
-  private post(message: ToTrajectoryPage): void {
-    if (!this.isOver) {
-      void this.panel.webview.postMessage(message);
     }
   }
 }

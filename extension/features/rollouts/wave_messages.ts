@@ -1,16 +1,10 @@
 /** The messages between the editor and the page of a wave. */
 
 import type { WaveProgress, WaveReport } from "./messages";
-import type { WaveTexts } from "./wave_texts";
 
 export type ToWavePage =
   /** The first message; `title` names the agent, `from` the data and the server. */
-  | {
-      readonly kind: "texts";
-      readonly texts: WaveTexts;
-      readonly title: string;
-      readonly from: string;
-    }
+  | { readonly kind: "wave"; readonly title: string; readonly from: string }
   /** `isRunning`: it can be cancelled. */
   | { readonly kind: "progress"; readonly progress: WaveProgress; readonly isRunning: boolean }
   | { readonly kind: "report"; readonly report: WaveReport }

@@ -6,20 +6,19 @@ import { basename } from "node:path";
 import * as vscode from "vscode";
 
 import type { App } from "../../app";
-import { Disposables } from "../../common/disposables";
 import { asEaglerayError } from "../../common/errors";
 import { plain } from "../../common/texts";
-import { drawPage } from "../../page_document";
+import { PageTab, type PageKind } from "../../page/tabs";
 import { openSourceLine } from "../hangs/source_line";
 import { targetOf, type AgentRef, type ChosenData } from "./agent_model";
 import type { DataPlace } from "./data_choice";
 import { CANCEL_WAVE, WAVE, WAVE_CHANGED, type WaveProgress } from "./messages";
 import { sizeText, type RunOptions } from "./run_options";
 import type { FromWavePage, ToWavePage } from "./wave_messages";
-import { waveTexts } from "./wave_texts";
 
 /** A wave ends with its window, so that its tab isn't restored. */
 const PANEL = "eagleray.wave";
+const PAGE: PageKind = { script: "wave_page", doing: "the page of a wave" };
 
 /** What is run, and with what. */
 export interface WavePlan {
@@ -46,30 +45,21 @@ export function showWave(app: App, plan: WavePlan, actions: WaveActions): void {
     // A hidden page would lose the progress of its wave.
     retainContextWhenHidden: true,
   });
-  const page = new WavePanel(app, panel, plan, actions);
-  panel.onDidDispose(() => {
-    page.dispose();
-  });
+  new WaveTab(app, panel, plan, actions);
 }
 
-class WavePanel implements vscode.Disposable {
-  private readonly owned = new Disposables();
+class WaveTab extends PageTab<FromWavePage, ToWavePage> {
   private ending = new vscode.CancellationTokenSource();
   private wave = "";
   private trace = "";
-  private isOver = false;
 
   constructor(
-    private readonly app: App,
-    private readonly panel: vscode.WebviewPanel,
+    app: App,
+    panel: vscode.WebviewPanel,
     private readonly plan: WavePlan,
     private readonly actions: WaveActions,
   ) {
-    this.owned.add(
-      panel.webview.onDidReceiveMessage((message: FromWavePage) => {
-        void app.errors.shown("the page of a wave", () => this.take(message));
-      }),
-    );
+    super(app, panel, PAGE, titleOf(plan));
     this.owned.add(
       app.sidecar.onNotification(WAVE_CHANGED, ({ wave, progress }) => {
         if (wave === this.wave) {
@@ -77,26 +67,19 @@ class WavePanel implements vscode.Disposable {
         }
       }),
     );
-    drawPage(panel.webview, app.context, "wave_page", titleOf(plan));
   }
 
   /** A wave whose tab is closed ends. */
-  dispose(): void {
-    this.isOver = true;
+  override dispose(): void {
+    super.dispose();
     this.ending.cancel();
-    this.owned.dispose();
   }
 
-  private async take(message: FromWavePage): Promise<void> {
+  protected override async take(message: FromWavePage): Promise<void> {
     switch (message.kind) {
       case "ready":
       case "again":
-        this.post({
-          kind: "texts",
-          texts: waveTexts(),
-          title: titleOf(this.plan),
-          from: fromText(this.plan),
-        });
+        this.post({ kind: "wave", title: titleOf(this.plan), from: fromText(this.plan) });
         await this.run();
         break;
       case "cancel":
@@ -148,13 +131,6 @@ class WavePanel implements vscode.Disposable {
 
   private showProgress(progress: WaveProgress, isRunning: boolean): void {
     this.post({ kind: "progress", progress, isRunning });
-  }
-
-  /** Messages for a page that was closed are dropped. */
-  private post(message: ToWavePage): void {
-    if (!this.isOver) {
-      void this.panel.webview.postMessage(message);
-    }
   }
 }
 

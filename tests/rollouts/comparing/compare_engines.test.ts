@@ -117,7 +117,7 @@ test("the same engines are compared again in the same tab", async () => {
   fake.sidecar.on(COMPARE, () => comparison({ title: "Consistent" }));
   await says(panel, "again");
   const kinds = posted(panel).map(({ kind }) => kind);
-  assert.deepEqual(kinds.slice(-4), ["comparing", "comparison", "comparing", "comparing"]);
+  assert.deepEqual(kinds.slice(-4), ["busy", "comparison", "busy", "busy"]);
   await compare("vllm", "vllm", PROMPTS);
   assert.equal(editor.panels.length, 1);
   assert.equal(requests().length, 3);
@@ -135,7 +135,7 @@ test("a failure is shown, and the page keeps what it has", async () => {
   await says(panel, "again");
   assert.equal(editor.asked.at(-1)?.text, "vllm took longer than 600 s. Check its log.");
   const [last] = posted(panel).slice(-1);
-  assert.deepEqual(last, { kind: "comparing", isOn: false });
+  assert.deepEqual(last, { kind: "busy", isOn: false });
 });
 
 test("a comparison is saved as JSON, and copied as Markdown", async () => {

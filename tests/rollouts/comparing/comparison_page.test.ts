@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { comparisonTexts } from "../../../extension/features/rollouts/comparison_texts";
 import {
   cellSentence,
   figure,
@@ -10,7 +9,6 @@ import {
 } from "../../../extension/features/rollouts/page/comparison/figures";
 import { deltaRow } from "./comparisons";
 
-const TEXTS = comparisonTexts();
 
 for (const [value, text] of [
   [0, "0"],
@@ -32,8 +30,8 @@ test("a difference has the level of its size, whichever side is larger", () => {
 
 test("a cell is a token, or names the tokens that it stands for", () => {
   const single = deltaRow(3, [0.5, -0.25]);
-  assert.equal(cellSentence(TEXTS, single, 1), "Sequence 3, token 1: Δlogp -0.25");
+  assert.equal(cellSentence(single, 1), "Sequence 3, token 1: Δlogp -0.25");
   const folded = deltaRow(3, [0.5, -0.25], { cell_tokens: 4, tokens: 6, at: [2, 5] });
-  assert.equal(cellSentence(TEXTS, folded, 0), "Sequence 3, tokens 0 to 3: Δlogp 0.5 at 2");
-  assert.equal(cellSentence(TEXTS, folded, 1), "Sequence 3, tokens 4 to 5: Δlogp -0.25 at 5");
+  assert.equal(cellSentence(folded, 0), "Sequence 3, tokens 0 to 3: Δlogp 0.5 at 2");
+  assert.equal(cellSentence(folded, 1), "Sequence 3, tokens 4 to 5: Δlogp -0.25 at 5");
 });

@@ -17,10 +17,8 @@ import {
   tokenTitle,
   VERSION_COLOURS,
 } from "../../../extension/features/rollouts/page/token_colours";
-import { trajectoryTexts } from "../../../extension/features/rollouts/trajectory_texts";
 import { columns, page, row, statistics } from "./items";
 
-const TEXTS = trajectoryTexts();
 const NONE = { ids: [], texts: [], mask: [], logprobs: [], trainer_logprobs: [], versions: [] };
 
 for (const [mode, colours] of [
@@ -32,7 +30,7 @@ for (const [mode, colours] of [
 ] as const) {
   test(`tokens are coloured by ${mode}, and the legend has each colour`, () => {
     assert.deepEqual(coloursOf(columns(), mode), colours);
-    const legend = new Set(legendOf(TEXTS, columns(), mode).map(({ colour }) => colour));
+    const legend = new Set(legendOf(columns(), mode).map(({ colour }) => colour));
     assert.deepEqual(
       colours.filter((colour) => colour >= 0 && !legend.has(colour)),
       [],
@@ -65,19 +63,19 @@ test("many versions share colours", () => {
 
 test("the title of a token has its values", () => {
   assert.equal(
-    tokenTitle(TEXTS, columns(), 2),
+    tokenTitle(columns(), 2),
     "token 7 · logprob -0.01 · trainer's logprob -0.011 · version 7 · advantage 0.5",
   );
-  assert.equal(tokenTitle(TEXTS, { ...NONE, ids: [3], advantages: [] }, 0), "token 3");
+  assert.equal(tokenTitle({ ...NONE, ids: [3], advantages: [] }, 0), "token 3");
 });
 
 test("cells show numbers, a range of versions, and what is wrong", () => {
   const shown = row(3, { problem: "broken\nline", reward: null, truncated: true });
-  assert.equal(cellOf(TEXTS, shown, "versions"), "3–4");
-  assert.equal(cellOf(TEXTS, shown, "reward"), "–");
-  assert.equal(cellOf(TEXTS, shown, "note"), "broken line");
-  assert.equal(cellOf(TEXTS, row(1, { truncated: true }), "note"), "cut");
-  assert.equal(cellOf(TEXTS, row(1, { reward: 0.123456789 }), "reward"), "0.123457");
+  assert.equal(cellOf(shown, "versions"), "3–4");
+  assert.equal(cellOf(shown, "reward"), "–");
+  assert.equal(cellOf(shown, "note"), "broken line");
+  assert.equal(cellOf(row(1, { truncated: true }), "note"), "cut");
+  assert.equal(cellOf(row(1, { reward: 0.123456789 }), "reward"), "0.123457");
 });
 
 test("columns without a value are left out", () => {
@@ -86,17 +84,17 @@ test("columns without a value are left out", () => {
 });
 
 test("the size says how far the file was read", () => {
-  assert.equal(sizeText(TEXTS, page()), "340 lines so far · 2 files · 1,000 MB");
+  assert.equal(sizeText(page()), "340 lines so far · 2 files · 1,000 MB");
   const whole = page({ complete: true, items: 81_174, files: 1, size: 2.34e6 });
-  assert.equal(sizeText(TEXTS, whole), "81,174 lines · 1 file · 2.3 MB");
+  assert.equal(sizeText(whole), "81,174 lines · 1 file · 2.3 MB");
   const small = page({ complete: true, items: 3, files: 1, size: 640 });
-  assert.equal(sizeText(TEXTS, small), "3 lines · 1 file · 0.6 kB");
+  assert.equal(sizeText(small), "3 lines · 1 file · 0.6 kB");
 });
 
 test("a spread has six digits, none without values", () => {
   const { rewards } = statistics();
-  assert.equal(spreadText(TEXTS, rewards), "min 0, mean 0.412346, p50 0, p90 1, max 1");
-  assert.equal(spreadText(TEXTS, { ...rewards, count: 0 }), "–");
+  assert.equal(spreadText(rewards), "min 0, mean 0.412346, p50 0, p90 1, max 1");
+  assert.equal(spreadText({ ...rewards, count: 0 }), "–");
 });
 
 for (const [text, value] of [

@@ -57,9 +57,9 @@ function last<K extends ToTrajectoryPage["kind"]>(
 
 test("a small dump is listed and summed up", async () => {
   const panel = await opened();
-  assert.deepEqual([panel.title, last(panel, "texts").path], ["12.jsonl", PATH]);
+  assert.deepEqual([panel.title, last(panel, "dump").path], ["12.jsonl", PATH]);
   await says(panel, { kind: "query", query: NO_QUERY });
-  assert.deepEqual(kinds(panel), ["texts", "rows", "statistics"]);
+  assert.deepEqual(kinds(panel), ["dump", "rows", "statistics"]);
   assert.deepEqual(fake.sidecar.sentTo(PAGE), [{ ...NO_QUERY, path: PATH }]);
   assert.deepEqual(fake.sidecar.sentTo(STATISTICS), [{ path: PATH }]);
 });
@@ -68,16 +68,16 @@ test("a large dump is counted, and summed up on a click only", async () => {
   fake.sidecar.on(PAGE, ({ limit }) => page({ complete: limit === 0 }));
   const panel = await opened();
   await says(panel, { kind: "query", query: NO_QUERY });
-  assert.deepEqual(kinds(panel), ["texts", "rows", "counted"]);
+  assert.deepEqual(kinds(panel), ["dump", "rows", "counted"]);
   await says(panel, { kind: "sumUp" });
-  assert.deepEqual(kinds(panel), ["texts", "rows", "counted", "statistics"]);
+  assert.deepEqual(kinds(panel), ["dump", "rows", "counted", "statistics"]);
 });
 
 test("a trajectory and its group are shown", async () => {
   const panel = await opened();
   await says(panel, { kind: "item", item: 2 });
   await says(panel, { kind: "group", item: 2 });
-  assert.deepEqual(kinds(panel), ["texts", "item", "group"]);
+  assert.deepEqual(kinds(panel), ["dump", "item", "group"]);
   assert.deepEqual(fake.sidecar.sentTo(GROUP), [{ path: PATH, item: 2 }]);
 });
 
@@ -108,7 +108,7 @@ test("a newer search cancels the one before, whose rows are dropped", async () =
   answers.get("a")?.(WHOLE);
   answers.get("ab")?.(WHOLE);
   await settled();
-  assert.deepEqual(kinds(panel), ["texts", "rows", "statistics"]);
+  assert.deepEqual(kinds(panel), ["dump", "rows", "statistics"]);
   assert.equal(last(panel, "rows").query.search, "ab");
 });
 
@@ -140,7 +140,7 @@ test("a file that grows is read again after a pause, once for many lines", async
     mock.timers.tick(10_000);
     await settled();
     assert.equal(fake.sidecar.sentTo(PAGE).length, 2);
-    assert.deepEqual(kinds(panel), ["texts", "rows", "statistics", "rows", "statistics"]);
+    assert.deepEqual(kinds(panel), ["dump", "rows", "statistics", "rows", "statistics"]);
   } finally {
     mock.timers.reset();
   }
@@ -182,7 +182,7 @@ test("a reload of the window restores the tab, one without a path is closed", as
   const restored = new FakeWebviewPanel();
   await serializer?.deserializeWebviewPanel(restored, { path: PATH });
   await says(restored, { kind: "ready" });
-  assert.equal(last(restored, "texts").path, PATH);
+  assert.equal(last(restored, "dump").path, PATH);
   const broken = new FakeWebviewPanel();
   await serializer?.deserializeWebviewPanel(broken, { path: 7 });
   assert.equal(broken.isClosed, true);

@@ -1,10 +1,8 @@
 /** What the editor sends to its pages, for tests of them in a browser; bundled with the editor's double. */
-import { diagnosisTexts } from "../../../extension/features/doctor/diagnosis_texts";
 import type { Diagnosis } from "../../../extension/features/doctor/messages";
 import type { ToDiagnosisPage } from "../../../extension/features/doctor/page_messages";
 import type { Picture } from "../../../extension/features/hangs/messages";
 import type { ShownPicture, ToPicturePage } from "../../../extension/features/hangs/page_messages";
-import { pictureTexts } from "../../../extension/features/hangs/picture_texts";
 import type { Proposal } from "../../../extension/features/presets/messages";
 import { formOf } from "../../../extension/features/presets/options_drafts";
 import type {
@@ -15,16 +13,12 @@ import type {
   ToOptionsPage,
 } from "../../../extension/features/presets/options_messages";
 import type { OptionsForm } from "../../../extension/features/presets/options_model";
-import { pageTexts } from "../../../extension/features/presets/options_texts";
 import type { ToComparisonPage } from "../../../extension/features/rollouts/comparison_messages";
-import { comparisonTexts } from "../../../extension/features/rollouts/comparison_texts";
 import type { ToWavePage } from "../../../extension/features/rollouts/wave_messages";
-import { waveTexts } from "../../../extension/features/rollouts/wave_texts";
 import {
   NO_QUERY,
   type ToTrajectoryPage,
 } from "../../../extension/features/rollouts/page_messages";
-import { trajectoryTexts } from "../../../extension/features/rollouts/trajectory_texts";
 import { PLAIN } from "../../../extension/features/runs/draft";
 import { cause, consequence, diagnosis, evidence } from "../../doctor/diagnoses";
 import { gathering, largePicture, picture, process, stack, verdict } from "../../hangs/pictures";
@@ -33,8 +27,7 @@ import { group, item, page, row, statistics } from "../../rollouts/trajectories/
 import { waveReport } from "../../rollouts/wave_report";
 import { FOLDER, proposal, shortened } from "../../runs/samples";
 
-export { reportTexts } from "../../../extension/features/reports/report_texts";
-export { pageDocument } from "../../../extension/page_document";
+export { pageDocument } from "../../../extension/page/document";
 
 const FILE = `${FOLDER}/train.py`;
 const FORM = formOf({ ...PLAIN, path: FILE, cwd: FOLDER });
@@ -188,7 +181,7 @@ export function optionsStates(): OptionsState[] {
         { kind: "starting", isOn: true, question: "No nsys was found on this machine." },
       ],
     },
-    { name: "untrusted", messages: [{ kind: "untrusted", texts: pageTexts() }] },
+    { name: "untrusted", messages: [{ kind: "untrusted" }] },
   ];
 }
 
@@ -248,7 +241,7 @@ export function pictureStates(): PictureState[] {
     },
     {
       name: "sampling",
-      messages: [...shownPicture(), { kind: "sampling", isOn: true }],
+      messages: [...shownPicture(), { kind: "busy", isOn: true }],
     },
     { name: "empty", messages: shownPicture({ picture: empty }) },
     {
@@ -290,7 +283,7 @@ interface WaveState {
 /** The states of the page of a wave. */
 export function waveStates(): WaveState[] {
   const title = "Solver, 64 × 8";
-  const start: ToWavePage = { kind: "texts", texts: waveTexts(), title, from: "a.jsonl with vllm" };
+  const start: ToWavePage = { kind: "wave", title, from: "a.jsonl with vllm" };
   const shown = (isRunning: boolean): ToWavePage => ({
     kind: "progress",
     progress: waveReport().progress,
@@ -318,8 +311,7 @@ interface TrajectoryState {
 
 function trajectoryStart(): ToTrajectoryPage {
   return {
-    kind: "texts",
-    texts: trajectoryTexts(),
+    kind: "dump",
     path: "/home/me/rollout/12.jsonl",
     item: 0,
     name: "12.jsonl",
@@ -367,7 +359,6 @@ interface DiagnosisState {
 
 /** The states of the page of a diagnosis. */
 export function diagnosisStates(): DiagnosisState[] {
-  const start: ToDiagnosisPage = { kind: "texts", texts: diagnosisTexts() };
   const shown = (made: Diagnosis): ToDiagnosisPage => ({
     kind: "diagnosis",
     stored: {
@@ -393,7 +384,6 @@ export function diagnosisStates(): DiagnosisState[] {
     {
       name: "causes",
       messages: [
-        start,
         shown(diagnosis({ causes: [cause(), slow, consequence()] })),
         { kind: "watching", isOn: false },
       ],
@@ -401,7 +391,6 @@ export function diagnosisStates(): DiagnosisState[] {
     {
       name: "unknown",
       messages: [
-        start,
         shown(
           diagnosis({
             sentence: "No rule matches. The first error is: ValueError: no such layer",
@@ -409,13 +398,12 @@ export function diagnosisStates(): DiagnosisState[] {
             unknown: [evidence({ line: 3, text: "ValueError: no such layer" }), long],
           }),
         ),
-        { kind: "reading", isOn: true },
+        { kind: "busy", isOn: true },
       ],
     },
     {
       name: "nothing",
       messages: [
-        start,
         shown(
           diagnosis({
             sentence: "No rule matches, and no error is in 38 files.",
@@ -435,7 +423,6 @@ interface ComparisonState {
 
 /** The states of the page of a comparison. */
 export function comparisonStates(): ComparisonState[] {
-  const start: ToComparisonPage = { kind: "texts", texts: comparisonTexts() };
   const shown = (changes = {}): ToComparisonPage => ({
     kind: "comparison",
     comparison: comparison(changes),
@@ -452,9 +439,9 @@ export function comparisonStates(): ComparisonState[] {
     greedy: { sequences: 0, diverged: 0, near_ties: 0, agreement: 1, first: null },
   };
   return [
-    { name: "differences", messages: [start, shown()] },
-    { name: "prompts", messages: [start, shown(nothing)] },
-    { name: "comparing", messages: [start, shown(), { kind: "comparing", isOn: true }] },
+    { name: "differences", messages: [shown()] },
+    { name: "prompts", messages: [shown(nothing)] },
+    { name: "comparing", messages: [shown(), { kind: "busy", isOn: true }] },
   ];
 }
 
@@ -479,17 +466,14 @@ function shownPicture(changes: Partial<ShownPicture> = {}): ToPicturePage[] {
     canReadInside: true,
     canInspect: false,
   };
-  return [
-    { kind: "texts", texts: pictureTexts() },
-    { kind: "picture", ...usual, ...changes },
-  ];
+  return [{ kind: "picture", ...usual, ...changes }];
 }
 
 function content(
   form: OptionsForm,
   open: readonly ("breakpoints" | "shorten" | "record")[],
 ): ToOptionsPage & { readonly kind: "content" } {
-  return { kind: "content", texts: pageTexts(), form, open, facts: FACTS, fix: null };
+  return { kind: "content", form, open, facts: FACTS, fix: null };
 }
 
 function checked(problems: readonly PageProblem[], shown: PagePreview | null): ToOptionsPage {

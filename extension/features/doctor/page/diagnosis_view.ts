@@ -1,8 +1,8 @@
 /** A diagnosis from top to bottom: causes with their lines and fix, what follows from them, and what no rule explains. */
 
-import { filled } from "../../../common/filled";
-import { button, element, withCode } from "../../reports/page/elements";
-import type { DiagnosisTexts } from "../diagnosis_texts";
+import { l10n } from "../../../page/frame/l10n";
+import { button, element, withCode } from "../../../page/frame/elements";
+
 import type { Cause, Checked, Diagnosis, LogEvidence } from "../messages";
 import { pageState, post, savePageState } from "./editor";
 
@@ -12,19 +12,15 @@ export class DiagnosisView {
   private readonly watch: HTMLElement;
   private isWatched = false;
 
-  constructor(
-    private readonly texts: DiagnosisTexts,
-    diagnosis: Diagnosis,
-    from: string,
-  ) {
+  constructor(diagnosis: Diagnosis, from: string) {
     this.again = button(
-      texts.again,
+      l10n.t("Diagnose Again"),
       () => {
         post({ kind: "again" });
       },
       true,
     );
-    this.watch = button(texts.watch, () => {
+    this.watch = button(l10n.t("Watch for Problems"), () => {
       post({ kind: "watch", isOn: !this.isWatched });
     });
     this.showWatching(null);
@@ -39,22 +35,27 @@ export class DiagnosisView {
         {},
         element("h1", {}, ...withCode(diagnosis.sentence)),
         ...(diagnosis.raised === "" ? [] : [element("p", {}, ...withCode(diagnosis.raised))]),
-        element("p", { class: "from" }, `${from} · ${checkedText(texts, checked)}`),
+        element("p", { class: "from" }, `${from} · ${checkedText(checked)}`),
         element("div", { class: "buttons" }, this.again, this.watch),
       ),
       ...primary.map((cause, at) => this.cause(cause, at === 0)),
       ...this.folded(
         "secondary",
-        texts.secondary,
+        (count) => l10n.t("These follow from it ({0})", count),
         secondary.map((cause) => this.cause(cause, false)),
       ),
-      ...this.folded("unknown", texts.unknown, unknown.length > 0 ? [this.lines(unknown)] : [], {
-        count: unknown.length,
-        isOpen: causes.length === 0,
-      }),
+      ...this.folded(
+        "unknown",
+        (count) => l10n.t("Errors that no rule explains ({0})", count),
+        unknown.length > 0 ? [this.lines(unknown)] : [],
+        {
+          count: unknown.length,
+          isOpen: causes.length === 0,
+        },
+      ),
       ...this.folded(
         "unchecked",
-        texts.unchecked,
+        (count) => l10n.t("Not checked ({0})", count),
         checked.unchecked.map(({ path, reason }) => element("p", {}, `${path}: ${reason}`)),
       ),
     );
@@ -64,21 +65,22 @@ export class DiagnosisView {
   showWatching(isOn: boolean | null): void {
     this.watch.hidden = isOn === null;
     this.isWatched = isOn === true;
-    this.watch.textContent = this.isWatched ? this.texts.unwatch : this.texts.watch;
+    this.watch.textContent = this.isWatched
+      ? l10n.t("Stop Watching")
+      : l10n.t("Watch for Problems");
   }
 
   /** While the logs are read again the button is disabled, and its text says why. */
   showReading(isOn: boolean): void {
     this.again.toggleAttribute("disabled", isOn);
-    this.again.textContent = isOn ? this.texts.reading : this.texts.again;
+    this.again.textContent = isOn ? l10n.t("Reading…") : l10n.t("Diagnose Again");
   }
 
   /** The sentence of the first cause is the title of the page. */
   private cause(cause: Cause, isTitle: boolean): HTMLElement {
-    const { texts } = this;
     const isMore = cause.count > cause.evidence.length;
-    const counts = filled(texts.counts, String(cause.count), String(cause.files));
-    const copy = button(texts.copyFix, () => {
+    const counts = l10n.t("Lines: {0}, files: {1}", String(cause.count), String(cause.files));
+    const copy = button(l10n.t("Copy Fix"), () => {
       post({ kind: "copy", text: cause.fix.replaceAll("`", "") });
     });
     return element(
@@ -90,31 +92,30 @@ export class DiagnosisView {
       element(
         "div",
         { class: "fix" },
-        element("p", {}, element("b", {}, texts.fix), " ", ...withCode(cause.fix)),
+        element("p", {}, element("b", {}, l10n.t("Fix")), " ", ...withCode(cause.fix)),
         ...(cause.changes.length > 0 ? [this.fixButton(cause)] : []),
         copy,
       ),
       ...Object.entries(cause.settings).map(([framework, setting]) =>
-        this.copied(framework, setting, filled(this.texts.copySetting, framework)),
+        this.copied(framework, setting, l10n.t("Copy the setting of {0}", framework)),
       ),
-      ...(cause.command === "" ? [] : [this.copied("$", cause.command, this.texts.copyCommand)]),
+      ...(cause.command === "" ? [] : [this.copied("$", cause.command, l10n.t("Copy Command"))]),
       ...this.why(cause),
-      element("p", { class: "note" }, filled(texts.source, cause.source)),
+      element("p", { class: "note" }, l10n.t("Source of the rule: {0}", cause.source)),
     );
   }
 
   private fixButton({ id, changes }: Cause): HTMLElement {
-    const made = button(this.texts.applyFix, () => {
+    const made = button(l10n.t("Fix…"), () => {
       post({ kind: "fix", id });
     });
     const settings = changes.map(({ name, value }) => `${name}=${value}`);
-    made.title = filled(this.texts.changes, settings.join(", "));
+    made.title = l10n.t("Opens the options of the run with: {0}", settings.join(", "));
     return made;
   }
 
   private why({ why, secondary }: Cause): HTMLElement[] {
-    const { texts } = this;
-    const heading = secondary ? texts.whySecondary : texts.why;
+    const heading = secondary ? l10n.t("Why it follows") : l10n.t("Why others follow");
     return why === ""
       ? []
       : [element("p", { class: "why" }, element("b", {}, heading), " ", ...withCode(why))];
@@ -122,7 +123,7 @@ export class DiagnosisView {
 
   /** What can be copied: the setting of a framework, or a command for a terminal. */
   private copied(name: string, text: string, label: string): HTMLElement {
-    const copy = button(this.texts.copy, () => {
+    const copy = button(l10n.t("Copy"), () => {
       post({ kind: "copy", text });
     });
     copy.setAttribute("aria-label", label);
@@ -146,7 +147,7 @@ export class DiagnosisView {
       post({ kind: "open", path, line });
     });
     const clock = time === null ? "" : new Date(time * 1000).toLocaleString();
-    const process = rank === null ? worker : `${worker} ${filled(this.texts.rank, String(rank))}`;
+    const process = rank === null ? worker : `${worker} ${l10n.t("rank {0}", String(rank))}`;
     const facts = [clock, process.trim(), node].filter((fact) => fact !== "").join(" · ");
     // A check of a node has no line.
     const at = line > 0 ? place : element("span", { class: "note" }, path);
@@ -161,7 +162,7 @@ export class DiagnosisView {
   /** A part that is closed until the user opens it, and stays as the user left it. */
   private folded(
     id: string,
-    title: string,
+    title: (count: number) => string,
     children: readonly HTMLElement[],
     { count = children.length, isOpen = false } = {},
   ): HTMLElement[] {
@@ -171,7 +172,7 @@ export class DiagnosisView {
     const made = element(
       "details",
       { class: id },
-      element("summary", {}, filled(title, String(count))),
+      element("summary", {}, title(count)),
       ...children,
     );
     made.open = isOpen || pageState().open.includes(id);
@@ -183,7 +184,9 @@ export class DiagnosisView {
   }
 }
 
-function checkedText(texts: DiagnosisTexts, { files, bytes, rules }: Checked): string {
-  const text = files === 1 ? texts.checkedFile : texts.checked;
-  return filled(text, String(files), (bytes / 1e6).toFixed(1), String(rules));
+function checkedText({ files, bytes, rules }: Checked): string {
+  const megabytes = (bytes / 1e6).toFixed(1);
+  return files === 1
+    ? l10n.t("Checked {0} file ({1} MB) with {2} rules", files, megabytes, rules)
+    : l10n.t("Checked {0} files ({1} MB) with {2} rules", files, megabytes, rules);
 }

@@ -1,5 +1,6 @@
-/** The page's messages to the editor, and its state while it is hidden. */
+/** The page’s messages to the editor, and its state while it is hidden. */
 
+import { pageEditor } from "../../../page/frame/editor";
 import type { FromDiagnosisPage, StoredDiagnosis, ToDiagnosisPage } from "../page_messages";
 
 /** The user's position, and which folded parts are open. */
@@ -9,31 +10,8 @@ interface DiagnosisPageState {
   readonly stored: StoredDiagnosis | undefined;
 }
 
-interface DiagnosisApi {
-  postMessage(message: FromDiagnosisPage): void;
-  getState(): DiagnosisPageState | undefined;
-  setState(state: DiagnosisPageState): void;
-}
-
-// The editor puts this function into every page of an extension.
-declare function acquireVsCodeApi(): DiagnosisApi;
-
-const api = acquireVsCodeApi();
-
-export function post(message: FromDiagnosisPage): void {
-  api.postMessage(message);
-}
-
-export function onMessage(listener: (message: ToDiagnosisPage) => void): void {
-  window.addEventListener("message", ({ data }: MessageEvent<ToDiagnosisPage>) => {
-    listener(data);
-  });
-}
-
-export function pageState(): DiagnosisPageState {
-  return api.getState() ?? { scroll: 0, open: [], stored: undefined };
-}
-
-export function savePageState(changes: Partial<DiagnosisPageState>): void {
-  api.setState({ ...pageState(), ...changes });
-}
+export const { post, onMessage, pageState, savePageState } = pageEditor<
+  FromDiagnosisPage,
+  ToDiagnosisPage,
+  DiagnosisPageState
+>({ scroll: 0, open: [], stored: undefined });

@@ -1,9 +1,10 @@
 /** The filters of a picture: ranks as text, role, node and thread from lists. */
 
-import { element } from "../../reports/page/elements";
-import { singleLine } from "../../reports/page/texts";
+import { l10n } from "../../../page/frame/l10n";
+import { element } from "../../../page/frame/elements";
+import { singleLine } from "../../../page/frame/texts";
 import type { Picture } from "../messages";
-import type { PictureTexts } from "../picture_texts";
+
 import { choices, inOrder, isValid, type Filter } from "./filters";
 import { roleText } from "./texts";
 
@@ -18,21 +19,24 @@ export class FilterBar {
   private typing: number | undefined;
 
   constructor(
-    private readonly texts: PictureTexts,
     picture: Picture,
     private filter: Filter,
     private readonly changed: (filter: Filter) => void,
   ) {
     const values = choices(picture);
-    this.problem = element("p", { class: "problem", id: "ranks-problem" }, texts.badRanks);
+    this.problem = element(
+      "p",
+      { class: "problem", id: "ranks-problem" },
+      l10n.t("Enter ranks such as 0-1,3."),
+    );
     this.problem.hidden = true;
     this.root = element(
       "div",
       { class: "filters" },
       this.ranksField(),
-      ...this.list("role", texts.filterRole, values.role, (role) => roleText(texts, role)),
-      ...this.list("node", texts.filterNode, values.node, singleLine),
-      ...this.list("thread", texts.filterThread, values.thread, singleLine),
+      ...this.list("role", l10n.t("Role"), values.role, (role) => roleText(role)),
+      ...this.list("node", l10n.t("Node"), values.node, singleLine),
+      ...this.list("thread", l10n.t("Thread"), values.thread, singleLine),
     );
   }
 
@@ -58,7 +62,7 @@ export class FilterBar {
         }
       }, DEBOUNCE_MS);
     });
-    const label = element("label", { for: field.id }, this.texts.filterRanks);
+    const label = element("label", { for: field.id }, l10n.t("Ranks, such as 0-1,3"));
     return element("div", { class: "field" }, label, field, this.problem);
   }
 
@@ -74,7 +78,7 @@ export class FilterBar {
     }
     const chosen = this.filter[name];
     const option = (value: string): HTMLElement =>
-      element("option", { value }, value === "" ? this.texts.all : text(value));
+      element("option", { value }, value === "" ? l10n.t("All") : text(value));
     const field = element("select", { id: `filter-${name}` }, option(chosen));
     // A thousand nodes, which nobody sees before the list opens, must not delay the rest of the page.
     window.requestIdleCallback(

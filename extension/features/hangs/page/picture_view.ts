@@ -1,9 +1,10 @@
 /** A picture from top to bottom: the verdict, the stacks, the processes, and the filters of both. */
 
-import { element } from "../../reports/page/elements";
+import { l10n } from "../../../page/frame/l10n";
+import { element } from "../../../page/frame/elements";
 import type { RankRow } from "../messages";
 import type { ShownPicture } from "../page_messages";
-import type { PictureTexts } from "../picture_texts";
+
 import { pageState, savePageState } from "./editor";
 import { FilterBar } from "./filter_bar";
 import { classesWith, isValid, NO_FILTER, shownRanks, type Filter } from "./filters";
@@ -23,25 +24,22 @@ export class PictureView {
   private readonly classes: readonly ShownClass[];
   private readonly classOf: (row: RankRow) => ShownClass | undefined;
 
-  constructor(
-    texts: PictureTexts,
-    private readonly shown: ShownPicture,
-  ) {
+  constructor(private readonly shown: ShownPicture) {
     const { picture, canInspect } = shown;
     const hasGroups = new Set(picture.ranks.map(({ group }) => group)).size > 1;
     this.classes = shownClasses(picture.classes);
     this.classOf = classFinder(this.classes);
-    this.verdict = new VerdictView(texts, shown, hasGroups);
-    this.tree = new TreeView(texts, hasGroups, canInspect);
-    this.threads = new TreeView(texts, hasGroups, false, texts.otherThreads, "threads");
+    this.verdict = new VerdictView(shown, hasGroups);
+    this.tree = new TreeView(hasGroups, canInspect);
+    this.threads = new TreeView(hasGroups, false, l10n.t("Other Threads"), "threads");
     const classIndex = (row: RankRow): number => this.classOf(row)?.index ?? -1;
     const hidden: RankColumn[] = hasGroups ? [] : ["group"];
     const optional = ["collectives", "gpus"] as const;
     hidden.push(...optional.filter((id) => picture.ranks.every((row) => row[id].length === 0)));
-    this.ranks = new RanksView(texts, picture.verdict, classIndex, new Set(hidden));
+    this.ranks = new RanksView(picture.verdict, classIndex, new Set(hidden));
     const stored = pageState().filter;
     const filter = isValid(stored) ? stored : NO_FILTER;
-    const bar = new FilterBar(texts, picture, filter, (changed) => {
+    const bar = new FilterBar(picture, filter, (changed) => {
       savePageState({ filter: changed });
       this.apply(changed);
     });
@@ -51,7 +49,13 @@ export class PictureView {
       {},
       this.verdict.root,
       ...(isEmpty
-        ? [element("p", { class: "nothing" }, texts.nothing)]
+        ? [
+            element(
+              "p",
+              { class: "nothing" },
+              l10n.t("No process was sampled. Start your program, then sample again."),
+            ),
+          ]
         : [
             bar.root,
             this.tree.root,

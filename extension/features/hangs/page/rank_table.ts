@@ -1,40 +1,37 @@
 /** The table of processes as values to sort by: culprits first, unless the user has chosen a column. */
 
-import { singleLine } from "../../reports/page/texts";
+import { singleLine } from "../../../page/frame/texts";
+import { l10n } from "../../../page/frame/l10n";
+import type { TableColumn } from "../../../page/frame/grid";
 import type { RankRow, VerdictRow } from "../messages";
 import { hasRank, parsedRanks } from "./rank_sets";
 
-export type RankColumn =
-  | "rank"
-  | "group"
-  | "class"
-  | "role"
-  | "doing"
-  | "call"
-  | "collectives"
-  | "moves"
-  | "cpu"
-  | "gpus"
-  | "state"
-  | "node"
-  | "pid";
+/** The columns from left to right. */
+export const COLUMNS = [
+  number("rank", l10n.t("Rank")),
+  text("group", l10n.t("Group")),
+  text("role", l10n.t("Role")),
+  text("class", l10n.t("Class")),
+  text("doing", l10n.t("Doing")),
+  text("call", l10n.t("Call")),
+  text("collectives", l10n.t("Collectives started/ended")),
+  text("moves", l10n.t("Moves")),
+  number("cpu", l10n.t("CPU")),
+  text("gpus", l10n.t("GPU")),
+  text("state", l10n.t("State")),
+  text("node", l10n.t("Node")),
+  number("pid", l10n.t("PID")),
+] as const;
 
-/** The columns from left to right, and which of them hold numbers. */
-export const COLUMNS: readonly { readonly id: RankColumn; readonly isNumber: boolean }[] = [
-  { id: "rank", isNumber: true },
-  { id: "group", isNumber: false },
-  { id: "role", isNumber: false },
-  { id: "class", isNumber: false },
-  { id: "doing", isNumber: false },
-  { id: "call", isNumber: false },
-  { id: "collectives", isNumber: false },
-  { id: "moves", isNumber: false },
-  { id: "cpu", isNumber: true },
-  { id: "gpus", isNumber: false },
-  { id: "state", isNumber: false },
-  { id: "node", isNumber: false },
-  { id: "pid", isNumber: true },
-];
+export type RankColumn = (typeof COLUMNS)[number]["id"];
+
+function number<Id extends string>(id: Id, title: string): TableColumn & { readonly id: Id } {
+  return { id, title, isNumber: true, sorts: true };
+}
+
+function text<Id extends string>(id: Id, title: string): TableColumn & { readonly id: Id } {
+  return { id, title, isNumber: false, sorts: true };
+}
 
 export interface RankEntry {
   readonly row: RankRow;

@@ -1,12 +1,12 @@
 /** The table of processes: culprits first, sorted by its headings, walked through with the arrow keys. */
 
-import { filled } from "../../../common/filled";
-import { button, element } from "../../reports/page/elements";
+import { l10n } from "../../../page/frame/l10n";
+import { button, element } from "../../../page/frame/elements";
 
-import { movedTo, type CellPosition } from "../../reports/page/grid";
-import { singleLine } from "../../reports/page/texts";
+import { SortedTable, tableCell } from "../../../page/frame/table";
+import { singleLine } from "../../../page/frame/texts";
 import type { VerdictRow, RankRow } from "../messages";
-import type { PictureTexts } from "../picture_texts";
+
 import { pageState, savePageState } from "./editor";
 import {
   collectivesText,
@@ -27,16 +27,18 @@ const MORE_ROWS = 500;
 
 export class RanksView {
   readonly root: HTMLElement;
-  private readonly body = element("div", { class: "table" });
+  private readonly body = new SortedTable(l10n.t("Ranks"), {
+    sort: ({ id }) => {
+      this.sort(id as RankColumn);
+    },
+  });
   private readonly count = element("span", { class: "badge" });
   private entries: readonly RankEntry[] = [];
   private order: RankOrder = pageState().order;
   private limit = FIRST_ROWS;
-  private at: CellPosition = { row: 0, column: 0 };
-  private readonly columns: typeof COLUMNS;
+  private readonly columns: readonly (typeof COLUMNS)[number][];
 
   constructor(
-    private readonly texts: PictureTexts,
     private readonly verdict: VerdictRow,
     private readonly classIndex: ClassIndex,
     hidden: ReadonlySet<RankColumn>,
@@ -45,8 +47,8 @@ export class RanksView {
     this.root = element(
       "section",
       { class: "ranks", "aria-labelledby": "ranks-title" },
-      element("h2", { id: "ranks-title" }, texts.ranks, " ", this.count),
-      this.body,
+      element("h2", { id: "ranks-title" }, l10n.t("Ranks"), " ", this.count),
+      this.body.root,
     );
   }
 
@@ -60,68 +62,31 @@ export class RanksView {
     const sorted = sortedEntries(this.entries, this.order, this.classIndex);
     const shown = sorted.slice(0, this.limit);
     const left = sorted.length - shown.length;
-    const hadFocus = this.body.contains(document.activeElement);
     this.count.textContent = String(sorted.length);
-    const more = button(filled(this.texts.showMore, Math.min(left, MORE_ROWS), left), () => {
+    const more = button(l10n.t("Show {0} More of {1}", Math.min(left, MORE_ROWS), left), () => {
       this.limit += MORE_ROWS;
       this.draw();
     });
-    this.body.replaceChildren(this.grid(shown, sorted.length), ...(left > 0 ? [more] : []));
-    this.focusCell(this.at, hadFocus);
-  }
-
-  private grid(shown: readonly RankEntry[], total: number): HTMLElement {
-    const made = element(
-      "table",
-      { role: "grid", "aria-label": this.texts.ranks, "aria-rowcount": String(total + 1) },
-      element("thead", {}, element("tr", {}, ...this.columns.map((each) => this.heading(each)))),
-      element("tbody", {}, ...shown.map((entry) => this.row(entry))),
-    );
-    made.addEventListener("keydown", (event) => {
-      this.press(event, shown.length);
-    });
-    made.addEventListener("focusin", ({ target }) => {
-      const cell = (target as HTMLElement).closest<HTMLTableCellElement>("th,td");
-      if (cell !== null) {
-        const row = cell.closest("tr")?.rowIndex ?? 0;
-        this.focusCell({ row, column: cell.cellIndex }, false);
-      }
-    });
-    return made;
-  }
-
-  private heading({ id, isNumber }: (typeof COLUMNS)[number]): HTMLElement {
-    const { sort, descending } = this.order;
-    const order = descending ? "descending" : "ascending";
-    const made = element(
-      "th",
+    this.body.draw(
       {
-        scope: "col",
-        tabindex: "-1",
-        "aria-sort": sort === id ? order : "none",
-        class: isNumber ? "number" : "text",
+        columns: this.columns,
+        rows: shown.map((entry) => this.row(entry)),
+        total: sorted.length,
+        ...this.order,
       },
-      this.texts.columns[id],
+      ...(left > 0 ? [more] : []),
     );
-    made.addEventListener("click", () => {
-      this.sort(id);
-    });
-    return made;
   }
 
-  private row(entry: RankEntry): HTMLElement {
-    const cells = this.columns.map(({ id, isNumber }) =>
-      element(
-        "td",
-        {
-          tabindex: "-1",
-          class: isNumber ? "number" : "text",
-          // For a narrow tab; a GPU is named in its cell.
-          "data-column": id === "gpus" ? undefined : this.texts.columns[id],
-        },
-        ...this.cell(entry, id),
-      ),
-    );
+  private row(entry: RankEntry): HTMLTableRowElement {
+    const cells = this.columns.map((column) => {
+      const made = tableCell(column, ...this.cell(entry, column.id));
+      // For a narrow tab; a GPU is named in its cell.
+      if (column.id !== "gpus") {
+        made.dataset["column"] = column.title;
+      }
+      return made;
+    });
     return element("tr", entry.isCulprit ? { class: "culprit" } : {}, ...cells);
   }
 
@@ -129,7 +94,7 @@ export class RanksView {
     switch (column) {
       case "rank":
         return [
-          ...(isCulprit ? [element("span", { class: "mark" }, this.texts.culprit)] : []),
+          ...(isCulprit ? [element("span", { class: "mark" }, l10n.t("culprit"))] : []),
           rankText(row),
         ];
       case "class": {
@@ -137,19 +102,19 @@ export class RanksView {
         return index < 0 ? [] : [letter({ index })];
       }
       case "role":
-        return [roleText(this.texts, row.role)];
+        return [roleText(row.role)];
       case "doing":
-        return [doingText(this.texts, row.doing)];
+        return [doingText(row.doing)];
       case "moves":
-        return [row.moves ? this.texts.yes : this.texts.no];
+        return [row.moves ? l10n.t("yes") : l10n.t("no")];
       case "cpu":
         return [row.cpu.toFixed(2)];
       case "collectives":
         return [collectivesText(row)];
       case "gpus":
-        return [gpusText(this.texts, row)];
+        return [gpusText(row)];
       case "state":
-        return [stateText(this.texts, row.state)];
+        return [stateText(row.state)];
       default:
         return [singleLine(String(row[column]))];
     }
@@ -166,33 +131,5 @@ export class RanksView {
           : { sort: column, descending: true };
     savePageState({ order: this.order });
     this.draw();
-  }
-
-  private press(event: KeyboardEvent, rows: number): void {
-    const column = this.columns[this.at.column];
-    if ((event.key === "Enter" || event.key === " ") && this.at.row === 0 && column) {
-      event.preventDefault();
-      this.sort(column.id);
-      return;
-    }
-    const to = movedTo(event, this.at, rows + 1, this.columns.length);
-    if (to !== undefined && !event.altKey && !event.metaKey) {
-      event.preventDefault();
-      this.focusCell(to, true);
-    }
-  }
-
-  /** The Tab key leads to one cell of the table, the one that it was left at. */
-  private focusCell(to: CellPosition, withFocus: boolean): void {
-    const table = this.body.querySelector("table");
-    const cellAt = ({ row, column }: CellPosition): HTMLElement | undefined =>
-      table?.rows[row]?.cells[column];
-    cellAt(this.at)?.setAttribute("tabindex", "-1");
-    this.at = { row: Math.min(to.row, (table?.rows.length ?? 1) - 1), column: to.column };
-    const cell = cellAt(this.at);
-    cell?.setAttribute("tabindex", "0");
-    if (withFocus) {
-      cell?.focus();
-    }
   }
 }

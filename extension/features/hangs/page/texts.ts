@@ -1,9 +1,10 @@
 /** The verdict, classes and processes of a picture as display text. */
 
-import { filled } from "../../../common/filled";
-import { singleLine } from "../../reports/page/texts";
+import { l10n } from "../../../page/frame/l10n";
+import { DOING, KINDS, REASONS, ROLES, STATES } from "./names";
+import { singleLine } from "../../../page/frame/texts";
 import type { FrameRow, Picture, RankRow, ReadingRow } from "../messages";
-import type { PictureTexts } from "../picture_texts";
+
 import { hasRank, joined, parsedRanks, ranksText, type Ranks } from "./rank_sets";
 import type { Members } from "./stack_tree";
 
@@ -11,22 +12,26 @@ import type { Members } from "./stack_tree";
 const MOST_PARTS = 8;
 
 /** "Different collectives · very likely (90 %)". */
-export function kindText(texts: PictureTexts, { kind, confidence }: ReadingRow): string {
-  const name = texts.kinds[kind] ?? singleLine(kind);
+export function kindText({ kind, confidence }: ReadingRow): string {
+  const name = KINDS[kind] ?? singleLine(kind);
   return kind === "unknown"
     ? name
-    : filled(texts.sure, name, confidenceWord(texts, confidence), Math.round(100 * confidence));
+    : l10n.t("{0} · {1} ({2} %)", name, confidenceWord(confidence), Math.round(100 * confidence));
 }
 
-function confidenceWord(texts: PictureTexts, confidence: number): string {
+function confidenceWord(confidence: number): string {
   if (confidence >= 0.85) {
-    return texts.veryLikely;
+    return l10n.t("very likely");
   }
-  return confidence >= 0.7 ? texts.likely : confidence >= 0.5 ? texts.possible : texts.unlikely;
+  return confidence >= 0.7
+    ? l10n.t("likely")
+    : confidence >= 0.5
+      ? l10n.t("possible")
+      : l10n.t("unlikely");
 }
 
 /** "Ranks 0-3: has ended", one for each reason and role, then the nodes without an answer. */
-export function unseenTexts(texts: PictureTexts, { coverage, ranks: rows }: Picture): string[] {
+export function unseenTexts({ coverage, ranks: rows }: Picture): string[] {
   const { unseen, nodes, workers, main_only, resumed } = coverage;
   const roles = new Map(rows.map(({ group, rank, role }) => [`${rank} ${group}`, role]));
   const byReason = new Map<string, number[]>();
@@ -46,15 +51,21 @@ export function unseenTexts(texts: PictureTexts, { coverage, ranks: rows }: Pict
     }
     listed.set(reason, [...(listed.get(reason) ?? []), rank]);
   }
-  const reasonText = (reason: string): string => texts.reasons[reason] ?? singleLine(reason);
+  const reasonText = (reason: string): string => REASONS[reason] ?? singleLine(reason);
   return [
-    ...(workers === "" ? [] : [filled(texts.unseenOthers, singleLine(workers))]),
+    ...(workers === "" ? [] : [l10n.t("Workers other than {0}", singleLine(workers))]),
     ...[...byReason].map(([reason, ranks]) =>
-      filled(
-        ranks.length === 1 ? texts.unseenRank : texts.unseenRanks,
-        shortRanks(joined(ranks.map((rank) => [rank, rank] as const))),
-        reasonText(reason),
-      ),
+      ranks.length === 1
+        ? l10n.t(
+            "Rank {0}: {1}",
+            shortRanks(joined(ranks.map((rank) => [rank, rank] as const))),
+            reasonText(reason),
+          )
+        : l10n.t(
+            "Ranks {0}: {1}",
+            shortRanks(joined(ranks.map((rank) => [rank, rank] as const))),
+            reasonText(reason),
+          ),
     ),
     ...[...others].flatMap(([role, byReasonOfRole]) =>
       [...byReasonOfRole].map(([reason, pids]) => {
@@ -63,7 +74,7 @@ export function unseenTexts(texts: PictureTexts, { coverage, ranks: rows }: Pict
       }),
     ),
     ...nodes.map(({ node, reason, detail }) =>
-      filled(texts.unseenNode, singleLine(node), singleLine(detail) || reasonText(reason)),
+      l10n.t("Node {0}: {1}", singleLine(node), singleLine(detail) || reasonText(reason)),
     ),
   ];
 }
@@ -88,39 +99,49 @@ export function readInsideText({ verdict, ranks }: Picture): (typeof INSIDE)[str
   return INSIDE[verdict.kind];
 }
 
+function tasksText(state: string, name: string, count: number): string {
+  switch (state) {
+    case "waits":
+      return l10n.t("{0}: {1} tasks wait", name, count);
+    case "runs":
+      return l10n.t("{0}: {1} tasks run", name, count);
+    default:
+      return l10n.t("{0}: {1} tasks are ready", name, count);
+  }
+}
+
 /** What processes say of themselves: "Rank 0 handles ValueError('shape 3'): Trainer.fit (train.py:88)". */
-export function insideTexts(texts: PictureTexts, { inside, ranks }: Picture): string[] {
+export function insideTexts({ inside, ranks }: Picture): string[] {
   const silent = new Map<string, number[]>();
   const sentences = inside.flatMap(({ group, rank, reason, exceptions, awaits }) => {
     const row = ranks.find((each) => each.group === group && each.rank === rank);
     const isRank = (row?.role ?? "rank") === "rank";
-    const name = isRank ? filled(texts.rankName, rank) : `${singleLine(group)} ${rank}`;
-    const why = texts.reasons[reason] ?? singleLine(reason);
+    const name = isRank ? l10n.t("Rank {0}", rank) : `${singleLine(group)} ${rank}`;
+    const why = REASONS[reason] ?? singleLine(reason);
     if (reason !== "" && isRank) {
       silent.set(why, [...(silent.get(why) ?? []), rank]);
     }
     return [
-      ...(reason === "" || isRank ? [] : [filled(texts.notRead, name, why)]),
+      ...(reason === "" || isRank ? [] : [l10n.t("Not read: {0} ({1})", name, why)]),
       ...exceptions.map(({ text, first, variable, frames }) => {
         const exception = singleLine(first || text);
         const sentence =
           variable === ""
-            ? filled(texts.handles, name, exception)
-            : filled(texts.holds, name, exception, singleLine(variable));
+            ? l10n.t("{0} handles {1}", name, exception)
+            : l10n.t("{0} holds {1} in {2}", name, exception, singleLine(variable));
         return chainText(sentence, frames);
       }),
       ...awaits.map(({ state, count, frames, waits_for }) => {
-        const usual = state === "runs" ? texts.tasksRun : texts.tasksReady;
-        const sentence = filled(state === "waits" ? texts.tasksWait : usual, name, count);
+        const sentence = tasksText(state, name, count);
         return chainText(sentence, frames, waits_for);
       }),
     ];
   });
   const unread = [...silent].map(([why, all]) => {
     const listed = shortRanks(joined(all.map((rank) => [rank, rank] as const)));
-    return filled(
-      texts.notRead,
-      filled(all.length === 1 ? texts.rankName : texts.rankNames, listed),
+    return l10n.t(
+      "Not read: {0} ({1})",
+      all.length === 1 ? l10n.t("Rank {0}", listed) : l10n.t("Ranks {0}", listed),
       why,
     );
   });
@@ -128,21 +149,25 @@ export function insideTexts(texts: PictureTexts, { inside, ranks }: Picture): st
 }
 
 /** What native code the representative runs: "Rank 1 runs native code: f (libx.so)", and its pause. */
-export function nativeTexts(texts: PictureTexts, { native, ranks }: Picture): string[] {
+export function nativeTexts({ native, ranks }: Picture): string[] {
   return native.flatMap(({ group, rank, reason, frames, paused_s }) => {
     const row = ranks.find((each) => each.group === group && each.rank === rank);
     const isRank = (row?.role ?? "rank") === "rank";
-    const name = isRank ? filled(texts.rankName, rank) : `${singleLine(group)} ${rank}`;
+    const name = isRank ? l10n.t("Rank {0}", rank) : `${singleLine(group)} ${rank}`;
     const chain = frames
       .map((frame) => `${singleLine(frame.function) || "?"} (${singleLine(frame.library)})`)
       .join(" > ");
     const sentence =
-      chain === "" ? filled(texts.runsPython, name) : filled(texts.runsNative, name, chain);
+      chain === ""
+        ? l10n.t("{0} runs Python code", name)
+        : l10n.t("{0} runs native code: {1}", name, chain);
     return [
       reason === ""
         ? sentence
-        : filled(texts.noNative, name, texts.reasons[reason] ?? singleLine(reason)),
-      ...(paused_s > 0 ? [filled(texts.nativePause, name, paused_s.toFixed(1))] : []),
+        : l10n.t("{0}: no native frames ({1})", name, REASONS[reason] ?? singleLine(reason)),
+      ...(paused_s > 0
+        ? [l10n.t("{0} was paused for at most {1} s to read this", name, paused_s.toFixed(1))]
+        : []),
     ];
   });
 }
@@ -174,11 +199,16 @@ export function culpritsText({ verdict, ranks }: Picture, hasGroups: boolean): s
     .join(", ");
 }
 
-export function processesText(texts: PictureTexts, { coverage }: Picture): string {
+export function processesText({ coverage }: Picture): string {
   const { processes, samples } = coverage;
-  const [several, single] =
-    samples === 0 ? [texts.givenProcesses, texts.aGivenProcess] : [texts.processes, texts.aProcess];
-  return filled(processes === 1 ? single : several, processes, samples);
+  if (samples === 0) {
+    return processes === 1
+      ? l10n.t("Stacks of 1 process were given")
+      : l10n.t("Stacks of {0} processes were given", processes);
+  }
+  return processes === 1
+    ? l10n.t("1 process sampled {0} times", samples)
+    : l10n.t("{0} processes sampled {1} times", processes, samples);
 }
 
 /** "A" … "Z", "AA" …: names a class beside its colour. */
@@ -216,29 +246,29 @@ export function rankText({ rank, pid }: RankRow): string {
   return rank === pid ? "" : String(rank);
 }
 
-export function doingText(texts: PictureTexts, doing: string): string {
-  return texts.doing[doing] ?? singleLine(doing);
+export function doingText(doing: string): string {
+  return DOING[doing] ?? singleLine(doing);
 }
 
 /** "GPU 3 · 97 % · 61 GB": how busy it was at the first and at the last sample, and the memory of the process. */
-export function gpusText(texts: PictureTexts, { gpus }: RankRow): string {
+export function gpusText({ gpus }: RankRow): string {
   return gpus
     .map(({ number, first, last, memory_mib }) => {
       const percent = first < 0 || first === last ? `${last}` : `${first} → ${last}`;
       const memory = (memory_mib / 1024).toFixed(memory_mib < 10_240 ? 1 : 0);
       return [
-        filled(texts.gpu, number),
-        ...(last < 0 ? [] : [filled(texts.percent, percent)]),
-        ...(memory_mib < 0 ? [] : [filled(texts.gigabytes, memory)]),
+        l10n.t("GPU {0}", number),
+        ...(last < 0 ? [] : [l10n.t("{0} %", percent)]),
+        ...(memory_mib < 0 ? [] : [l10n.t("{0} GB", memory)]),
       ].join(" · ");
     })
     .join(", ");
 }
 
-export function stateText(texts: PictureTexts, state: string): string {
-  return texts.states[state] ?? singleLine(state);
+export function stateText(state: string): string {
+  return STATES[state] ?? singleLine(state);
 }
 
-export function roleText(texts: PictureTexts, role: string): string {
-  return texts.roles[role] ?? singleLine(role);
+export function roleText(role: string): string {
+  return ROLES[role] ?? singleLine(role);
 }

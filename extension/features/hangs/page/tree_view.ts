@@ -1,10 +1,9 @@
 /** The merged stacks as a tree: arrow keys move and fold, Enter and a click open the line of a frame. */
 
-import { filled } from "../../../common/filled";
-import { button, element } from "../../reports/page/elements";
-import { singleLine } from "../../reports/page/texts";
+import { l10n } from "../../../page/frame/l10n";
+import { button, element } from "../../../page/frame/elements";
+import { singleLine } from "../../../page/frame/texts";
 
-import type { PictureTexts } from "../picture_texts";
 import { pageState, post, savePageState } from "./editor";
 import {
   membersOf,
@@ -37,10 +36,9 @@ export class TreeView {
   private at = "";
 
   constructor(
-    private readonly texts: PictureTexts,
     private readonly hasGroups: boolean,
     private readonly canInspect: boolean,
-    title = texts.stacks,
+    title = l10n.t("Stacks"),
     private readonly id = STACKS,
   ) {
     const { closed, showsAll } = pageState();
@@ -88,7 +86,7 @@ export class TreeView {
       }
       this.draw();
     });
-    return element("label", { class: "check" }, field, this.texts.allFrames);
+    return element("label", { class: "check" }, field, l10n.t("Show all frames"));
   }
 
   private draw(): void {
@@ -99,11 +97,11 @@ export class TreeView {
     }
     const shown = this.rows.slice(0, this.limit);
     const left = this.rows.length - shown.length;
-    const more = button(filled(this.texts.showMore, Math.min(left, MORE_ROWS), left), () => {
+    const more = button(l10n.t("Show {0} More of {1}", Math.min(left, MORE_ROWS), left), () => {
       this.limit += MORE_ROWS;
       this.draw();
     });
-    const empty = element("p", { class: "nothing" }, this.texts.noMatch);
+    const empty = element("p", { class: "nothing" }, l10n.t("No process matches these filters."));
     const tree = element("div", {
       role: "tree",
       "aria-labelledby": `${this.id}-title`,
@@ -162,7 +160,7 @@ export class TreeView {
   private classParts({ shown }: ClassTreeRow): HTMLElement[] {
     const { entry, ranks } = shown;
     const [first] = ranks[0] ?? [];
-    const doing = isLeading(shown) ? doingText(this.texts, entry.doing) : singleLine(entry.thread);
+    const doing = isLeading(shown) ? doingText(entry.doing) : singleLine(entry.thread);
     const inside = this.canInspect && first !== undefined ? [this.inspect(entry.group, first)] : [];
     return [
       element("span", { class: "twistie", "aria-hidden": "true" }),
@@ -175,8 +173,8 @@ export class TreeView {
 
   /** For the representative of a class: its smallest rank. */
   private inspect(group: string, rank: number): HTMLElement {
-    const name = filled(this.texts.inspectRank, rank);
-    const made = button(this.texts.inspect, () => {
+    const name = l10n.t("Look Inside rank {0}", rank);
+    const made = button(l10n.t("Look Inside"), () => {
       post({ kind: "inspect", group, rank });
     });
     made.classList.add("inspect");

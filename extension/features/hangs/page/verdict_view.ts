@@ -1,12 +1,12 @@
 /** The verdict: the sentence, how sure it is, the culprits, the next step, and what was not sampled. */
 
-import { filled } from "../../../common/filled";
+import { l10n } from "../../../page/frame/l10n";
 import type { Verbatim } from "../../../common/texts";
-import { button, element, withCode } from "../../reports/page/elements";
-import { singleLine } from "../../reports/page/texts";
+import { button, element, withCode } from "../../../page/frame/elements";
+import { singleLine } from "../../../page/frame/texts";
 import type { Picture, ReadingRow } from "../messages";
 import type { ShownPicture } from "../page_messages";
-import type { PictureTexts } from "../picture_texts";
+
 import { post } from "./editor";
 import {
   culpritsText,
@@ -23,42 +23,38 @@ export class VerdictView {
   private readonly changes = element("div");
   private readonly again: HTMLElement;
 
-  constructor(
-    private readonly texts: PictureTexts,
-    { picture, from, canSampleAgain, canReadInside }: ShownPicture,
-    hasGroups: boolean,
-  ) {
+  constructor({ picture, from, canSampleAgain, canReadInside }: ShownPicture, hasGroups: boolean) {
     const { verdict } = picture;
     const act =
       (kind: "again" | "readInside" | "readNative" | "save" | "compare" | "copyMarkdown") =>
       (): void => {
         post({ kind });
       };
-    this.again = button(texts.sampleAgain, act("again"), true);
+    this.again = button(l10n.t("Sample Again"), act("again"), true);
     this.root = element(
       "header",
       {},
       element("h1", {}, ...withCode(singleLine(verdict.sentence))),
-      element("p", { class: "kind" }, kindText(texts, verdict)),
-      ...facts(texts, picture, hasGroups),
-      element("p", { class: "from" }, `${singleLine(from)} · ${processesText(texts, picture)}`),
+      element("p", { class: "kind" }, kindText(verdict)),
+      ...facts(picture, hasGroups),
+      element("p", { class: "from" }, `${singleLine(from)} · ${processesText(picture)}`),
       element(
         "div",
         { class: "buttons" },
         ...(canSampleAgain ? [this.again] : []),
-        ...(canReadInside ? readInside(texts, picture, act("readInside")) : []),
-        ...(canSampleAgain ? readNative(texts, picture, act("readNative")) : []),
-        button(texts.save, act("save")),
-        button(texts.compare, act("compare")),
-        button(texts.copyMarkdown, act("copyMarkdown")),
+        ...(canReadInside ? readInside(picture, act("readInside")) : []),
+        ...(canSampleAgain ? readNative(picture, act("readNative")) : []),
+        button(l10n.t("Save…"), act("save")),
+        button(l10n.t("Compare With…"), act("compare")),
+        button(l10n.t("Copy as Markdown"), act("copyMarkdown")),
       ),
-      ...(verdict.kind === "unknown" ? readings(texts, verdict.readings) : []),
+      ...(verdict.kind === "unknown" ? readings(verdict.readings) : []),
       ...listed("NCCL RAS" satisfies Verbatim, "ras", [
         ...new Set(picture.ras.flatMap(({ sentences }) => sentences)),
       ]),
-      ...listed(texts.native, "native", nativeTexts(texts, picture)),
-      ...listed(texts.inside, "inside", insideTexts(texts, picture)),
-      ...listed(texts.unseen, "warnings", unseenTexts(texts, picture)),
+      ...listed(l10n.t("Native Code"), "native", nativeTexts(picture)),
+      ...listed(l10n.t("From Inside"), "inside", insideTexts(picture)),
+      ...listed(l10n.t("Not Sampled"), "warnings", unseenTexts(picture)),
       this.changes,
     );
   }
@@ -71,7 +67,7 @@ export class VerdictView {
         element(
           "h2",
           { id: "changes-title", tabindex: "-1" },
-          filled(this.texts.changesSince, singleLine(title)),
+          l10n.t("Changes Since {0}", singleLine(title)),
         ),
         element("ul", {}, ...sentences.map((each) => element("li", {}, singleLine(each)))),
       ),
@@ -82,36 +78,42 @@ export class VerdictView {
   /** While a new picture is taken the button is disabled, and its text says why. */
   showSampling(isOn: boolean): void {
     this.again.toggleAttribute("disabled", isOn);
-    this.again.textContent = isOn ? this.texts.sampling : this.texts.sampleAgain;
+    this.again.textContent = isOn ? l10n.t("Sampling…") : l10n.t("Sample Again");
   }
 }
 
-function readInside(texts: PictureTexts, picture: Picture, pressed: () => void): HTMLElement[] {
+const INSIDE_BUTTONS = {
+  readExceptions: l10n.t("Read Exceptions"),
+  readTasks: l10n.t("Read Awaited Tasks"),
+  readCounters: l10n.t("Read Collectives"),
+};
+
+function readInside(picture: Picture, pressed: () => void): HTMLElement[] {
   const name = readInsideText(picture);
   if (name === undefined) {
     return [];
   }
-  const made = button(texts[name], pressed);
-  made.title = texts.readInsideHint;
+  const made = button(INSIDE_BUTTONS[name], pressed);
+  made.title = l10n.t("Starts a thread in some processes for two minutes.");
   return [made];
 }
 
 /** Nothing for a picture that has native frames of several classes already, or no process. */
-function readNative(texts: PictureTexts, picture: Picture, pressed: () => void): HTMLElement[] {
+function readNative(picture: Picture, pressed: () => void): HTMLElement[] {
   if (picture.native.length > 1 || picture.classes.length === 0) {
     return [];
   }
-  const made = button(texts.readNative, pressed);
-  made.title = texts.readNativeHint;
+  const made = button(l10n.t("Read Native Frames"), pressed);
+  made.title = l10n.t("Stops one process of each class for a moment.");
   return [made];
 }
 
-function facts(texts: PictureTexts, picture: Picture, hasGroups: boolean): HTMLElement[] {
+function facts(picture: Picture, hasGroups: boolean): HTMLElement[] {
   const { next_step } = picture.verdict;
   const culprits = culpritsText(picture, hasGroups);
   const rows = [
-    ...(culprits === "" ? [] : fact(texts.culprits, [culprits])),
-    ...(next_step === "" ? [] : fact(texts.nextStep, withCode(singleLine(next_step)))),
+    ...(culprits === "" ? [] : fact(l10n.t("Culprits"), [culprits])),
+    ...(next_step === "" ? [] : fact(l10n.t("Next step"), withCode(singleLine(next_step)))),
   ];
   return rows.length === 0 ? [] : [element("dl", {}, ...rows)];
 }
@@ -121,12 +123,12 @@ function fact(name: string, value: readonly (Node | string)[]): HTMLElement[] {
 }
 
 /** The readings of an unknown verdict, of which none is sure enough. */
-function readings(texts: PictureTexts, rows: readonly ReadingRow[]): HTMLElement[] {
+function readings(rows: readonly ReadingRow[]): HTMLElement[] {
   const items = rows.map((row) =>
     element(
       "li",
       {},
-      element("strong", {}, kindText(texts, row)),
+      element("strong", {}, kindText(row)),
       element("p", {}, ...withCode(singleLine(row.sentence))),
       element("p", { class: "note" }, ...withCode(singleLine(row.next_step))),
     ),
@@ -136,8 +138,8 @@ function readings(texts: PictureTexts, rows: readonly ReadingRow[]): HTMLElement
     : [
         element(
           "section",
-          { "aria-label": texts.readings },
-          element("h2", {}, texts.readings),
+          { "aria-label": l10n.t("Likeliest Readings") },
+          element("h2", {}, l10n.t("Likeliest Readings")),
           element("ol", {}, ...items),
         ),
       ];

@@ -1,53 +1,55 @@
 /** The line “Checks before the run”: what they say, and the buttons that make and show them. */
 
-import { filled } from "../../../common/filled";
+import { l10n } from "../../../page/frame/l10n";
 import type { ChecksNote } from "../options_messages";
-import type { PageTexts } from "../options_texts";
+
 import { button, type Part, type View } from "./controls";
-import { element } from "./elements";
+import { element } from "../../../page/frame/elements";
 import type { Acts } from "./sections";
 
-export function checksLine(texts: PageTexts, acts: Acts): Part {
+export function checksLine(acts: Acts): Part {
   const text = element("span", { id: "checks-text", role: "status" });
-  const run = button(texts.runChecks, () => {
+  const run = button(l10n.t("Check"), () => {
     acts.send("runChecks");
   });
-  const show = button(texts.showChecks, () => {
+  const show = button(l10n.t("Show Result"), () => {
     acts.send("showChecks");
   });
   return {
     root: element(
       "section",
       { id: "checks", "aria-labelledby": "checks-title" },
-      element("h2", { id: "checks-title" }, texts.checksSection),
+      element("h2", { id: "checks-title" }, l10n.t("Checks before the run")),
       element("div", { class: "checks" }, text, run, show),
     ),
     refresh: (view) => {
       const { checks } = view.facts;
-      const elsewhere = textElsewhere(texts, view);
-      const shown = elsewhere || checksText(texts, checks);
+      const elsewhere = textElsewhere(view);
+      const shown = elsewhere || checksText(checks);
       if (text.textContent !== shown) {
         text.textContent = shown;
       }
       text.dataset["state"] = elsewhere === "" ? stateOf(checks) : "";
       run.hidden = elsewhere !== "";
       run.toggleAttribute("disabled", checks.state === "checking");
-      run.textContent = checks.state === "unchecked" ? texts.runChecks : texts.runChecksAgain;
+      run.textContent = checks.state === "unchecked" ? l10n.t("Check") : l10n.t("Check Again");
       show.hidden = elsewhere !== "" || checks.state !== "checked";
     },
   };
 }
 
 /** How the nodes of a SLURM job, of a Ray job's cluster and of another machine are checked, which aren't this one; else "". */
-function textElsewhere(texts: PageTexts, { form, preview }: View): string {
+function textElsewhere({ form, preview }: View): string {
   const isSubmitted = preview !== undefined && preview.confirm !== "";
   if (isSubmitted || form.kind === "sbatch") {
-    return texts.checksOfSlurm;
+    return l10n.t("SLURM selects the nodes. Diagnose the job once it runs.");
   }
   if (form.kind === "job") {
-    return texts.checksOfCluster;
+    return l10n.t("The job runs on its cluster. Diagnose the cluster to check its nodes.");
   }
-  return form.kind === "remote" ? texts.checksOfMachine : "";
+  return form.kind === "remote"
+    ? l10n.t("Another machine runs it. Open a remote window there to check it.")
+    : "";
 }
 
 function stateOf({ state, problems }: ChecksNote): "ok" | "warning" | "error" | "" {
@@ -61,19 +63,19 @@ function stateOf({ state, problems }: ChecksNote): "ok" | "warning" | "error" | 
   }
 }
 
-function checksText(texts: PageTexts, { state, problems, text }: ChecksNote): string {
+function checksText({ state, problems, text }: ChecksNote): string {
   switch (state) {
     case "unchecked":
-      return texts.checksUnchecked;
+      return l10n.t("Not checked");
     case "checking":
-      return texts.checking;
+      return l10n.t("Checking…");
     case "failed":
-      return filled(texts.checksFailed, text);
+      return l10n.t("Couldn't check: {0}", text);
     case "checked":
       return problems === 0
-        ? texts.checksAllFine
+        ? l10n.t("All fine")
         : problems === 1
-          ? filled(texts.checksSingle, text)
-          : filled(texts.checksSeveral, problems, text);
+          ? l10n.t("1 problem: {0}", text)
+          : l10n.t("{0} problems. The first: {1}", problems, text);
   }
 }

@@ -1,22 +1,22 @@
 /** The section “Command”: what would be started, and what a preset changes of it. */
 
-import { filled } from "../../../common/filled";
+import { l10n } from "../../../page/frame/l10n";
 import type { PagePreview } from "../options_messages";
 import { folded, lineDiff, type DiffLine } from "../options_model";
-import type { PageTexts } from "../options_texts";
+
 import { button, type Part } from "./controls";
-import { element } from "./elements";
+import { element } from "../../../page/frame/elements";
 import type { Acts } from "./sections";
 
 /** More of a command is not read aloud after each change. */
 const LONGEST_SPOKEN = 200;
 
 /** What a screen reader says of the command once it is known: its arguments, or how many of its lines change. */
-export function spokenCommand(texts: PageTexts, { before, after }: PagePreview): string {
+export function spokenCommand({ before, after }: PagePreview): string {
   const changed = lineDiff(before, after).filter(({ mark }) => mark !== " ").length;
   return changed === 0
-    ? filled(texts.spokenCommand, commandLine(after))
-    : filled(texts.spokenChanges, changed);
+    ? l10n.t("Command: {0}", commandLine(after))
+    : l10n.t("Changed lines of the command: {0}", changed);
 }
 
 /** The arguments, which have a line each up to the first empty line; the line before them names the folder. */
@@ -27,7 +27,7 @@ function commandLine(text: string): string {
   return command.length > LONGEST_SPOKEN ? `${command.slice(0, LONGEST_SPOKEN)}…` : command;
 }
 
-export function commandSection(texts: PageTexts, acts: Acts): Part {
+export function commandSection(acts: Acts): Part {
   const box = element("div", {
     class: "command",
     role: "group",
@@ -35,7 +35,7 @@ export function commandSection(texts: PageTexts, acts: Acts): Part {
     "aria-labelledby": "command",
   });
   const submits = element("p", { class: "caution" });
-  const diff = button(texts.showDiff, () => {
+  const diff = button(l10n.t("Open Diff"), () => {
     acts.send("showDiff");
   });
   const note = element("p", { class: "hint" });
@@ -44,7 +44,7 @@ export function commandSection(texts: PageTexts, acts: Acts): Part {
     root: element(
       "section",
       { "aria-labelledby": "command" },
-      element("h2", { id: "command" }, texts.commandSection),
+      element("h2", { id: "command" }, l10n.t("Command")),
       note,
       submits,
       box,
@@ -55,14 +55,18 @@ export function commandSection(texts: PageTexts, acts: Acts): Part {
       submits.hidden = preview === undefined || preview.confirm === "";
       const isChanged = preview !== undefined && preview.before !== preview.after;
       diff.hidden = !isChanged;
-      note.textContent = isChanged ? texts.changesNote : texts.commandNote;
+      note.textContent = isChanged
+        ? l10n.t("Secrets are hidden. Lines with + and - are changes.")
+        : l10n.t("Secrets are hidden.");
       if (preview === undefined) {
         if (drawn === "") {
-          box.textContent = isChecking ? texts.checking : texts.noCommandYet;
+          box.textContent = isChecking
+            ? l10n.t("Checking…")
+            : l10n.t("Fix the errors above to see the command.");
         }
         return;
       }
-      submits.textContent = filled(texts.submits, preview.confirm);
+      submits.textContent = l10n.t("Start asks before it submits: {0}", preview.confirm);
       const key = `${preview.before}\0${preview.after}`;
       if (key !== drawn) {
         drawn = key;
@@ -70,7 +74,7 @@ export function commandSection(texts: PageTexts, acts: Acts): Part {
         box.classList.toggle("changed", isChanged);
         box.replaceChildren(
           ...(isChanged
-            ? folded(lines).map((line) => drawnLine(texts, line))
+            ? folded(lines).map((line) => drawnLine(line))
             : lines.map(({ text }) => element("div", {}, text))),
         );
       }
@@ -79,12 +83,12 @@ export function commandSection(texts: PageTexts, acts: Acts): Part {
 }
 
 /** The sign tells of a change without colours, and a text without eyes. */
-function drawnLine(texts: PageTexts, line: DiffLine | number): HTMLElement {
+function drawnLine(line: DiffLine | number): HTMLElement {
   if (typeof line === "number") {
     return element(
       "div",
       { class: "gap" },
-      `… ${line === 1 ? texts.lineLeftOut : filled(texts.linesLeftOut, line)}`,
+      `… ${line === 1 ? l10n.t("1 unchanged line") : l10n.t("{0} unchanged lines", line)}`,
     );
   }
   const { mark, text } = line;
@@ -97,7 +101,7 @@ function drawnLine(texts: PageTexts, line: DiffLine | number): HTMLElement {
   const spoken = element(
     "span",
     { class: "unseen" },
-    filled(isAdded ? texts.added : texts.removed, text),
+    isAdded ? l10n.t("Added line: {0}", text) : l10n.t("Removed line: {0}", text),
   );
   return element("div", { class: isAdded ? "added" : "removed" }, sign, spoken);
 }

@@ -1,15 +1,14 @@
 /** The fields of the page: each is labelled, shows its problem below it, and tells screen readers of it. */
 
-import { filled } from "../../../common/filled";
+import { l10n } from "../../../page/frame/l10n";
 import type { PageFacts, PagePreview, PageProblem, PathField } from "../options_messages";
 import type { Field, OptionsForm } from "../options_model";
-import type { PageTexts } from "../options_texts";
-import { element, type Child } from "./elements";
+
+import { element, type Child } from "../../../page/frame/elements";
 
 /** All that the page shows. */
 export interface View {
   readonly form: OptionsForm;
-  readonly texts: PageTexts;
   readonly facts: PageFacts;
   readonly problems: readonly PageProblem[];
   /** The last one; undefined until the fields could be prepared. */
@@ -203,14 +202,14 @@ export class ProblemText {
     this.root.hidden = true;
   }
 
-  refresh({ problems, texts }: View): void {
+  refresh({ problems }: View): void {
     const own = problems.filter(({ field }) => field === this.field);
     const problem = own.find(({ blocks }) => blocks) ?? own[0];
     const blocks = problem?.blocks === true;
     this.root.hidden = problem === undefined;
     this.root.classList.toggle("warning", !blocks);
     const text =
-      problem === undefined ? "" : blocks ? problem.text : filled(texts.warning, problem.text);
+      problem === undefined ? "" : blocks ? problem.text : l10n.t("Warning: {0}", problem.text);
     if (this.root.textContent !== text) {
       this.root.textContent = text;
     }

@@ -1,40 +1,35 @@
 /** The section above the program: what a fix has changed, until the user undoes it. */
 
-import { filled } from "../../../common/filled";
+import { l10n } from "../../../page/frame/l10n";
 import type { PageFix } from "../options_messages";
-import type { PageTexts } from "../options_texts";
+
 import { button, type Part } from "./controls";
-import { element } from "./elements";
+import { element } from "../../../page/frame/elements";
 import type { Acts } from "./sections";
 
-export function fixSection(
-  texts: PageTexts,
-  acts: Acts,
-  { differences, undo }: PageFix,
-  undone: () => void,
-): Part {
+export function fixSection(acts: Acts, { differences, undo }: PageFix, undone: () => void): Part {
   const rows = differences.map(({ name, before, after }) =>
     element(
       "tr",
       {},
       element("th", { scope: "row" }, name),
-      element("td", {}, filled(texts.changedTo, before ?? texts.notSet, after)),
+      element("td", {}, l10n.t("{0} → {1}", before ?? l10n.t("not set"), after)),
     ),
   );
-  const script = element("p", { class: "hint" }, texts.fixScript);
+  const script = element("p", { class: "hint" }, l10n.t("The script must pass its arguments on."));
   const { args, env, answers } = undo;
   return {
     root: element(
       "section",
       { "aria-labelledby": "fix" },
-      element("h2", { id: "fix" }, texts.fix),
-      element("p", { class: "hint" }, texts.fixNote),
+      element("h2", { id: "fix" }, l10n.t("Changed by the Fix")),
+      element("p", { class: "hint" }, l10n.t("Nothing has been started. Check the command below.")),
       element("table", {}, element("tbody", {}, ...rows)),
       script,
       element(
         "div",
         { class: "buttons" },
-        button(texts.undoFix, () => {
+        button(l10n.t("Undo Fix"), () => {
           acts.change({ args, env, answers });
           undone();
         }),

@@ -1,6 +1,7 @@
 /** The page “Run options”: keeps the fields, has them checked while they are typed, and starts the run. */
 
-import { filled } from "../../../common/filled";
+import { l10n } from "../../../page/frame/l10n";
+import { MISTAKES } from "./names";
 import type {
   FormAction,
   PageFix,
@@ -13,7 +14,8 @@ import { checksLine } from "./checks";
 import { commandSection, spokenCommand } from "./command";
 import { button, type Part, type View } from "./controls";
 import { onMessage, openSections, post, saveState, scrollOffset } from "./editor";
-import { element } from "./elements";
+import { announce } from "../../../page/frame/announcements";
+import { element } from "../../../page/frame/elements";
 import { fixSection } from "./fix";
 import "./page.css";
 import {
@@ -28,7 +30,6 @@ import {
 const DEBOUNCE_MS = 250;
 
 const page = document.getElementById("page") ?? document.body;
-const announcement = document.getElementById("announcement") ?? document.body;
 let shown: OptionsContent | undefined;
 
 class OptionsContent {
@@ -50,12 +51,11 @@ class OptionsContent {
   private view: View;
 
   constructor(
-    { texts, form, facts, fix }: ToOptionsPage & { readonly kind: "content" },
+    { form, facts, fix }: ToOptionsPage & { readonly kind: "content" },
     open: readonly OptionsSection[],
   ) {
     this.view = {
       form,
-      texts,
       facts,
       problems: [],
       preview: undefined,
@@ -83,9 +83,9 @@ class OptionsContent {
         this.save();
       },
     };
-    const breakpoints = breakpointsSection(texts, acts);
-    const shorten = shortenSection(texts, acts);
-    const record = recordSection(texts, acts);
+    const breakpoints = breakpointsSection(acts);
+    const shorten = shortenSection(acts);
+    const record = recordSection(acts);
     this.folds = new Map([
       ["breakpoints", breakpoints.root],
       ["shorten", shorten.root],
@@ -98,22 +98,22 @@ class OptionsContent {
     const fixed = fix === null ? [] : [this.fixed(fix, acts)];
     this.parts = [
       ...fixed,
-      programSection(texts, acts),
+      programSection(acts),
       breakpoints,
       shorten,
       record,
-      commandSection(texts, acts),
-      checksLine(texts, acts),
+      commandSection(acts),
+      checksLine(acts),
     ];
     const isMac = navigator.userAgent.includes("Mac");
     this.startButton = button(
-      texts.start,
+      l10n.t("Start"),
       () => {
         this.start();
       },
       {
         class: "primary",
-        title: isMac ? texts.startKeyMac : texts.startKey,
+        title: isMac ? l10n.t("⌘Enter") : l10n.t("Ctrl+Enter"),
         "aria-keyshortcuts": isMac ? "Meta+Enter" : "Control+Enter",
       },
     );
@@ -126,10 +126,10 @@ class OptionsContent {
         "div",
         { class: "actions" },
         this.startButton,
-        button(texts.saveLaunch, () => {
+        button(l10n.t("Save to launch.json"), () => {
           this.sendChecked("saveLaunch");
         }),
-        button(texts.savePreset, () => {
+        button(l10n.t("Save as Preset…"), () => {
           this.sendChecked("savePreset");
         }),
         this.status,
@@ -145,16 +145,12 @@ class OptionsContent {
   }
 
   private fixed(fix: PageFix, acts: Acts): Part {
-    const part = fixSection(this.texts, acts, fix, () => {
+    const part = fixSection(acts, fix, () => {
       part.root.hidden = true;
-      announcement.textContent = this.texts.fixUndone;
+      announce(l10n.t("The fix was undone."));
       document.getElementById("args")?.focus();
     });
     return part;
-  }
-
-  get texts(): View["texts"] {
-    return this.view.texts;
   }
 
   take(message: ToOptionsPage): void {
@@ -275,7 +271,7 @@ class OptionsContent {
     for (const { refresh } of this.parts) {
       refresh(this.view);
     }
-    const title = filled(this.texts.titleOf, nameOf(this.view.form) || this.texts.command);
+    const title = l10n.t("Run options: {0}", nameOf(this.view.form) || l10n.t("Command"));
     if (this.title.textContent !== title) {
       this.title.textContent = title;
     }
@@ -285,10 +281,9 @@ class OptionsContent {
       this.status.textContent = status;
     }
     const { isChecking, preview, isStale } = this.view;
-    const command =
-      preview === undefined || isStale || isChecking ? "" : spokenCommand(this.texts, preview);
+    const command = preview === undefined || isStale || isChecking ? "" : spokenCommand(preview);
     const spoken = [status, command].filter((text) => text !== "").join(". ");
-    const isSettled = !isChecking || status !== this.texts.checking;
+    const isSettled = !isChecking || status !== l10n.t("Checking…");
     if (isSettled && this.spoken.textContent !== spoken) {
       this.spoken.textContent = spoken;
     }
@@ -301,7 +296,7 @@ class OptionsContent {
       .filter(([field]) => this.touched.has(field))
       .map(([field, mistake]) => ({
         field,
-        text: this.texts.mistakes[mistake],
+        text: MISTAKES[mistake],
         blocks: true,
       }));
     return [...own, ...this.problems.filter(({ field }) => !mistakes.has(field))];
@@ -310,28 +305,30 @@ class OptionsContent {
   private statusText(): string {
     const { problems, isChecking } = this.view;
     if (this.isStarting) {
-      return this.question === "" ? this.texts.starting : filled(this.texts.waiting, this.question);
+      return this.question === ""
+        ? l10n.t("Starting…")
+        : l10n.t("Waiting for your answer: {0}", this.question);
     }
     const blocking = problems.filter(({ blocks }) => blocks);
     const [first] = blocking.length > 0 ? blocking : problems;
     const [missing] = mistakesOf(this.view.form).values();
     if (blocking.length === 0 && missing !== undefined) {
-      return this.texts.mistakes[missing];
+      return MISTAKES[missing];
     }
     if (first === undefined) {
-      return isChecking ? this.texts.checking : this.texts.ready;
+      return isChecking ? l10n.t("Checking…") : l10n.t("Ready to start");
     }
     if (!first.blocks) {
-      return filled(this.texts.warning, first.text);
+      return l10n.t("Warning: {0}", first.text);
     }
     return blocking.length === 1
-      ? filled(this.texts.singleProblem, first.text)
-      : filled(this.texts.problems, blocking.length, first.text);
+      ? l10n.t("1 problem: {0}", first.text)
+      : l10n.t("{0} problems. The first: {1}", blocking.length, first.text);
   }
 
   private composedTable(rows: readonly (readonly [string, string])[]): HTMLElement[] {
     if (rows.length === 0) {
-      return [element("p", {}, this.texts.composedEmpty)];
+      return [element("p", {}, l10n.t("The configuration can be composed."))];
     }
     const lines = rows.map(([key, value]) =>
       element("tr", {}, element("th", { scope: "row" }, key), element("td", {}, value)),
@@ -340,7 +337,7 @@ class OptionsContent {
       element(
         "table",
         {},
-        element("caption", {}, this.texts.composed),
+        element("caption", {}, l10n.t("Composed configuration")),
         element("tbody", {}, ...lines),
       ),
     ];
@@ -366,17 +363,17 @@ onMessage((message) => {
     document.getElementById(first)?.focus({ preventScroll: isFirst && scrollOffset() > 0 });
   } else if (message.kind === "untrusted") {
     shown = undefined;
-    const manage = button(message.texts.manageTrust, () => {
+    const manage = button(l10n.t("Manage Workspace Trust"), () => {
       post({ kind: "manageTrust" });
     });
     page.replaceChildren(
-      element("h1", {}, message.texts.title),
-      element("p", {}, message.texts.untrusted),
+      element("h1", {}, l10n.t("Run options")),
+      element("p", {}, l10n.t("Trust this workspace to run programs.")),
       manage,
     );
   } else if (message.kind === "announcement") {
-    announcement.textContent = message.sentence;
-  } else {
+    announce(message.sentence);
+  } else if (message.kind !== "busy") {
     shown?.take(message);
   }
 });

@@ -1,9 +1,10 @@
 /** The sections of the page, from top to bottom. */
 
-import { filled } from "../../../common/filled";
+import { l10n } from "../../../page/frame/l10n";
+import { KINDS, OUTCOMES, recordNote, TRACES, WHENS } from "./names";
 import type { PageFacts, PathField, OptionsSection } from "../options_messages";
-import { recordNote, kindsOf, withKind, withPattern, type OptionsForm } from "../options_model";
-import type { PageTexts } from "../options_texts";
+import { kindsOf, withKind, withPattern, type OptionsForm } from "../options_model";
+
 import {
   button,
   ProblemText,
@@ -15,7 +16,7 @@ import {
   type Part,
   type View,
 } from "./controls";
-import { element, type Child } from "./elements";
+import { element, type Child } from "../../../page/frame/elements";
 
 /** What the controls of the page do. */
 export interface Acts {
@@ -37,13 +38,13 @@ export interface Acts {
   readonly toggled: (section: OptionsSection, isOpen: boolean) => void;
 }
 
-export function programSection(texts: PageTexts, acts: Acts): Part {
+export function programSection(acts: Acts): Part {
   const { change } = acts;
   const isCommand = ({ form }: View): boolean => form.kind === "command";
   const browse = (field: PathField, label: string): object => ({
     browse: {
-      text: texts.browse,
-      label: filled(texts.browseFor, label),
+      text: l10n.t("Browse…"),
+      label: l10n.t("Browse for {0}", label),
       pressed: (): void => {
         acts.browse(field);
       },
@@ -52,9 +53,9 @@ export function programSection(texts: PageTexts, acts: Acts): Part {
   const path = textField(
     "path",
     {
-      label: texts.path,
+      label: l10n.t("File or module"),
       isShown: (view) => !isCommand(view),
-      ...browse("path", texts.path),
+      ...browse("path", l10n.t("File or module")),
     },
     change,
   );
@@ -62,8 +63,8 @@ export function programSection(texts: PageTexts, acts: Acts): Part {
   const args = textField(
     "args",
     {
-      label: (view) => (isCommand(view) ? texts.command : texts.args),
-      hint: texts.argsHint,
+      label: (view) => (isCommand(view) ? l10n.t("Command") : l10n.t("Arguments")),
+      hint: l10n.t("Quoted as in a shell. Variables and globs are not expanded."),
       lines: 1,
     },
     change,
@@ -72,8 +73,8 @@ export function programSection(texts: PageTexts, acts: Acts): Part {
   const kind = selectField(
     "kind",
     {
-      label: texts.kind,
-      choices: ({ form }) => kindsOf(form).map((entry) => [entry, texts.kinds[entry]] as const),
+      label: l10n.t("Run as"),
+      choices: ({ form }) => kindsOf(form).map((entry) => [entry, KINDS[entry]] as const),
     },
     (value) => {
       acts.changeBy((form) => withKind(form, value as OptionsForm["kind"]));
@@ -82,29 +83,42 @@ export function programSection(texts: PageTexts, acts: Acts): Part {
   const python = textField(
     "python",
     {
-      label: texts.python,
+      label: l10n.t("Python"),
       placeholder: ({ facts }) => facts.python || "python",
-      ...browse("python", texts.python),
-      note: (view) => pythonNote(texts, view),
+      ...browse("python", l10n.t("Python")),
+      note: (view) => pythonNote(view),
     },
     change,
   );
-  const cwd = textField("cwd", { label: texts.cwd, ...browse("cwd", texts.cwd) }, change);
+  const cwd = textField(
+    "cwd",
+    { label: l10n.t("Folder"), ...browse("cwd", l10n.t("Folder")) },
+    change,
+  );
   const cluster = selectField(
     "cluster",
     {
-      label: texts.cluster,
-      choices: ({ form, facts }) => [["", texts.thisMachine], ...clusterChoices(form, facts)],
+      label: l10n.t("Run on"),
+      choices: ({ form, facts }) => [["", l10n.t("This machine")], ...clusterChoices(form, facts)],
     },
     (value) => {
       change({ cluster: value });
     },
   );
-  const env = textField("env", { label: texts.env, hint: texts.envHint, lines: 1 }, change);
+  const env = textField(
+    "env",
+    { label: l10n.t("Environment variables"), hint: l10n.t("One NAME=value per line."), lines: 1 },
+    change,
+  );
   env.root.classList.add("wide");
   const watch = textField(
     "watchMinutes",
-    { label: texts.watchMinutes, hint: texts.watchMinutesHint },
+    {
+      label: l10n.t("Save stacks after"),
+      hint: l10n.t(
+        "Minutes without output. Leave empty to save none. NCCL ends a collective after 10 minutes: use at most 5.",
+      ),
+    },
     change,
   );
   watch.root.classList.add("two-thirds");
@@ -115,7 +129,7 @@ export function programSection(texts: PageTexts, acts: Acts): Part {
     root: element(
       "section",
       { "aria-labelledby": "program" },
-      element("h2", { id: "program" }, texts.program),
+      element("h2", { id: "program" }, l10n.t("Program")),
       element("div", { class: "grid" }, ...fields.map(({ root }) => root)),
     ),
     refresh: refreshAll(fields),
@@ -123,7 +137,7 @@ export function programSection(texts: PageTexts, acts: Acts): Part {
 }
 
 /** A job has the Python of its cluster; a problem of the field says more than this note. */
-function pythonNote(texts: PageTexts, { form, facts, problems }: View): FieldNote | undefined {
+function pythonNote({ form, facts, problems }: View): FieldNote | undefined {
   const { interpreter } = facts;
   const isOfJob = form.kind === "sbatch" || form.kind === "job";
   if (isOfJob || problems.some(({ field }) => field === "python")) {
@@ -131,7 +145,7 @@ function pythonNote(texts: PageTexts, { form, facts, problems }: View): FieldNot
   }
   return interpreter?.python === form.python.trim()
     ? interpreter
-    : { text: texts.examiningPython, state: "checking" };
+    : { text: l10n.t("Checking…"), state: "checking" };
 }
 
 /** The chosen one stays, though it may not be connected. */
@@ -178,49 +192,63 @@ function foldable(
   };
 }
 
-export function breakpointsSection(
-  texts: PageTexts,
-  acts: Acts,
-): Part & { readonly root: HTMLDetailsElement } {
+export function breakpointsSection(acts: Acts): Part & { readonly root: HTMLDetailsElement } {
   const { change } = acts;
   const isEnabled = ({ form }: View): boolean => !form.record;
   const workers = textField(
     "workers",
     {
-      label: texts.breakIn,
-      hint: texts.breakInHint,
-      placeholder: () => texts.allWorkers,
+      label: l10n.t("Break in"),
+      hint: l10n.t("Class, actor or function names, e.g. *Policy*, train_*. Leave empty for all."),
+      placeholder: () => l10n.t("all workers"),
       isEnabled,
     },
     change,
   );
   const ranks = textField(
     "ranks",
-    { label: texts.ranks, hint: texts.ranksHint, placeholder: () => texts.allRanks, isEnabled },
+    {
+      label: l10n.t("Ranks"),
+      hint: l10n.t("For example 0, 2-3. Leave empty for all."),
+      placeholder: () => l10n.t("all"),
+      isEnabled,
+    },
     change,
   );
-  const failure = tickField("breakOnFailure", texts.breakOnFailure, change, isEnabled);
-  const children = tickField("children", texts.children, change, isEnabled);
+  const failure = tickField(
+    "breakOnFailure",
+    l10n.t("Break on uncaught exceptions"),
+    change,
+    isEnabled,
+  );
+  const children = tickField("children", l10n.t("Debug subprocesses"), change, isEnabled);
   const set = element("p", {});
-  const recording = element("p", { class: "caution" }, texts.notWhileRecording);
-  const show = button(texts.showBreakpoints, () => {
+  const recording = element(
+    "p",
+    { class: "caution" },
+    l10n.t("Breakpoints are off while recording: a pause would be measured."),
+  );
+  const show = button(l10n.t("Show Breakpoints"), () => {
     acts.send("showBreakpoints");
   });
   const notes: Part = {
     root: set,
     refresh: ({ form, facts }) => {
       const { breakpoints } = facts;
-      set.textContent = breakpoints.length === 0 ? texts.noBreakpoints : breakpoints.join(", ");
+      set.textContent =
+        breakpoints.length === 0
+          ? l10n.t("No breakpoints are set. Click in the editor's gutter to add one.")
+          : breakpoints.join(", ");
       recording.hidden = !form.record;
     },
   };
   const count = ({ facts }: View): string => {
     const number = facts.breakpoints.length;
-    return number === 0 ? texts.noneSet : filled(texts.breakpointsCount, number);
+    return number === 0 ? l10n.t("none set") : l10n.t("{0} set", number);
   };
   return foldable(
     "breakpoints",
-    texts.breakpoints,
+    l10n.t("Breakpoints"),
     acts,
     count,
     [notes, workers, ranks, failure, children],
@@ -234,32 +262,33 @@ export function breakpointsSection(
   );
 }
 
-export function shortenSection(
-  texts: PageTexts,
-  acts: Acts,
-): Part & { readonly root: HTMLDetailsElement } {
+export function shortenSection(acts: Acts): Part & { readonly root: HTMLDetailsElement } {
   const { change } = acts;
-  const tick = tickField("shorten", texts.shortenTick, change);
+  const tick = tickField("shorten", l10n.t("Shorten this run"), change);
   const preset = selectField(
     "preset",
     {
-      label: texts.preset,
-      choices: ({ form, facts }) => presetChoices(texts, form, facts),
+      label: l10n.t("Preset"),
+      choices: ({ form, facts }) => presetChoices(form, facts),
     },
     (value) => {
       change({ preset: value, answers: {} });
     },
   );
-  const manage = button(texts.managePresets, () => {
+  const manage = button(l10n.t("Manage Presets…"), () => {
     acts.send("managePresets");
   });
-  const check = button(texts.checkConfiguration, () => {
+  const check = button(l10n.t("Check Configuration"), () => {
     acts.send("compose");
   });
   check.setAttribute("aria-describedby", "compose-hint");
-  const missing = element("p", { class: "caution" }, texts.noPreset);
+  const missing = element(
+    "p",
+    { class: "caution" },
+    l10n.t("No known framework was found. Nothing is shortened."),
+  );
   const questions = questionsPart(acts);
-  const changes = changesPart(texts);
+  const changes = changesPart();
   const details = element(
     "div",
     { class: "shortened" },
@@ -268,7 +297,11 @@ export function shortenSection(
     questions.root,
     changes.root,
     element("div", { class: "buttons" }, check, manage),
-    element("p", { class: "hint", id: "compose-hint" }, texts.checkHint),
+    element(
+      "p",
+      { class: "hint", id: "compose-hint" },
+      l10n.t("Runs the imports of your program and starts nothing."),
+    ),
   );
   const shown: Part = {
     root: details,
@@ -281,30 +314,39 @@ export function shortenSection(
   };
   const note = ({ form, preview }: View): string =>
     form.shorten && preview !== undefined
-      ? [preview.framework, tally(texts, preview.changes)]
-          .filter((entry) => entry !== "")
-          .join(" · ")
+      ? [preview.framework, tally(preview.changes)].filter((entry) => entry !== "").join(" · ")
       : "";
   return foldable(
     "shorten",
-    texts.shorten,
+    l10n.t("Short test run"),
     acts,
     note,
     [tick, preset, questions, changes, shown],
-    [tick.root, element("p", { class: "hint" }, texts.shortenHint), details],
+    [
+      tick.root,
+      element(
+        "p",
+        { class: "hint" },
+        l10n.t("A preset changes the arguments of the command, never your files."),
+      ),
+      details,
+    ],
   );
 }
 
 function presetChoices(
-  texts: PageTexts,
   { preset }: OptionsForm,
   { presets }: PageFacts,
 ): (readonly [string, string])[] {
   const listed = presets.map(
-    ({ name, title, isOwn }) => [name, isOwn ? filled(texts.ownPreset, title) : title] as const,
+    ({ name, title, isOwn }) => [name, isOwn ? l10n.t("{0} (yours)", title) : title] as const,
   );
   const isListed = preset === "" || presets.some(({ name }) => name === preset);
-  return [["", texts.autoPreset], ...listed, ...(isListed ? [] : [[preset, preset] as const])];
+  return [
+    ["", l10n.t("Auto-detect framework")],
+    ...listed,
+    ...(isListed ? [] : [[preset, preset] as const]),
+  ];
 }
 
 type Changes = NonNullable<View["preview"]>["changes"];
@@ -322,14 +364,16 @@ const OF_RUN: ReadonlySet<ChangeOutcome> = new Set<ChangeOutcome>([
 ]);
 
 /** "8 of 9 changes apply". */
-function tally(texts: PageTexts, changes: Changes): string {
+function tally(changes: Changes): string {
   const counted = changes.filter(({ outcome }) => !OF_RUN.has(outcome));
   const applied = counted.filter(({ outcome }) => APPLIED.has(outcome));
-  return counted.length === 0 ? "" : filled(texts.changesApply, applied.length, counted.length);
+  return counted.length === 0
+    ? ""
+    : l10n.t("{0} of {1} changes apply", applied.length, counted.length);
 }
 
 /** Each change with its outcome and the reason. */
-function changesPart(texts: PageTexts): Part {
+function changesPart(): Part {
   const title = element("p", {});
   const list = element("ul", { class: "changes" });
   const root = element("div", {}, title, list);
@@ -341,14 +385,14 @@ function changesPart(texts: PageTexts): Part {
         return;
       }
       drawn = preview.changes;
-      title.textContent = tally(texts, drawn);
+      title.textContent = tally(drawn);
       list.replaceChildren(
         ...drawn.map(({ request, outcome, setting, where, why }) => {
           const isApplied = APPLIED.has(outcome);
           return element(
             "li",
             { class: isApplied ? "applies" : "fails" },
-            `${texts.outcomes[outcome]}: ${request} `,
+            `${OUTCOMES[outcome]}: ${request} `,
             ...(setting || where ? [element("code", {}, setting || where)] : []),
             ...(why === "" ? [] : [element("div", { class: "hint" }, why)]),
           );
@@ -445,25 +489,25 @@ function questionPart(
   };
 }
 
-export function recordSection(
-  texts: PageTexts,
-  acts: Acts,
-): Part & { readonly root: HTMLDetailsElement } {
+export function recordSection(acts: Acts): Part & { readonly root: HTMLDetailsElement } {
   const { change } = acts;
-  const tick = tickField("record", texts.recordTick, change);
+  const tick = tickField("record", l10n.t("Record with Nsight Systems"), change);
   const workers = textField(
     "recordWorkers",
-    { label: texts.recordWorkers, hint: texts.recordWorkersHint },
+    {
+      label: l10n.t("Workers to record"),
+      hint: l10n.t("Actor, class or module.class names, e.g. *Policy*, *vllm*."),
+    },
     change,
   );
   workers.root.classList.add("wide");
-  const classes = classesPart(texts, acts);
+  const classes = classesPart(acts);
   workers.root.append(classes.root);
   const when = selectField(
     "when",
     {
-      label: texts.when,
-      choices: () => Object.entries(texts.whens),
+      label: l10n.t("When"),
+      choices: () => Object.entries(WHENS),
     },
     (value) => {
       change({ when: value as OptionsForm["when"] });
@@ -471,36 +515,45 @@ export function recordSection(
   );
   const steps = textField(
     "steps",
-    { label: texts.steps, hint: texts.stepsHint, isShown: ({ form }) => form.when === "steps" },
+    {
+      label: l10n.t("Steps"),
+      hint: l10n.t("3:5 records steps 3 and 4."),
+      isShown: ({ form }) => form.when === "steps",
+    },
     change,
   );
   const seconds = textField(
     "seconds",
     {
-      label: texts.seconds,
-      hint: texts.secondsHint,
+      label: l10n.t("Seconds"),
+      hint: l10n.t("From the start of each worker."),
       isShown: ({ form }) => form.when === "seconds",
     },
     change,
   );
   const ranks = textField(
     "recordRanks",
-    { label: texts.ranks, hint: texts.ranksHint, placeholder: () => texts.allRanks },
+    {
+      label: l10n.t("Ranks"),
+      hint: l10n.t("For example 0, 2-3. Leave empty for all."),
+      placeholder: () => l10n.t("all"),
+    },
     change,
   );
   when.root.classList.add("third");
   steps.root.classList.add("third");
   seconds.root.classList.add("third");
   ranks.root.classList.add("third");
-  const trace = tracePart(texts, acts);
+  const trace = tracePart(acts);
   const nsys = textField(
     "nsys",
     {
-      label: ({ form }) => (form.cluster === "" ? texts.nsysPath : texts.nsys),
-      hint: texts.nsysHint,
+      label: ({ form }) =>
+        form.cluster === "" ? l10n.t("Path of nsys") : l10n.t("nsys on the nodes"),
+      hint: l10n.t("Leave empty to search for it."),
       browse: {
-        text: texts.browse,
-        label: filled(texts.browseFor, texts.nsysPath),
+        text: l10n.t("Browse…"),
+        label: l10n.t("Browse for {0}", l10n.t("Path of nsys")),
         pressed: () => {
           acts.browse("nsys");
         },
@@ -514,17 +567,17 @@ export function recordSection(
   nsys.root.append(nsysPath);
   const more = textField(
     "nsysOptions",
-    { label: texts.nsysOptions, hint: texts.nsysOptionsHint },
+    { label: l10n.t("More nsys options"), hint: l10n.t("For example --sample=none.") },
     change,
   );
   const output = textField(
     "output",
     {
-      label: texts.output,
-      hint: texts.outputHint,
+      label: l10n.t("Report folder"),
+      hint: l10n.t("Leave empty for eagleray-profiles."),
       browse: {
-        text: texts.browse,
-        label: filled(texts.browseFor, texts.output),
+        text: l10n.t("Browse…"),
+        label: l10n.t("Browse for {0}", l10n.t("Report folder")),
         pressed: () => {
           acts.browse("output");
         },
@@ -536,7 +589,7 @@ export function recordSection(
   more.root.classList.add("third");
   output.root.classList.add("third");
   // The steps of a recording are settings of the framework, with a preset among its changes.
-  const changes = changesPart(texts);
+  const changes = changesPart();
   changes.root.classList.add("wide");
   const fields = element(
     "div",
@@ -552,13 +605,13 @@ export function recordSection(
       changes.root.hidden = form.shorten || preview === undefined || preview.changes.length === 0;
       const path = preview?.nsys ?? "";
       nsysPath.hidden = path === "";
-      nsysPath.textContent = filled(texts.nsysHere, path);
+      nsysPath.textContent = l10n.t("Found on this machine: {0}", path);
     },
   };
-  const note = ({ form }: View): string => recordNote(form, texts);
+  const note = ({ form }: View): string => recordNote(form);
   return foldable(
     "record",
-    texts.record,
+    l10n.t("Profile"),
     acts,
     note,
     [
@@ -581,8 +634,8 @@ export function recordSection(
 }
 
 /** The known classes as buttons, which add a pattern and take it away. */
-function classesPart(texts: PageTexts, acts: Acts): Part {
-  const list = element("ul", { class: "classes", "aria-label": texts.classes });
+function classesPart(acts: Acts): Part {
+  const list = element("ul", { class: "classes", "aria-label": l10n.t("Known classes") });
   let drawn = "";
   return {
     root: list,
@@ -595,7 +648,7 @@ function classesPart(texts: PageTexts, acts: Acts): Part {
       drawn = key;
       const focused = (document.activeElement as HTMLElement | null)?.dataset["name"];
       const items = facts.classes.map(({ name, running, matched_by }) => {
-        const count = running === 0 ? texts.ofEarlierRun : filled(texts.running, running);
+        const count = running === 0 ? l10n.t("seen before") : l10n.t("{0} running", running);
         const made = button(
           `${name} · ${count}`,
           () => {
@@ -620,12 +673,12 @@ function classesPart(texts: PageTexts, acts: Acts): Part {
 }
 
 /** A tick for each trace; another one that the user entered elsewhere stays. */
-function tracePart(texts: PageTexts, acts: Acts): Part {
+function tracePart(acts: Acts): Part {
   const ticks = element("div", { class: "traces" });
   const root = element(
     "fieldset",
     { class: "wide", id: "trace" },
-    element("legend", {}, texts.trace),
+    element("legend", {}, l10n.t("Trace")),
     ticks,
   );
   const problem = new ProblemText("trace", root, false);
@@ -635,7 +688,7 @@ function tracePart(texts: PageTexts, acts: Acts): Part {
     root,
     refresh: (view) => {
       const { trace } = view.form;
-      const names = [...new Set([...Object.keys(texts.traces), ...trace])];
+      const names = [...new Set([...Object.keys(TRACES), ...trace])];
       if (names.join() !== drawn) {
         drawn = names.join();
         ticks.replaceChildren(
@@ -650,7 +703,7 @@ function tracePart(texts: PageTexts, acts: Acts): Part {
                   : form.trace.filter((entry) => entry !== name),
               }));
             });
-            const text = [name, texts.traces[name]].filter(Boolean).join(": ");
+            const text = [name, TRACES[name]].filter(Boolean).join(": ");
             return element("div", { class: "tick" }, input, element("label", { for: id }, text));
           }),
         );

@@ -1,13 +1,14 @@
 /** A GPU: how busy it was in total, and over time. */
 
+import { l10n } from "../../../page/frame/l10n";
 import uPlot from "uplot";
 
-import { filled } from "../../../common/filled";
 import type { Verbatim } from "../../../common/texts";
 import type { GpuUsage } from "../messages";
-import type { ReportTexts } from "../report_texts";
-import { element } from "./elements";
-import { gpuFacts, gpuName, nanosecondsText, singleLine, shareText } from "./texts";
+
+import { element } from "../../../page/frame/elements";
+import { singleLine } from "../../../page/frame/texts";
+import { gpuFacts, gpuName, nanosecondsText, shareText } from "./texts";
 
 const HEIGHT = 140;
 
@@ -23,19 +24,16 @@ export class GpuView {
     this.plot?.redraw(false);
   });
 
-  constructor(
-    private readonly texts: ReportTexts,
-    private readonly gpu: GpuUsage,
-  ) {
-    const name = gpuName(texts, gpu);
-    const label = filled(texts.curve, name);
+  constructor(private readonly gpu: GpuUsage) {
+    const name = gpuName(gpu);
+    const label = l10n.t("How busy {0} was over time", name);
     this.place = element("div", { class: "curve", role: "img", "aria-label": label });
-    const items = gpuFacts(texts, gpu).map((gpuFact) => element("li", {}, singleLine(gpuFact)));
+    const items = gpuFacts(gpu).map((gpuFact) => element("li", {}, singleLine(gpuFact)));
     this.root = element(
       "section",
       { class: "gpu" },
       element("h2", {}, singleLine(name)),
-      ...(gpu.kernels === 0 ? [] : [busyBar(texts, gpu.busy_share)]),
+      ...(gpu.kernels === 0 ? [] : [busyBar(gpu.busy_share)]),
       element("ul", { class: "gpu-facts" }, ...items),
       ...(gpu.curve.length < 2 ? [] : [this.place]),
     );
@@ -57,18 +55,18 @@ export class GpuView {
       return;
     }
     if (this.plot === undefined) {
-      this.plot = new uPlot(options(this.texts, width), points(this.gpu), this.place);
+      this.plot = new uPlot(options(width), points(this.gpu), this.place);
     } else {
       this.plot.setSize({ width, height: HEIGHT });
     }
   }
 }
 
-function busyBar(texts: ReportTexts, part: number): HTMLElement {
+function busyBar(part: number): HTMLElement {
   const bar = element("div", {
     class: "busy",
     role: "img",
-    "aria-label": filled(texts.busy, shareText(part)),
+    "aria-label": l10n.t("busy {0}", shareText(part)),
   });
   bar.style.setProperty("--part", `${inside(part) * 100}%`);
   return bar;
@@ -84,7 +82,7 @@ function points({ curve, begin_ns, end_ns }: GpuUsage): uPlot.AlignedData {
   return [curve.map((_, index) => begin_ns + step * index), curve.map(inside)];
 }
 
-function options(texts: ReportTexts, width: number): uPlot.Options {
+function options(width: number): uPlot.Options {
   const axis = {
     stroke: () => color("--vscode-descriptionForeground"),
     grid: { stroke: () => color("--vscode-editorWidget-border"), width: 1 },
@@ -101,9 +99,9 @@ function options(texts: ReportTexts, width: number): uPlot.Options {
       { ...axis, size: 56, values: (_, at) => at.map((part) => `${Math.round(part * 100)} %`) },
     ],
     series: [
-      { label: texts.time, value: (_, at) => time(at) },
+      { label: l10n.t("time"), value: (_, at) => time(at) },
       {
-        label: texts.busyAxis,
+        label: l10n.t("busy"),
         stroke: () => color("--vscode-charts-green"),
         fill: (): Verbatim =>
           `color-mix(in srgb, ${color("--vscode-charts-green")} 25%, transparent)`,

@@ -1,49 +1,33 @@
 /** The page of a report: draws what the editor sends, its progress, or why the report can't be read. */
 
-import { announce } from "./announcements";
+import { l10n } from "../../../page/frame/l10n";
+import { announce } from "../../../page/frame/announcements";
 import "@vscode-elements/elements/dist/vscode-progress-bar/index.js";
 import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 
-import type { ToPage } from "../page_messages";
-import type { ReportTexts } from "../report_texts";
 import { onMessage, pageState, post, savePageState } from "./editor";
-import { button, element, withCode } from "./elements";
+import { button, element, withCode } from "../../../page/frame/elements";
 import "./page.css";
 import { ReportView } from "./report_view";
 
 const page = document.getElementById("page") ?? document.body;
-let texts: ReportTexts | undefined;
 let loading: Loading | undefined;
 let report: ReportView | undefined;
 
 onMessage((message) => {
-  if (message.kind === "texts") {
-    ({ texts } = message);
-  } else if (texts !== undefined) {
-    // What comes earlier, while a hidden page is made again, follows the texts once more.
-    take(message, texts);
-  }
-});
-
-window.addEventListener("scrollend", () => {
-  savePageState({ scroll: window.scrollY });
-});
-post({ kind: "ready" });
-
-function take(message: Exclude<ToPage, { kind: "texts" }>, pageTexts: ReportTexts): void {
   switch (message.kind) {
     case "loading":
       if (loading === undefined) {
-        loading = new Loading(pageTexts);
+        loading = new Loading();
         show(loading.root);
       }
       loading.show(message.message, message.percentage);
       break;
     case "failed":
-      show(failure(pageTexts, message.message, message.nextStep));
+      show(failure(message.message, message.nextStep));
       break;
     case "report":
-      report = new ReportView(pageTexts, message.report, message.title);
+      report = new ReportView(message.report, message.title);
       show(report.root);
       window.scrollTo(0, pageState().scroll);
       break;
@@ -57,7 +41,12 @@ function take(message: Exclude<ToPage, { kind: "texts" }>, pageTexts: ReportText
       announce(message.sentence);
       break;
   }
-}
+});
+
+window.addEventListener("scrollend", () => {
+  savePageState({ scroll: window.scrollY });
+});
+post({ kind: "ready" });
 
 function show(root: HTMLElement): void {
   if (root !== loading?.root) {
@@ -80,14 +69,14 @@ class Loading {
   private readonly sentence = element("p", { role: "status" });
   private readonly bar = element("vscode-progress-bar");
 
-  constructor(pageTexts: ReportTexts) {
-    const cancel = button(pageTexts.cancel, () => {
+  constructor() {
+    const cancel = button(l10n.t("Cancel"), () => {
       post({ kind: "cancel" });
     });
     this.root = element(
       "section",
       { class: "state" },
-      element("h1", {}, pageTexts.reading),
+      element("h1", {}, l10n.t("Reading the Report")),
       this.bar,
       this.sentence,
       cancel,
@@ -103,9 +92,9 @@ class Loading {
   }
 }
 
-function failure(pageTexts: ReportTexts, message: string, nextStep: string): HTMLElement {
+function failure(message: string, nextStep: string): HTMLElement {
   const again = button(
-    pageTexts.readAgain,
+    l10n.t("Read It Again"),
     () => {
       post({ kind: "again" });
     },
@@ -113,9 +102,9 @@ function failure(pageTexts: ReportTexts, message: string, nextStep: string): HTM
   );
   const others = (
     [
-      [pageTexts.openInNsight, "openInNsight"],
-      [pageTexts.copyPath, "copyPath"],
-      [pageTexts.showLog, "showLogs"],
+      [l10n.t("Open in Nsight Systems"), "openInNsight"],
+      [l10n.t("Copy Path"), "copyPath"],
+      [l10n.t("Show Log"), "showLogs"],
     ] as const
   ).map(([title, kind]) =>
     button(title, () => {
@@ -125,7 +114,7 @@ function failure(pageTexts: ReportTexts, message: string, nextStep: string): HTM
   return element(
     "section",
     { class: "state", role: "alert" },
-    element("h1", {}, pageTexts.notShown),
+    element("h1", {}, l10n.t("This Report Is Not Shown")),
     element("p", {}, ...withCode(message)),
     ...(nextStep === "" ? [] : [element("p", {}, ...withCode(nextStep))]),
     element("div", { class: "buttons" }, again, ...others),

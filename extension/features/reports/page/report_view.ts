@@ -1,12 +1,14 @@
 /** The summary from top to bottom: what was recorded, warnings, GPUs, tables. */
 
+import { l10n } from "../../../page/frame/l10n";
 import type { Report, Table } from "../messages";
 import type { TableQuery } from "../page_messages";
-import type { ReportTexts } from "../report_texts";
+
 import { post } from "./editor";
-import { button, element } from "./elements";
+import { button, element } from "../../../page/frame/elements";
+import { singleLine } from "../../../page/frame/texts";
 import { GpuView } from "./gpu_view";
-import { factsOf, recordingText, singleLine } from "./texts";
+import { factsOf, recordingText } from "./texts";
 import { TableView } from "./table_view";
 
 export class ReportView {
@@ -14,19 +16,19 @@ export class ReportView {
   private readonly gpus: readonly GpuView[];
   private readonly tables: readonly TableView[];
 
-  constructor(texts: ReportTexts, report: Report, title: string) {
-    this.gpus = report.gpus.map((gpu) => new GpuView(texts, gpu));
-    this.tables = report.tables.map((table) => new TableView(texts, table));
+  constructor(report: Report, title: string) {
+    this.gpus = report.gpus.map((gpu) => new GpuView(gpu));
+    this.tables = report.tables.map((table) => new TableView(table));
     const isEmpty = this.gpus.length === 0 && this.tables.length === 0;
     this.root = element(
       "article",
       {},
-      head(texts, report, title),
-      ...warnings(texts, report),
-      ...(isEmpty ? [nothing(texts)] : [contents(texts, report)]),
+      head(report, title),
+      ...warnings(report),
+      ...(isEmpty ? [nothing()] : [contents(report)]),
       ...this.gpus.map((gpu) => gpu.root),
       ...this.tables.map((table) => table.root),
-      facts(texts, report),
+      facts(report),
     );
   }
 
@@ -45,7 +47,7 @@ export class ReportView {
   }
 }
 
-function head(texts: ReportTexts, report: Report, title: string): HTMLElement {
+function head(report: Report, title: string): HTMLElement {
   const poster = (kind: "openInNsight" | "copyReport" | "copyPath" | "reveal") => (): void => {
     post({ kind });
   };
@@ -59,15 +61,15 @@ function head(texts: ReportTexts, report: Report, title: string): HTMLElement {
     element(
       "div",
       { class: "buttons" },
-      button(texts.openInNsight, poster("openInNsight"), true),
-      button(texts.copyMarkdown, poster("copyReport")),
-      button(texts.copyPath, poster("copyPath")),
-      button(texts.reveal, poster("reveal")),
+      button(l10n.t("Open in Nsight Systems"), poster("openInNsight"), true),
+      button(l10n.t("Copy as Markdown"), poster("copyReport")),
+      button(l10n.t("Copy Path"), poster("copyPath")),
+      button(l10n.t("Reveal File"), poster("reveal")),
     ),
   );
 }
 
-function warnings(texts: ReportTexts, report: Report): HTMLElement[] {
+function warnings(report: Report): HTMLElement[] {
   const rows = report.warnings.map(({ message, next_step }) =>
     element("li", {}, element("strong", {}, message), ` ${next_step}`),
   );
@@ -76,34 +78,40 @@ function warnings(texts: ReportTexts, report: Report): HTMLElement[] {
     : [
         element(
           "section",
-          { class: "warnings", "aria-label": texts.warnings },
-          element("h2", {}, rows.length === 1 ? texts.warning : texts.warnings),
+          { class: "warnings", "aria-label": l10n.t("Warnings") },
+          element("h2", {}, rows.length === 1 ? l10n.t("Warning") : l10n.t("Warnings")),
           element("ul", {}, ...rows),
         ),
       ];
 }
 
-function nothing(texts: ReportTexts): HTMLElement {
-  return element("p", { class: "nothing" }, texts.nothing);
+function nothing(): HTMLElement {
+  return element(
+    "p",
+    { class: "nothing" },
+    l10n.t(
+      "Nothing was recorded. Record longer, or trace what the program does: cuda, nvtx, osrt.",
+    ),
+  );
 }
 
 /** Links to the tables; the editor follows them inside of the page. */
-function contents(texts: ReportTexts, { tables }: Report): HTMLElement {
+function contents({ tables }: Report): HTMLElement {
   const links = tables.map(({ id, title }) =>
     element("a", { href: `#${id}`, class: "link" }, title),
   );
-  return element("nav", { "aria-label": texts.tables }, ...links);
+  return element("nav", { "aria-label": l10n.t("Tables") }, ...links);
 }
 
-function facts(texts: ReportTexts, report: Report): HTMLElement {
-  const rows = factsOf(texts, report).flatMap(({ name, value }) => [
+function facts(report: Report): HTMLElement {
+  const rows = factsOf(report).flatMap(({ name, value }) => [
     element("dt", {}, name),
     element("dd", {}, singleLine(value)),
   ]);
   return element(
     "section",
-    { "aria-label": texts.recording },
-    element("h2", {}, texts.recording),
+    { "aria-label": l10n.t("Recording") },
+    element("h2", {}, l10n.t("Recording")),
     element("dl", {}, ...rows),
   );
 }

@@ -1,8 +1,8 @@
 /** Numbers and names of a report as display text. */
 
-import { filled } from "../../../common/filled";
+import { singleLine } from "../../../page/frame/texts";
+import { l10n } from "../../../page/frame/l10n";
 import type { Column, GpuUsage, Report } from "../messages";
-import type { ReportTexts } from "../report_texts";
 
 export type ColumnKind = Column["kind"];
 export type Cell = string | number | null;
@@ -88,14 +88,6 @@ function countText(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+(?!\d))/gu, Number.isInteger(value) ? "\u202f" : "");
 }
 
-/** Control characters, line ends, and those that change the direction of what follows. */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]+/gu;
-
-/** `text` on one line, not shortened: kernels often differ only at the end of their names. */
-export function singleLine(text: string): string {
-  return text.replace(UNPRINTABLE, " ").trim();
-}
-
 interface Fact {
   readonly name: string;
   readonly value: string;
@@ -112,51 +104,55 @@ export function recordingText(report: Report, title: string): string {
 }
 
 /** Where, when, how long and with what it was recorded; unknown values are omitted. */
-export function factsOf(texts: ReportTexts, report: Report): Fact[] {
+export function factsOf(report: Report): Fact[] {
   const facts = [
-    { name: texts.host, value: report.host },
-    { name: texts.recorded, value: started(report.started_utc) },
+    { name: l10n.t("Host"), value: report.host },
+    { name: l10n.t("Recorded"), value: started(report.started_utc) },
     {
-      name: texts.duration,
+      name: l10n.t("Duration"),
       value: report.duration_ns === 0 ? "" : nanosecondsText(report.duration_ns),
     },
-    { name: texts.traced, value: report.trace.split(",").join(", ") },
+    { name: l10n.t("Traced"), value: report.trace.split(",").join(", ") },
     { name: "nsys", value: report.nsys_version },
-    { name: texts.schema, value: report.schema_version },
-    { name: texts.size, value: cellText(report.size, "bytes") },
-    { name: texts.file, value: report.path },
+    { name: l10n.t("Schema"), value: report.schema_version },
+    { name: l10n.t("Size"), value: cellText(report.size, "bytes") },
+    { name: l10n.t("File"), value: report.path },
   ];
   return facts.filter(({ value }) => value !== "");
 }
 
 /** "GPU 0 (H100)". */
-export function gpuName(texts: ReportTexts, { id, name }: GpuUsage): string {
-  return name === "" ? filled(texts.gpu, id) : filled(texts.namedGpu, id, name);
+export function gpuName({ id, name }: GpuUsage): string {
+  return name === "" ? l10n.t("GPU {0}", id) : l10n.t("GPU {0} ({1})", id, name);
 }
 
 /** The facts of a GPU, each as one text. */
-export function gpuFacts(texts: ReportTexts, gpu: GpuUsage): string[] {
+export function gpuFacts(gpu: GpuUsage): string[] {
   if (gpu.kernels === 0) {
-    return [texts.noKernel];
+    return [l10n.t("no kernel ran")];
   }
   return [
-    filled(texts.busyFor, shareText(gpu.busy_share), nanosecondsText(gpu.busy_ns)),
-    filled(texts.idleFor, nanosecondsText(gpu.idle_ns)),
-    gpu.kernels === 1 ? texts.aKernel : filled(texts.kernels, cellText(gpu.kernels, "count")),
-    ...ncclFacts(texts, gpu),
+    l10n.t("busy {0} ({1})", shareText(gpu.busy_share), nanosecondsText(gpu.busy_ns)),
+    l10n.t("idle {0}", nanosecondsText(gpu.idle_ns)),
+    gpu.kernels === 1 ? l10n.t("1 kernel") : l10n.t("{0} kernels", cellText(gpu.kernels, "count")),
+    ...ncclFacts(gpu),
   ];
 }
 
 /** How much of the busy time goes into collectives, and how much of that no other kernel hides. */
-function ncclFacts(texts: ReportTexts, { nccl_ns, nccl_alone_ns, busy_ns }: GpuUsage): string[] {
+function ncclFacts({ nccl_ns, nccl_alone_ns, busy_ns }: GpuUsage): string[] {
   if (nccl_ns === null || nccl_alone_ns === null) {
-    return [texts.ncclUnknown];
+    return [l10n.t("NCCL unknown")];
   }
   return nccl_ns === 0 || busy_ns === 0
     ? []
     : [
-        filled(texts.nccl, shareText(nccl_ns / busy_ns), nanosecondsText(nccl_ns)),
-        filled(texts.ncclAlone, nanosecondsText(nccl_alone_ns)),
+        l10n.t(
+          "NCCL {0} of the busy time ({1})",
+          shareText(nccl_ns / busy_ns),
+          nanosecondsText(nccl_ns),
+        ),
+        l10n.t("NCCL with nothing beside it {0}", nanosecondsText(nccl_alone_ns)),
       ];
 }
 

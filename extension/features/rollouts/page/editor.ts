@@ -1,5 +1,6 @@
 /** The page's messages to the editor, and its state while it is hidden. */
 
+import { pageEditor } from "../../../page/frame/editor";
 import {
   NO_QUERY,
   type FromTrajectoryPage,
@@ -19,31 +20,8 @@ interface TrajectoryPageState {
   readonly colour: ColourMode | "";
 }
 
-interface TrajectoryApi {
-  postMessage(message: FromTrajectoryPage): void;
-  getState(): TrajectoryPageState | undefined;
-  setState(state: TrajectoryPageState): void;
-}
-
-// The editor puts this function into every page of an extension.
-declare function acquireVsCodeApi(): TrajectoryApi;
-
-const api = acquireVsCodeApi();
-
-export function post(message: FromTrajectoryPage): void {
-  api.postMessage(message);
-}
-
-export function onMessage(listener: (message: ToTrajectoryPage) => void): void {
-  window.addEventListener("message", ({ data }: MessageEvent<ToTrajectoryPage>) => {
-    listener(data);
-  });
-}
-
-export function pageState(): TrajectoryPageState {
-  return api.getState() ?? { path: "", name: "", scroll: 0, query: NO_QUERY, item: 0, colour: "" };
-}
-
-export function savePageState(changes: Partial<TrajectoryPageState>): void {
-  api.setState({ ...pageState(), ...changes });
-}
+export const { post, onMessage, pageState, savePageState } = pageEditor<
+  FromTrajectoryPage,
+  ToTrajectoryPage,
+  TrajectoryPageState
+>({ path: "", name: "", scroll: 0, query: NO_QUERY, item: 0, colour: "" });

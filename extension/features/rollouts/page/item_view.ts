@@ -1,10 +1,11 @@
 /** One trajectory: its values, its turns, and its tokens in colours. */
 
-import { filled } from "../../../common/filled";
-import { button, element } from "../../reports/page/elements";
-import { singleLine } from "../../reports/page/texts";
+import { l10n } from "../../../page/frame/l10n";
+import { COLOURS, FIELD_NAMES } from "./names";
+import { button, element } from "../../../page/frame/elements";
+import { singleLine } from "../../../page/frame/texts";
 import type { NamedText, TokenColumns, TrajectoryItem, Turn } from "../messages";
-import type { TrajectoryTexts } from "../trajectory_texts";
+
 import { pageState, post, savePageState } from "./editor";
 import { numberText, versionsText } from "./texts";
 import {
@@ -19,9 +20,9 @@ import {
 /** More tokens are drawn on request only. */
 const FIRST_TOKENS = 2000;
 
-export function itemView(texts: TrajectoryTexts, item: TrajectoryItem): HTMLElement {
+export function itemView(item: TrajectoryItem): HTMLElement {
   const { row, turns, columns, fields, raw, cut } = item;
-  const compare = button(texts.compareGroup, () => {
+  const compare = button(l10n.t("Show Group"), () => {
     post({ kind: "group", item: row.item });
   });
   return element(
@@ -30,16 +31,16 @@ export function itemView(texts: TrajectoryTexts, item: TrajectoryItem): HTMLElem
     element(
       "div",
       { class: "head" },
-      element("h2", { id: "item-title" }, filled(texts.item, row.item)),
+      element("h2", { id: "item-title" }, l10n.t("Trajectory {0}", row.item)),
       compare,
     ),
-    element("p", { class: "from" }, filled(texts.lineOf, singleLine(row.file), row.line)),
-    valueList(texts, item),
-    ...(cut ? [element("p", { class: "note" }, texts.wasCut)] : []),
-    ...turns.map((turn) => turnView(texts, turn)),
+    element("p", { class: "from" }, l10n.t("{0}, line {1}", singleLine(row.file), row.line)),
+    valueList(item),
+    ...(cut ? [element("p", { class: "note" }, l10n.t("Only the beginning is shown."))] : []),
+    ...turns.map((turn) => turnView(turn)),
     ...fields.filter(isBlock).flatMap(({ name, text }) => block(singleLine(name), text)),
-    ...(raw === "" ? [] : block(texts.rawLine, raw)),
-    ...(tokenCount(columns) === 0 ? [] : [new TokensView(texts, columns).root]),
+    ...(raw === "" ? [] : block(l10n.t("Line"), raw)),
+    ...(tokenCount(columns) === 0 ? [] : [new TokensView(columns).root]),
   );
 }
 
@@ -52,8 +53,8 @@ function block(title: string, text: string): HTMLElement[] {
   return [element("h3", {}, title), element("pre", {}, text)];
 }
 
-function valueList(texts: TrajectoryTexts, { row, fields }: TrajectoryItem): HTMLElement {
-  const names = texts.fieldNames;
+function valueList({ row, fields }: TrajectoryItem): HTMLElement {
+  const names = FIELD_NAMES;
   const values: [string, string][] = [
     [names.problem, row.problem],
     [names.format, row.format],
@@ -80,11 +81,11 @@ function valueList(texts: TrajectoryTexts, { row, fields }: TrajectoryItem): HTM
   );
 }
 
-function turnView(texts: TrajectoryTexts, { role, text, trained }: Turn): HTMLElement {
+function turnView({ role, text, trained }: Turn): HTMLElement {
   const badge = element(
     "span",
     { class: "badge" },
-    trained === true ? texts.trained : texts.notTrained,
+    trained === true ? l10n.t("trained") : l10n.t("not trained"),
   );
   const made = element(
     "div",
@@ -104,17 +105,14 @@ class TokensView {
   private readonly legend = element("ul", { class: "legend" });
   private readonly list = element("div", { class: "tokens" });
 
-  constructor(
-    private readonly texts: TrajectoryTexts,
-    private readonly columns: TokenColumns,
-  ) {
+  constructor(private readonly columns: TokenColumns) {
     const modes = modesOf(columns);
     const stored = pageState().colour;
     this.mode = modes.find((mode) => mode === stored) ?? modes[0] ?? "";
     this.root = element(
       "div",
       {},
-      element("h3", {}, texts.tokens),
+      element("h3", {}, l10n.t("Tokens")),
       ...(modes.length > 1 ? [this.modeField(modes)] : []),
       this.legend,
       this.list,
@@ -123,9 +121,7 @@ class TokensView {
   }
 
   private modeField(modes: readonly ColourMode[]): HTMLElement {
-    const options = modes.map((mode) =>
-      element("option", { value: mode }, this.texts.colours[mode]),
-    );
+    const options = modes.map((mode) => element("option", { value: mode }, COLOURS[mode]));
     const select = element("select", { id: "colour" }, ...options);
     select.value = this.mode;
     select.addEventListener("change", () => {
@@ -133,14 +129,14 @@ class TokensView {
       savePageState({ colour: this.mode });
       this.draw();
     });
-    const label = element("label", { for: "colour" }, this.texts.colour);
+    const label = element("label", { for: "colour" }, l10n.t("Colour"));
     return element("div", { class: "field" }, label, select);
   }
 
   private draw(): void {
-    const { columns, mode, texts } = this;
+    const { columns, mode } = this;
     const colours = mode === "" ? [] : coloursOf(columns, mode);
-    const entries = mode === "" ? [] : legendOf(texts, columns, mode);
+    const entries = mode === "" ? [] : legendOf(columns, mode);
     const name = mode === "" ? "" : `${mode} `;
     this.legend.replaceChildren(
       ...entries.map(({ colour, text }) =>
@@ -149,7 +145,7 @@ class TokensView {
     );
     const total = tokenCount(columns);
     const shown = Math.min(total, this.limit);
-    const more = button(filled(texts.moreTokens, total), () => {
+    const more = button(l10n.t("Show All {0} Tokens", total), () => {
       this.limit = total;
       this.draw();
     });
@@ -157,7 +153,7 @@ class TokensView {
       ...Array.from({ length: shown }, (_, at) =>
         element(
           "span",
-          { class: `token ${name}c${colours[at] ?? -1}`, title: tokenTitle(texts, columns, at) },
+          { class: `token ${name}c${colours[at] ?? -1}`, title: tokenTitle(columns, at) },
           tokenText(columns, at),
         ),
       ),

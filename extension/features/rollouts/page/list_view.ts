@@ -1,11 +1,13 @@
 /** The list of trajectories: searched, filtered, sorted by its headings, walked through with the arrow keys. */
 
-import { button, element } from "../../reports/page/elements";
-import { movedTo, type CellPosition } from "../../reports/page/grid";
-import { filled } from "../../../common/filled";
+import { l10n } from "../../../page/frame/l10n";
+import { COLUMNS, FILTERS } from "./names";
+import { button, element } from "../../../page/frame/elements";
+import { SortedTable, tableCell } from "../../../page/frame/table";
+
 import type { TrajectoryPage, TrajectoryRow } from "../messages";
 import { FIRST_ROWS, type ListFilter, type ListQuery } from "../page_messages";
-import type { TrajectoryTexts } from "../trajectory_texts";
+
 import { pageState, post, savePageState } from "./editor";
 import { cellOf, columnsOf, parsedNumber, type ListColumn } from "./texts";
 
@@ -28,30 +30,36 @@ export class ListView {
   private total: number | null = null;
   private hasMore = false;
   private opened = pageState().item;
-  private at: CellPosition = { row: 0, column: 0 };
   private typing: number | undefined;
-  private readonly body = element("div", { class: "table" });
+  private readonly body = new SortedTable(l10n.t("Trajectories"), {
+    sort: ({ id }) => {
+      this.sort(id as ListColumn);
+    },
+    open: (at) => {
+      const row = this.rows[at];
+      if (row !== undefined) {
+        this.openRow(row);
+      }
+    },
+  });
   private readonly count = element("span", { class: "badge" });
   private readonly filter: HTMLSelectElement;
 
-  constructor(
-    private readonly texts: TrajectoryTexts,
-    private readonly open: (item: number) => void,
-  ) {
+  constructor(private readonly open: (item: number) => void) {
     this.filter = this.filterField();
     this.root = element(
       "section",
       { class: "list", "aria-labelledby": "list-title" },
-      element("h2", { id: "list-title" }, texts.list, " ", this.count),
+      element("h2", { id: "list-title" }, l10n.t("Trajectories"), " ", this.count),
       element(
         "div",
         { class: "filters" },
         this.searchField(),
-        field("filter", texts.filter, this.filter),
-        this.rewardField("least_reward", texts.leastReward),
-        this.rewardField("most_reward", texts.mostReward),
+        field("filter", l10n.t("Show"), this.filter),
+        this.rewardField("least_reward", l10n.t("Reward from")),
+        this.rewardField("most_reward", l10n.t("Reward to")),
       ),
-      this.body,
+      this.body.root,
     );
   }
 
@@ -93,11 +101,11 @@ export class ListView {
         this.ask({ search: input.value });
       });
     });
-    return field("search", this.texts.search, input);
+    return field("search", l10n.t("Search"), input);
   }
 
   private filterField(): HTMLSelectElement {
-    const names = Object.entries(this.texts.filters);
+    const names = Object.entries(FILTERS);
     const options = names.map(([value, text]) => element("option", { value }, text));
     const select = element("select", { id: "filter" }, ...options);
     select.value = this.query.filter;
@@ -109,7 +117,11 @@ export class ListView {
 
   private rewardField(name: "least_reward" | "most_reward", title: string): HTMLElement {
     const input = textInput(name, String(this.query[name] ?? ""));
-    const problem = element("p", { class: "problem", id: `${name}-problem` }, this.texts.badNumber);
+    const problem = element(
+      "p",
+      { class: "problem", id: `${name}-problem` },
+      l10n.t("Enter a number."),
+    );
     problem.hidden = true;
     input.addEventListener("input", () => {
       this.later(() => {
@@ -143,61 +155,33 @@ export class ListView {
   }
 
   private draw(): void {
-    const hadFocus = this.body.contains(document.activeElement);
     this.drawCount();
-    const more = button(this.texts.showMore, () => {
+    const more = button(l10n.t("Show More"), () => {
       this.ask({ limit: this.query.limit + MORE_ROWS });
     });
-    const nothing = element("p", { class: "nothing" }, this.texts.noMatch);
-    this.body.replaceChildren(
-      ...(this.rows.length === 0 ? [nothing] : [this.grid()]),
+    const nothing = element("p", { class: "nothing" }, l10n.t("No trajectory matches."));
+    const order = [...ORDERS].find(([, sort]) => sort === this.query.sort);
+    this.body.draw(
+      {
+        columns: this.columns.map((id) => ({
+          ...{ id, title: COLUMNS[id], isNumber: NUMBERS.has(id), sorts: ORDERS.has(id) },
+        })),
+        rows: this.rows.map((row) => this.row(row)),
+        total: this.total ?? undefined,
+        sort: order?.[0] ?? "",
+        descending: this.query.descending,
+      },
+      ...(this.rows.length === 0 ? [nothing] : []),
       ...(this.hasMore ? [more] : []),
     );
-    this.focusCell(this.at, hadFocus);
   }
 
-  private grid(): HTMLElement {
-    const rowCount = this.total === null ? "-1" : String(this.total + 1);
-    const made = element(
-      "table",
-      { role: "grid", "aria-label": this.texts.list, "aria-rowcount": rowCount },
-      element("thead", {}, element("tr", {}, ...this.columns.map((each) => this.heading(each)))),
-      element("tbody", {}, ...this.rows.map((row) => this.row(row))),
-    );
-    made.addEventListener("keydown", (event) => {
-      this.press(event);
-    });
-    made.addEventListener("focusin", ({ target }) => {
-      const cell = (target as HTMLElement).closest<HTMLTableCellElement>("th,td");
-      if (cell !== null) {
-        const row = cell.closest("tr")?.rowIndex ?? 0;
-        this.focusCell({ row, column: cell.cellIndex }, false);
-      }
-    });
-    return made;
-  }
-
-  private heading(column: ListColumn): HTMLElement {
-    const order = ORDERS.get(column);
-    const direction = this.query.descending ? "descending" : "ascending";
-    const attributes = {
-      scope: "col",
-      tabindex: "-1",
-      class: `${NUMBERS.has(column) ? "number" : "text"}${order === undefined ? " fixed" : ""}`,
-      "aria-sort": order === undefined ? undefined : order === this.query.sort ? direction : "none",
-    };
-    const made = element("th", attributes, this.texts.columns[column]);
-    made.addEventListener("click", () => {
-      this.sort(column);
-    });
-    return made;
-  }
-
-  private row(row: TrajectoryRow): HTMLElement {
+  private row(row: TrajectoryRow): HTMLTableRowElement {
     const cells = this.columns.map((column) => {
-      const text = cellOf(this.texts, row, column);
-      const kind = NUMBERS.has(column) ? "number" : "text";
-      return element("td", { tabindex: "-1", class: kind, title: text }, text);
+      const text = cellOf(row, column);
+      const made = tableCell({ isNumber: NUMBERS.has(column) }, text);
+      made.title = text;
+      return made;
     });
     const isOpen = row.item === this.opened;
     const made = element(
@@ -205,7 +189,7 @@ export class ListView {
       {
         class: isOpen ? "opened" : undefined,
         "aria-selected": String(isOpen),
-        "aria-label": filled(this.texts.openItem, row.item),
+        "aria-label": l10n.t("Open trajectory {0}", row.item),
       },
       ...cells,
     );
@@ -218,8 +202,7 @@ export class ListView {
   private openRow({ item }: TrajectoryRow): void {
     this.opened = item;
     for (const [at, row] of this.rows.entries()) {
-      // The first row is that of the headings.
-      const drawn = this.body.querySelector("table")?.rows[at + 1];
+      const drawn = this.body.row(at);
       drawn?.classList.toggle("opened", row.item === item);
       drawn?.setAttribute("aria-selected", String(row.item === item));
     }
@@ -232,43 +215,6 @@ export class ListView {
       const descending = this.query.sort === sort ? !this.query.descending : sort !== "";
       this.ask({ sort, descending });
     }
-  }
-
-  private press(event: KeyboardEvent): void {
-    if (event.key === "Enter" || event.key === " ") {
-      event.preventDefault();
-      const column = this.columns[this.at.column];
-      const row = this.rows[this.at.row - 1];
-      if (this.at.row === 0 && column !== undefined) {
-        this.sort(column);
-      } else if (row !== undefined) {
-        this.openRow(row);
-      }
-      return;
-    }
-    const to = movedTo(event, this.at, this.rows.length + 1, this.columns.length);
-    if (to !== undefined && !event.altKey && !event.metaKey) {
-      event.preventDefault();
-      this.focusCell(to, true);
-    }
-  }
-
-  /** The Tab key leads to one cell of the table, the one that it was left at. */
-  private focusCell(to: CellPosition, withFocus: boolean): void {
-    this.cell(this.at)?.setAttribute("tabindex", "-1");
-    this.at = {
-      row: Math.min(to.row, this.rows.length),
-      column: Math.min(to.column, Math.max(this.columns.length - 1, 0)),
-    };
-    const cell = this.cell(this.at);
-    cell?.setAttribute("tabindex", "0");
-    if (withFocus) {
-      cell?.focus();
-    }
-  }
-
-  private cell({ row, column }: CellPosition): HTMLElement | undefined {
-    return this.body.querySelector("table")?.rows[row]?.cells[column];
   }
 }
 

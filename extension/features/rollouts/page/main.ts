@@ -1,11 +1,12 @@
 /** The page of trajectories: draws what the editor sends. */
 
-import { element, button } from "../../reports/page/elements";
-import { filled } from "../../../common/filled";
-import { singleLine } from "../../reports/page/texts";
+import { l10n } from "../../../page/frame/l10n";
+import { element, button } from "../../../page/frame/elements";
+
+import { singleLine } from "../../../page/frame/texts";
 import type { TrajectoryPage } from "../messages";
 import type { PagePart, ToTrajectoryPage } from "../page_messages";
-import type { TrajectoryTexts } from "../trajectory_texts";
+
 import { onMessage, pageState, post, savePageState } from "./editor";
 import { groupView } from "./group_view";
 import { itemView } from "./item_view";
@@ -18,10 +19,10 @@ const page = document.getElementById("page") ?? document.body;
 let view: PageView | undefined;
 
 onMessage((message) => {
-  if (message.kind === "texts") {
+  if (message.kind === "dump") {
     const { path, name, item } = message;
     savePageState({ path, name, ...(item > 0 ? { item } : {}) });
-    view = new PageView(message.texts, name);
+    view = new PageView(name);
     page.replaceChildren(view.root);
     view.start(item > 0);
   } else {
@@ -57,21 +58,18 @@ class PageView {
   /** The item that the editor opened stays in sight while what is above it is drawn, until the user does something. */
   private followsItem = false;
 
-  constructor(
-    private readonly texts: TrajectoryTexts,
-    name: string,
-  ) {
-    this.list = new ListView(texts, (item) => {
+  constructor(name: string) {
+    this.list = new ListView((item) => {
       this.open(item);
     });
     this.states = {
-      list: new PartState(texts, "list"),
-      item: new PartState(texts, "item"),
-      group: new PartState(texts, "group"),
-      statistics: new PartState(texts, "statistics"),
+      list: new PartState("list"),
+      item: new PartState("item"),
+      group: new PartState("group"),
+      statistics: new PartState("statistics"),
     };
     this.statistics.append(
-      button(texts.sumUp, () => {
+      button(l10n.t("Sum Up All Lines"), () => {
         post({ kind: "sumUp" });
       }),
     );
@@ -83,7 +81,7 @@ class PageView {
       element(
         "div",
         { class: "buttons" },
-        button(texts.saveBatch, () => {
+        button(l10n.t("Save Batch…"), () => {
           post({ kind: "saveBatch" });
         }),
       ),
@@ -91,7 +89,7 @@ class PageView {
       element(
         "section",
         { "aria-labelledby": "statistics-title" },
-        element("h2", { id: "statistics-title" }, texts.statistics),
+        element("h2", { id: "statistics-title" }, l10n.t("Statistics")),
         this.states.statistics.root,
         this.statistics,
       ),
@@ -117,7 +115,7 @@ class PageView {
     this.followsItem = false;
   }
 
-  take(message: Exclude<ToTrajectoryPage, { kind: "texts" }>): void {
+  take(message: Exclude<ToTrajectoryPage, { kind: "dump" }>): void {
     switch (message.kind) {
       case "rows":
         this.showSize(message.page);
@@ -129,11 +127,11 @@ class PageView {
         this.list.setTotal(message.page.items);
         break;
       case "item":
-        this.item.replaceChildren(itemView(this.texts, message.item));
+        this.item.replaceChildren(itemView(message.item));
         break;
       case "group":
         this.group.replaceChildren(
-          groupView(this.texts, message.group, (item) => {
+          groupView(message.group, (item) => {
             this.open(item);
           }),
         );
@@ -141,7 +139,7 @@ class PageView {
         break;
       case "statistics":
         this.statistics.replaceChildren(
-          statisticsView(this.texts, message.statistics, (filter) => {
+          statisticsView(message.statistics, (filter) => {
             this.list.showFilter(filter);
           }),
         );
@@ -168,10 +166,14 @@ class PageView {
   }
 
   private showSize(shown: TrajectoryPage): void {
-    this.size.textContent = sizeText(this.texts, shown);
+    this.size.textContent = sizeText(shown);
     this.unfinished.replaceChildren(
       ...shown.unfinished.map(({ file, line }) =>
-        element("p", { class: "note" }, filled(this.texts.unfinished, line, singleLine(file))),
+        element(
+          "p",
+          { class: "note" },
+          l10n.t("Line {0} of {1} isn't complete.", line, singleLine(file)),
+        ),
       ),
       ...shown.notes.map((note) => element("p", { class: "note" }, singleLine(note))),
     );
@@ -190,21 +192,18 @@ class PartState {
   readonly root = element("div", { class: "part", role: "status" });
   private showing: number | undefined;
 
-  constructor(
-    private readonly texts: TrajectoryTexts,
-    private readonly part: PagePart,
-  ) {}
+  constructor(private readonly part: PagePart) {}
 
   /** Most answers come before anything is shown. */
   load(message: string, percentage: number | null): void {
     window.clearTimeout(this.showing);
-    const text = message === "" ? this.texts.reading : message;
+    const text = message === "" ? l10n.t("Reading…") : message;
     const sentence = percentage === null ? text : `${text}: ${percentage} %`;
     this.showing = window.setTimeout(
       () => {
         this.root.replaceChildren(
           element("span", {}, sentence),
-          button(this.texts.cancel, () => {
+          button(l10n.t("Cancel"), () => {
             post({ kind: "cancel", part: this.part });
           }),
         );
@@ -220,11 +219,11 @@ class PartState {
 
   fail(message: string, nextStep: string): void {
     this.clear();
-    const sentence = message === "" ? this.texts.cancelled : `${message} ${nextStep}`.trim();
+    const sentence = message === "" ? l10n.t("Cancelled.") : `${message} ${nextStep}`.trim();
     this.root.append(element("span", { class: "problem" }, sentence));
     if (this.part === "list") {
       this.root.append(
-        button(this.texts.again, () => {
+        button(l10n.t("Read Again"), () => {
           post({ kind: "query", query: pageState().query });
         }),
       );

@@ -1,18 +1,19 @@
 /** Rows of trajectories as display text. */
 
-import { filled } from "../../../common/filled";
-import { singleLine } from "../../reports/page/texts";
+import { l10n } from "../../../page/frame/l10n";
+import { singleLine } from "../../../page/frame/texts";
 import type { Spread, TrajectoryPage, TrajectoryRow } from "../messages";
-import type { TrajectoryTexts } from "../trajectory_texts";
+
+import type { COLUMNS } from "./names";
 import { rounded } from "./token_colours";
 
 const NONE = "–";
 const KILOBYTE = 1e3;
 const MEGABYTE = 1e6;
 
-export type ListColumn = keyof TrajectoryTexts["columns"];
+export type ListColumn = keyof typeof COLUMNS;
 
-export function cellOf(texts: TrajectoryTexts, row: TrajectoryRow, column: ListColumn): string {
+export function cellOf(row: TrajectoryRow, column: ListColumn): string {
   switch (column) {
     case "item":
     case "step":
@@ -22,7 +23,7 @@ export function cellOf(texts: TrajectoryTexts, row: TrajectoryRow, column: ListC
     case "versions":
       return versionsText(row);
     case "note":
-      return noteText(texts, row);
+      return noteText(row);
     default:
       return singleLine(row[column]);
   }
@@ -40,8 +41,8 @@ export function versionsText({ first_version, last_version }: TrajectoryRow): st
   return `${first_version}–${last_version}`;
 }
 
-export function noteText(texts: TrajectoryTexts, { problem, truncated }: TrajectoryRow): string {
-  return singleLine(problem) || (truncated === true ? texts.cut : "");
+export function noteText({ problem, truncated }: TrajectoryRow): string {
+  return singleLine(problem) || (truncated === true ? l10n.t("cut") : "");
 }
 
 /** The columns of which a row has a value. */
@@ -61,27 +62,29 @@ export function columnsOf(rows: readonly TrajectoryRow[]): ListColumn[] {
 }
 
 /** "81,174 lines · 2 files · 1,000 MB". */
-export function sizeText(texts: TrajectoryTexts, page: TrajectoryPage): string {
-  const lines = filled(
-    page.complete ? texts.lines : texts.linesRead,
-    page.items.toLocaleString("en"),
+export function sizeText(page: TrajectoryPage): string {
+  const lines = page.complete
+    ? l10n.t("{0} lines", page.items.toLocaleString("en"))
+    : l10n.t("{0} lines so far", page.items.toLocaleString("en"));
+  const files = page.files === 1 ? l10n.t("1 file") : l10n.t("{0} files", page.files);
+  return [lines, files, bytesText(page.size)].join(" · ");
+}
+
+function bytesText(bytes: number): string {
+  const isSmall = bytes < 100 * KILOBYTE;
+  const size = bytes / (isSmall ? KILOBYTE : MEGABYTE);
+  const shown = (size < 10 ? rounded(Number(size.toFixed(1))) : Math.round(size)).toLocaleString(
+    "en",
   );
-  const files = page.files === 1 ? texts.aFile : filled(texts.someFiles, page.files);
-  return [lines, files, bytesText(texts, page.size)].join(" · ");
+  return isSmall ? l10n.t("{0} kB", shown) : l10n.t("{0} MB", shown);
 }
 
-function bytesText(texts: TrajectoryTexts, bytes: number): string {
-  const [text, unit] =
-    bytes < 100 * KILOBYTE ? [texts.kilobytes, KILOBYTE] : [texts.megabytes, MEGABYTE];
-  const size = bytes / unit;
-  const shown = size < 10 ? rounded(Number(size.toFixed(1))) : Math.round(size);
-  return filled(text, shown.toLocaleString("en"));
-}
-
-export function spreadText(texts: TrajectoryTexts, spread: Spread): string {
+export function spreadText(spread: Spread): string {
   const { least, mean, median, p90, most } = spread;
   const values = [least, mean, median, p90, most].map(numberText);
-  return spread.count === 0 ? NONE : filled(texts.spread, ...values);
+  return spread.count === 0
+    ? NONE
+    : l10n.t("min {0}, mean {1}, p50 {2}, p90 {3}, max {4}", ...values);
 }
 
 /** The number in a field; null for an empty one, undefined for a text that is none. */

@@ -1,8 +1,7 @@
 /** Which colour a token has: by its mask, probability, version or advantage, or the difference to the trainer. */
 
-import { filled } from "../../../common/filled";
+import { l10n } from "../../../page/frame/l10n";
 import type { TokenColumns } from "../messages";
-import type { TrajectoryTexts } from "../trajectory_texts";
 
 export type ColourMode = "mask" | "logprob" | "difference" | "version" | "advantage";
 
@@ -58,14 +57,10 @@ export function coloursOf(columns: TokenColumns, mode: ColourMode): number[] {
   });
 }
 
-export function legendOf(
-  texts: TrajectoryTexts,
-  columns: TokenColumns,
-  mode: ColourMode,
-): LegendEntry[] {
+export function legendOf(columns: TokenColumns, mode: ColourMode): LegendEntry[] {
   switch (mode) {
     case "mask":
-      return [texts.trained, texts.notTrained].map((text, colour) => ({ colour, text }));
+      return [l10n.t("trained"), l10n.t("not trained")].map((text, colour) => ({ colour, text }));
     case "logprob":
       return [...PROBABILITIES.map((least) => `≥ ${least}`), `< ${PROBABILITIES.at(-1) ?? 0}`].map(
         (text, colour) => ({ colour, text }),
@@ -77,29 +72,27 @@ export function legendOf(
     case "version":
       return versionsOf(columns).map((version, at) => ({
         colour: at % VERSION_COLOURS,
-        text: filled(texts.legend.version, version),
+        text: l10n.t("version {0}", version),
       }));
     case "advantage":
-      return [texts.legend.positive, texts.legend.zero, texts.legend.negative].map(
-        (text, colour) => ({ colour, text }),
-      );
+      return [l10n.t("positive"), l10n.t("zero"), l10n.t("negative")].map((text, colour) => ({
+        colour,
+        text,
+      }));
   }
 }
 
 /** "token 42 · logprob -0.5 · version 7". */
-export function tokenTitle(texts: TrajectoryTexts, columns: TokenColumns, at: number): string {
-  const parts: [string, number | null | undefined][] = [
-    [texts.tokenId, columns.ids[at]],
-    [texts.tokenLogprob, columns.logprobs[at]],
-    [texts.tokenTrainer, columns.trainer_logprobs[at]],
-    [texts.tokenVersion, columns.versions[at]],
-    [texts.tokenAdvantage, columns.advantages[at]],
-  ];
-  return parts
-    .flatMap(([text, value]) =>
-      value === null || value === undefined ? [] : [filled(text, rounded(value))],
-    )
-    .join(" · ");
+export function tokenTitle(columns: TokenColumns, at: number): string {
+  const part = (value: Value, text: (value: number) => string): string[] =>
+    value === null || value === undefined ? [] : [text(rounded(value))];
+  return [
+    ...part(columns.ids[at], (id) => l10n.t("token {0}", id)),
+    ...part(columns.logprobs[at], (logprob) => l10n.t("logprob {0}", logprob)),
+    ...part(columns.trainer_logprobs[at], (logprob) => l10n.t("trainer's logprob {0}", logprob)),
+    ...part(columns.versions[at], (version) => l10n.t("version {0}", version)),
+    ...part(columns.advantages[at], (advantage) => l10n.t("advantage {0}", advantage)),
+  ].join(" · ");
 }
 
 /** Six digits, as far as they say something. */

@@ -1,9 +1,9 @@
 /** A comparison: its sentence first, then figures, the heat map of the differences, and the worst tokens. */
 
-import { filled } from "../../../../common/filled";
-import { button, element, section, withCode } from "../../../reports/page/elements";
-import { singleLine } from "../../../reports/page/texts";
-import type { ComparisonTexts } from "../../comparison_texts";
+import { l10n } from "../../../../page/frame/l10n";
+import { button, element, section, withCode } from "../../../../page/frame/elements";
+import { singleLine } from "../../../../page/frame/texts";
+
 import type { ShownComparison, ShownEngine } from "../../messages";
 import { figure, fixed } from "./figures";
 import { HeatMap } from "./heat_map";
@@ -14,22 +14,21 @@ export class ComparisonView {
   private readonly again: HTMLButtonElement;
 
   constructor(
-    private readonly texts: ComparisonTexts,
     private readonly comparison: ShownComparison,
     data: string,
     request: (kind: "again" | "save" | "copyMarkdown") => void,
   ) {
-    const requests = (kind: Parameters<typeof request>[0]): HTMLButtonElement =>
-      button(texts[kind], () => {
+    const requests = (title: string, kind: Parameters<typeof request>[0]): HTMLButtonElement =>
+      button(title, () => {
         request(kind);
       });
-    this.again = requests("again");
+    this.again = requests(l10n.t("Compare Again"), "again");
     const { title, confidence, sentence, next_step, a, b, readings, rows, worst, notes, steps } =
       comparison;
     const engines: [string, string][] = [
-      [texts.rollouts, engineText(a)],
-      [texts.trainer, engineText(b)],
-      [texts.data, data],
+      [l10n.t("A, rollouts"), engineText(a)],
+      [l10n.t("B, trainer"), engineText(b)],
+      [l10n.t("Prompts"), data],
     ];
     this.root = element(
       "div",
@@ -39,7 +38,7 @@ export class ComparisonView {
         {},
         singleLine(title),
         " ",
-        element("span", { class: "badge" }, filled(texts.sure, percentage(confidence))),
+        element("span", { class: "badge" }, l10n.t("{0} % sure", percentage(confidence))),
       ),
       element("p", { class: "sentence" }, ...withCode(sentence)),
       element("p", {}, ...withCode(next_step)),
@@ -48,52 +47,60 @@ export class ComparisonView {
         "div",
         { class: "buttons" },
         this.again,
-        ...(comparison.stored === "" ? [] : [requests("save"), requests("copyMarkdown")]),
+        ...(comparison.stored === ""
+          ? []
+          : [
+              requests(l10n.t("Save…"), "save"),
+              requests(l10n.t("Copy as Markdown"), "copyMarkdown"),
+            ]),
       ),
       ...(readings.length > 1 ? [this.readings()] : []),
-      section("figures", texts.figures, values(this.figures())),
-      ...(steps.length > 1 ? [section("steps", texts.steps, list(this.stepSentences()))] : []),
-      ...(rows.length > 0 ? [new HeatMap(texts, comparison).root] : []),
-      ...(worst.length > 0 ? [section("worst", texts.worst, worstTokens(texts, worst))] : []),
-      ...(notes.length > 0 ? [section("notes", texts.notes, list(notes))] : []),
+      section("figures", l10n.t("Figures"), values(this.figures())),
+      ...(steps.length > 1
+        ? [section("steps", l10n.t("Training steps"), list(this.stepSentences()))]
+        : []),
+      ...(rows.length > 0 ? [new HeatMap(comparison).root] : []),
+      ...(worst.length > 0 ? [section("worst", l10n.t("Worst Tokens"), worstTokens(worst))] : []),
+      ...(notes.length > 0 ? [section("notes", l10n.t("Notes"), list(notes))] : []),
     );
   }
 
   /** The button has the focus of who pressed it, so that it stays enabled. */
   showComparing(isOn: boolean): void {
-    this.again.textContent = isOn ? this.texts.comparing : this.texts.again;
+    this.again.textContent = isOn ? l10n.t("Comparing…") : l10n.t("Compare Again");
     this.again.setAttribute("aria-disabled", String(isOn));
   }
 
   private readings(): HTMLElement {
     const sentences = this.comparison.readings.map(
       ({ title, confidence, sentence }) =>
-        `${filled(this.texts.reading, title, percentage(confidence))}: ${sentence}`,
+        `${l10n.t("{0}, {1} %", title, percentage(confidence))}: ${sentence}`,
     );
-    return section("readings", this.texts.readings, list(sentences));
+    return section("readings", l10n.t("Readings"), list(sentences));
   }
 
   private figures(): [string, string][] {
-    const { texts } = this;
     const { metrics } = this.comparison;
     const logprobs: [string, string][] =
       metrics === null
         ? []
         : [
-            [texts.tokens, metrics.tokens.toLocaleString("en")],
-            [texts.meanDlogp, figure(metrics.mean_abs_dlogp)],
-            [texts.maxDlogp, figure(metrics.max_abs_dlogp)],
-            [texts.meanDp, figure(metrics.mean_abs_dp)],
-            [texts.kl, figure(metrics.k1_kl)],
-            [texts.k3, figure(metrics.k3_kl)],
-            [texts.multError, fixed(metrics.mult_error, 5)],
-            [texts.pearson, metrics.pearson === null ? "" : fixed(metrics.pearson, 6)],
+            [l10n.t("Tokens"), metrics.tokens.toLocaleString("en")],
+            [l10n.t("Mean |Δlogp|"), figure(metrics.mean_abs_dlogp)],
+            [l10n.t("Largest |Δlogp|"), figure(metrics.max_abs_dlogp)],
+            [l10n.t("Mean |Δp|"), figure(metrics.mean_abs_dp)],
+            [l10n.t("KL"), figure(metrics.k1_kl)],
+            [l10n.t("k3-KL"), figure(metrics.k3_kl)],
+            [l10n.t("Multiplicative error"), fixed(metrics.mult_error, 5)],
+            [
+              l10n.t("Pearson correlation"),
+              metrics.pearson === null ? "" : fixed(metrics.pearson, 6),
+            ],
           ];
     return [...logprobs, ...this.ratioFigures(), ...this.promptFigures(), ...this.greedyFigures()];
   }
 
   private ratioFigures(): [string, string][] {
-    const { texts } = this;
     const { ratios } = this.comparison;
     if (ratios === null) {
       return [];
@@ -102,35 +109,44 @@ export class ComparisonView {
     const shares = quarters.map((share) => `${shareFigure(share)} %`).join(", ");
     return [
       [
-        texts.ratios,
-        filled(texts.ratio, shareFigure(outside), figure(largest), shareFigure(clipped)),
+        l10n.t("Importance ratios"),
+        l10n.t(
+          "{0} % outside 0.8 to 1.25, largest {1}; a cap of 2 clips {2} %",
+          shareFigure(outside),
+          figure(largest),
+          shareFigure(clipped),
+        ),
       ],
-      ["", filled(texts.quarters, shares)],
+      ["", l10n.t("By quarter of the completion: {0}", shares)],
     ];
   }
 
   private stepSentences(): string[] {
     return this.comparison.steps.map(({ step, outside, largest }) =>
-      filled(this.texts.step, step, shareFigure(outside), figure(largest)),
+      l10n.t(
+        "Step {0}: {1} % outside 0.8 to 1.25, largest {2}",
+        step,
+        shareFigure(outside),
+        figure(largest),
+      ),
     );
   }
 
   private promptFigures(): [string, string][] {
-    const { texts } = this;
     const { prompts, prompts_different, prompt_difference: first } = this.comparison;
     if (prompts === 0) {
       return [];
     }
-    const same = filled(texts.samePrompts, prompts - prompts_different, prompts);
+    const same = l10n.t("{0} of {1} have the same token ids", prompts - prompts_different, prompts);
     return [
-      [texts.data, same],
+      [l10n.t("Prompts"), same],
       ...(first === null
         ? []
         : [
             [
               "",
-              filled(
-                texts.promptDifference,
+              l10n.t(
+                "Prompt {0}, token {1}: A {2}, B {3}",
                 first.prompt,
                 first.position,
                 `[${first.a.join(", ")}]`,
@@ -142,19 +158,33 @@ export class ComparisonView {
   }
 
   private greedyFigures(): [string, string][] {
-    const { texts } = this;
     const { sequences, diverged, near_ties, first } = this.comparison.greedy;
     if (sequences === 0) {
       return [];
     }
-    const same = filled(texts.sameGreedy, sequences - diverged, sequences, near_ties);
+    const same = l10n.t(
+      "{0} of {1} sequences agree; near ties: {2}",
+      sequences - diverged,
+      sequences,
+      near_ties,
+    );
     if (first === null) {
-      return [[texts.greedy, same]];
+      return [[l10n.t("Greedy tokens"), same]];
     }
     const { sequence, position, a_id, b_id, b_margin } = first;
     return [
-      [texts.greedy, same],
-      ["", filled(texts.divergence, sequence, position, a_id, b_id, figure(b_margin))],
+      [l10n.t("Greedy tokens"), same],
+      [
+        "",
+        l10n.t(
+          "Sequence {0}, token {1}: A {2}, B {3}, margin {4}",
+          sequence,
+          position,
+          a_id,
+          b_id,
+          figure(b_margin),
+        ),
+      ],
     ];
   }
 }

@@ -1,7 +1,6 @@
 /** Numbers of a comparison as display text, what a cell of its map says, and the level of a difference. */
 
-import { filled } from "../../../../common/filled";
-import type { ComparisonTexts } from "../../comparison_texts";
+import { l10n } from "../../../../page/frame/l10n";
 import type { DeltaRow } from "../../messages";
 
 /** The size of a difference from which each level begins: kernels, precision, weights, and beyond. */
@@ -25,14 +24,21 @@ export function fixed(value: number, digits: number): string {
 }
 
 /** "Sequence 3, token 12: Δlogp -0.013". */
-export function cellSentence(texts: ComparisonTexts, row: DeltaRow, column: number): string {
+export function cellSentence(row: DeltaRow, column: number): string {
   const { sequence, cells, at, cell_tokens, tokens } = row;
   const delta = figure(cells[column] ?? 0);
   const position = at[column] ?? 0;
   if (cell_tokens === 1) {
-    return filled(texts.cell, sequence, position, delta);
+    return l10n.t("Sequence {0}, token {1}: Δlogp {2}", sequence, position, delta);
   }
   const first = column * cell_tokens;
   const last = Math.min(first + cell_tokens, tokens) - 1;
-  return filled(texts.cellOf, sequence, first, last, position, delta);
+  return l10n.t(
+    "Sequence {0}, tokens {1} to {2}: Δlogp {4} at {3}",
+    sequence,
+    first,
+    last,
+    position,
+    delta,
+  );
 }

@@ -1,10 +1,10 @@
 /** The differences of the logprobs as a map: a row for each sequence, a cell for each token or some tokens. */
 
-import { filled } from "../../../../common/filled";
-import { button, element } from "../../../reports/page/elements";
-import type { ComparisonTexts } from "../../comparison_texts";
+import { l10n } from "../../../../page/frame/l10n";
+import { button, element } from "../../../../page/frame/elements";
+
 import type { DeltaRow, ShownComparison } from "../../messages";
-import { GridFocus } from "../grid_focus";
+import { GridFocus } from "../../../../page/frame/grid_focus";
 import { cellSentence, figure, LEVELS, levelOf } from "./figures";
 
 /** More rows are drawn on request only. */
@@ -16,23 +16,28 @@ export class HeatMap {
   private readonly detail: HTMLElement;
   private limit = FIRST_ROWS;
 
-  constructor(
-    private readonly texts: ComparisonTexts,
-    private readonly comparison: ShownComparison,
-  ) {
+  constructor(private readonly comparison: ShownComparison) {
     const { rows, sequences } = comparison;
-    this.detail = element("p", { class: "detail", role: "status" }, texts.selectCell);
+    this.detail = element(
+      "p",
+      { class: "detail", role: "status" },
+      l10n.t("Select a cell for its numbers."),
+    );
     this.root = element(
       "section",
       { "aria-labelledby": "map-title" },
       element(
         "h2",
         { id: "map-title" },
-        texts.heatMap,
+        l10n.t("Differences"),
         " ",
-        element("span", { class: "badge" }, filled(texts.someSequences, rows.length, sequences)),
+        element("span", { class: "badge" }, l10n.t("{0} of {1} sequences", rows.length, sequences)),
       ),
-      element("p", { class: "note" }, texts.largestFirst),
+      element(
+        "p",
+        { class: "note" },
+        l10n.t("Each row is a sequence; the largest differences come first."),
+      ),
       this.legend(),
       this.detail,
       this.map,
@@ -48,7 +53,7 @@ export class HeatMap {
       ...names.map((name, level) =>
         element("li", {}, leveled(element("span"), level, false), name),
       ),
-      element("li", {}, leveled(element("span"), 0, true), this.texts.diverged),
+      element("li", {}, leveled(element("span"), 0, true), l10n.t("B would choose another token")),
     );
   }
 
@@ -68,10 +73,10 @@ export class HeatMap {
       const cell = (target as HTMLElement).closest<HTMLTableCellElement>("td");
       const row = rows[cell?.closest("tr")?.rowIndex ?? -1];
       if (cell !== null && row !== undefined) {
-        cell.title = cellSentence(this.texts, row, cell.cellIndex - 1);
+        cell.title = cellSentence(row, cell.cellIndex - 1);
       }
     });
-    const all = button(filled(this.texts.showAll, rows.length), () => {
+    const all = button(l10n.t("Show {0} Sequences", rows.length), () => {
       this.limit = rows.length;
       this.draw();
       this.map.querySelector<HTMLElement>('[tabindex="0"]')?.focus();
@@ -85,7 +90,7 @@ export class HeatMap {
     return element(
       "tr",
       {},
-      element("th", { scope: "row", tabindex: "-1" }, filled(this.texts.sequence, sequence)),
+      element("th", { scope: "row", tabindex: "-1" }, l10n.t("Sequence {0}", sequence)),
       ...cells.map((delta, at) =>
         leveled(element("td", { tabindex: "-1" }), levelOf(delta), at === diverged),
       ),
@@ -95,7 +100,7 @@ export class HeatMap {
   /** A cell has its name only once it has the focus: most of thousands never do. */
   private describe(cell: HTMLElement, row: DeltaRow | undefined, column: number): void {
     if (row !== undefined && column >= 0) {
-      const sentence = cellSentence(this.texts, row, column);
+      const sentence = cellSentence(row, column);
       cell.setAttribute("aria-label", sentence);
       this.detail.textContent = sentence;
     }

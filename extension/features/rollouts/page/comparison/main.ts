@@ -1,30 +1,32 @@
 /** The page of a comparison of engines: draws what the editor sends. */
 
-import { announce } from "../../../reports/page/announcements";
-import type { ComparisonTexts } from "../../comparison_texts";
+import { announce } from "../../../../page/frame/announcements";
+
 import { ComparisonView } from "./comparison_view";
 import { onMessage, pageState, post, savePageState } from "./editor";
 import "./page.css";
 
 const page = document.getElementById("page") ?? document.body;
-let texts: ComparisonTexts | undefined;
 let view: ComparisonView | undefined;
 
 onMessage((message) => {
-  if (message.kind === "texts") {
-    ({ texts } = message);
-  } else if (message.kind === "comparing") {
-    view?.showComparing(message.isOn);
-  } else if (message.kind === "announcement") {
-    announce(message.sentence);
-  } else if (texts !== undefined) {
-    const { comparison, stored, data } = message;
-    savePageState({ stored: stored && { ...stored, comparison } });
-    view = new ComparisonView(texts, comparison, data, (kind) => {
-      post({ kind });
-    });
-    page.replaceChildren(view.root);
-    window.scrollTo(0, pageState().scroll);
+  switch (message.kind) {
+    case "comparison": {
+      const { comparison, stored, data } = message;
+      savePageState({ stored: stored && { ...stored, comparison } });
+      view = new ComparisonView(comparison, data, (kind) => {
+        post({ kind });
+      });
+      page.replaceChildren(view.root);
+      window.scrollTo(0, pageState().scroll);
+      break;
+    }
+    case "busy":
+      view?.showComparing(message.isOn);
+      break;
+    case "announcement":
+      announce(message.sentence);
+      break;
   }
 });
 

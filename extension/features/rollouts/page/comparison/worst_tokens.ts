@@ -1,63 +1,45 @@
 /** The tokens with the largest differences, as a table. */
 
-import { element } from "../../../reports/page/elements";
-import type { ComparisonTexts } from "../../comparison_texts";
+import { element } from "../../../../page/frame/elements";
+import { l10n } from "../../../../page/frame/l10n";
+import type { TableColumn } from "../../../../page/frame/grid";
+import { SortedTable, tableCell } from "../../../../page/frame/table";
 import type { WorstToken } from "../../messages";
-import { GridFocus } from "../grid_focus";
 import { figure, fixed } from "./figures";
 
-type WorstColumn = keyof ComparisonTexts["columns"];
+const COLUMNS = [
+  column("sequence", l10n.t("Sequence")),
+  column("position", l10n.t("Token")),
+  { ...column("text", l10n.t("Text")), isNumber: false },
+  column("id", l10n.t("Id")),
+  column("a", l10n.t("A")),
+  column("b", l10n.t("B")),
+  column("delta", l10n.t("Δlogp")),
+];
 
-const COLUMNS: readonly WorstColumn[] = ["sequence", "position", "text", "id", "a", "b", "delta"];
-
-export function worstTokens(texts: ComparisonTexts, worst: readonly WorstToken[]): HTMLElement {
-  const kind = (column: WorstColumn): string => (column === "text" ? "text" : "number");
-  const table = element(
-    "table",
-    { role: "grid", "aria-labelledby": "worst-title" },
-    element(
-      "thead",
-      {},
-      element(
-        "tr",
-        {},
-        ...COLUMNS.map((column) =>
-          element(
-            "th",
-            { scope: "col", tabindex: "-1", class: `fixed ${kind(column)}` },
-            texts.columns[column],
-          ),
-        ),
-      ),
-    ),
-    element(
-      "tbody",
-      {},
-      ...worst.map((token) =>
-        element(
-          "tr",
-          {},
-          ...COLUMNS.map((column) =>
-            element("td", { tabindex: "-1", class: kind(column) }, cellText(token, column)),
-          ),
-        ),
-      ),
-    ),
+export function worstTokens(worst: readonly WorstToken[]): HTMLElement {
+  const rows = worst.map((token) =>
+    element("tr", {}, ...COLUMNS.map((each) => tableCell(each, cellText(token, each.id)))),
   );
-  new GridFocus(table);
-  return element("div", { class: "table" }, table);
+  const table = new SortedTable(l10n.t("Worst Tokens"));
+  table.draw({ columns: COLUMNS, rows, total: rows.length });
+  return table.root;
 }
 
-function cellText(token: WorstToken, column: WorstColumn): string {
-  switch (column) {
+function column<Id extends keyof WorstToken>(id: Id, title: string): TableColumn & { id: Id } {
+  return { id, title, isNumber: true, sorts: false };
+}
+
+function cellText(token: WorstToken, id: keyof WorstToken): string {
+  switch (id) {
     case "text":
       return JSON.stringify(token.text);
     case "a":
     case "b":
-      return fixed(token[column], 4);
+      return fixed(token[id], 4);
     case "delta":
       return figure(token.delta);
     default:
-      return String(token[column]);
+      return String(token[id]);
   }
 }

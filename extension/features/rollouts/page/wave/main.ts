@@ -1,31 +1,26 @@
 /** The page of a wave: draws what the editor sends. */
 
-import { filled } from "../../../../common/filled";
-import { button, element, section, withCode } from "../../../reports/page/elements";
-import { singleLine } from "../../../reports/page/texts";
+import { pageEditor } from "../../../../page/frame/editor";
+import { l10n } from "../../../../page/frame/l10n";
+import { button, element, section, withCode } from "../../../../page/frame/elements";
+import { singleLine } from "../../../../page/frame/texts";
 import type { ContractRule, RewardBin, WaveProgress, WaveReport } from "../../messages";
 import type { FromWavePage, ToWavePage } from "../../wave_messages";
-import type { WaveTexts } from "../../wave_texts";
+
 import { rounded } from "../token_colours";
 import { runsTable, sourceButton } from "./runs_table";
 import "./wave.css";
 
-// The editor puts this function into every page of an extension.
-declare function acquireVsCodeApi(): { postMessage(message: FromWavePage): void };
-
-const api = acquireVsCodeApi();
-const post = (message: FromWavePage): void => {
-  api.postMessage(message);
-};
+const { post, onMessage } = pageEditor<FromWavePage, ToWavePage, object>({});
 const page = document.getElementById("page") ?? document.body;
 let view: WaveView | undefined;
 
-window.addEventListener("message", ({ data }: MessageEvent<ToWavePage>) => {
-  if (data.kind === "texts") {
-    view = new WaveView(data.texts, data.title, data.from);
+onMessage((message) => {
+  if (message.kind === "wave") {
+    view = new WaveView(message.title, message.from);
     page.replaceChildren(view.root);
   } else {
-    view?.take(data);
+    view?.take(message);
   }
 });
 post({ kind: "ready" });
@@ -41,18 +36,14 @@ class WaveView {
   private readonly figures = element("div", {});
   private readonly rest = element("div", {});
 
-  constructor(
-    private readonly texts: WaveTexts,
-    title: string,
-    from: string,
-  ) {
-    this.state.textContent = texts.starting;
+  constructor(title: string, from: string) {
+    this.state.textContent = l10n.t("Starting…");
     this.bar.setAttribute("aria-label", title);
-    this.cancel = button(texts.cancel, () => {
+    this.cancel = button(l10n.t("Cancel"), () => {
       this.cancel.disabled = true;
       post({ kind: "cancel" });
     });
-    this.again = button(texts.again, () => {
+    this.again = button(l10n.t("Run Again"), () => {
       post({ kind: "again" });
     });
     this.again.hidden = true;
@@ -70,7 +61,7 @@ class WaveView {
     );
   }
 
-  take(message: Exclude<ToWavePage, { kind: "texts" }>): void {
+  take(message: Exclude<ToWavePage, { kind: "wave" }>): void {
     switch (message.kind) {
       case "progress":
         this.showProgress(message.progress, message.isRunning);
@@ -87,11 +78,10 @@ class WaveView {
 
   private showProgress(progress: WaveProgress, isRunning: boolean): void {
     const ended = progress.totals.ended;
-    this.state.textContent = filled(this.texts.ended, ended, progress.runs);
+    this.state.textContent = l10n.t("{0} of {1} runs have ended.", ended, progress.runs);
     this.bar.value = ended / Math.max(progress.runs, 1);
-    const { texts } = this;
     this.figures.replaceChildren(
-      section("figures", texts.figures, element("dl", {}, ...figures(texts, progress))),
+      section("figures", l10n.t("Figures"), element("dl", {}, ...figures(progress))),
     );
     if (!isRunning) {
       this.showOver();
@@ -105,42 +95,39 @@ class WaveView {
   }
 
   private showReport(report: WaveReport): void {
-    const { texts } = this;
     if (report.is_cancelled) {
-      this.state.textContent = texts.cancelled;
+      this.state.textContent = l10n.t("Cancelled. The runs that have ended are below.");
     } else if (report.ending !== "") {
       this.state.textContent = singleLine(report.ending);
     }
-    this.verdicts.replaceChildren(
-      section("verdicts", texts.verdicts, ...verdictLines(texts, report)),
-    );
+    this.verdicts.replaceChildren(section("verdicts", l10n.t("Verdicts"), ...verdictLines(report)));
     this.rest.replaceChildren(
-      section("contract", texts.contract, ...contract(texts, report.contract, report.problem)),
+      section("contract", l10n.t("Contract"), ...contract(report.contract, report.problem)),
       ...(report.runs.length === 0
         ? []
-        : [section("runs", texts.runs, runsTable(texts, report.runs, post))]),
+        : [section("runs", l10n.t("Failed and slow runs"), runsTable(report.runs, post))]),
     );
   }
 }
 
-function figures(texts: WaveTexts, progress: WaveProgress): HTMLElement[] {
+function figures(progress: WaveProgress): HTMLElement[] {
   const { totals, latency_ms: latency } = progress;
   const tokens = totals.seconds > 0 ? totals.tokens / totals.seconds : 0;
-  const flying = filled(
-    texts.inFlightText,
+  const flying = l10n.t(
+    "{0} runs, at most {1}; {2} requests, at most {3}",
     ...[totals.in_flight, totals.max_in_flight],
     ...[totals.requests_in_flight, totals.max_requests_in_flight],
   );
   const times = [latency.p50, latency.p99, latency.max].map(duration);
   const lags = [totals.lag_p50_ms, totals.lag_max_ms].map(duration);
   const rows: readonly (readonly [string, string | HTMLElement])[] = [
-    [texts.inFlight, flying],
-    [texts.done, String(progress.done)],
-    [texts.failed, String(progress.failed)],
-    [texts.tokens, String(Math.round(tokens))],
-    [texts.latency, filled(texts.latencyText, ...times)],
-    [texts.lag, filled(texts.lagText, ...lags)],
-    [texts.rewards, histogram(texts, progress.rewards)],
+    [l10n.t("In flight"), flying],
+    [l10n.t("Done"), String(progress.done)],
+    [l10n.t("Failed"), String(progress.failed)],
+    [l10n.t("Tokens/s"), String(Math.round(tokens))],
+    [l10n.t("Latency"), l10n.t("p50 {0}, p99 {1}, max {2}", ...times)],
+    [l10n.t("Event loop lag"), l10n.t("p50 {0}, max {1}", ...lags)],
+    [l10n.t("Rewards"), histogram(progress.rewards)],
   ];
   return rows.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]);
 }
@@ -153,25 +140,25 @@ function duration(milliseconds: number): string {
 }
 
 /** A line for each bin: its values, its number, and a bar. */
-function histogram(texts: WaveTexts, bins: readonly RewardBin[]): HTMLElement {
+function histogram(bins: readonly RewardBin[]): HTMLElement {
   const most = Math.max(...bins.map(({ count }) => count), 1);
   return element(
     "ul",
     { class: "rewards" },
     ...bins.map(({ low, high, count }) => {
       const range =
-        low === high ? String(rounded(low)) : filled(texts.range, rounded(low), rounded(high));
+        low === high ? String(rounded(low)) : l10n.t("{0} to {1}", rounded(low), rounded(high));
       const bar = element("span", { class: "bar", "aria-hidden": "true" });
       bar.style.setProperty("--part", String(count / most));
-      return element("li", {}, element("span", {}, filled(texts.bar, range, count)), bar);
+      return element("li", {}, element("span", {}, l10n.t("{0}: {1}", range, count)), bar);
     }),
   );
 }
 
 /** The sentence of each verdict; the line that it names is a button, which opens it. */
-function verdictLines(texts: WaveTexts, { verdicts }: WaveReport): HTMLElement[] {
+function verdictLines({ verdicts }: WaveReport): HTMLElement[] {
   if (verdicts.length === 0) {
-    return [element("p", { class: "nothing" }, texts.noVerdict)];
+    return [element("p", { class: "nothing" }, l10n.t("Nothing slows this wave down."))];
   }
   return verdicts.map(({ sentence, file, line }) =>
     element(
@@ -184,16 +171,12 @@ function verdictLines(texts: WaveTexts, { verdicts }: WaveReport): HTMLElement[]
   );
 }
 
-function contract(
-  texts: WaveTexts,
-  rules: readonly ContractRule[],
-  problem: string,
-): HTMLElement[] {
+function contract(rules: readonly ContractRule[], problem: string): HTMLElement[] {
   const lines = rules.map(({ ok, text }) =>
     element(
       "li",
       { class: ok ? undefined : "broken" },
-      `${ok ? texts.holds : texts.broken}: `,
+      `${ok ? l10n.t("holds") : l10n.t("broken")}: `,
       ...withCode(singleLine(text)),
     ),
   );

@@ -1,33 +1,34 @@
 /** The runs of a wave that failed or were slow, as a grid with a button for each thing to do. */
 
-import { button, element } from "../../../reports/page/elements";
-import { singleLine } from "../../../reports/page/texts";
+import { button, element } from "../../../../page/frame/elements";
+import { singleLine } from "../../../../page/frame/texts";
+import { l10n } from "../../../../page/frame/l10n";
+import type { TableColumn } from "../../../../page/frame/grid";
+import { SortedTable, tableCell } from "../../../../page/frame/table";
 import type { WaveRun } from "../../messages";
 import type { FromWavePage } from "../../wave_messages";
-import type { WaveTexts } from "../../wave_texts";
-import { GridFocus } from "../grid_focus";
 import { rounded } from "../token_colours";
+import { OUTCOMES } from "./names";
 
 type Post = (message: FromWavePage) => void;
 
-export function runsTable(texts: WaveTexts, runs: readonly WaveRun[], post: Post): HTMLElement {
-  const headings = [
-    heading(texts.item, "number"),
-    heading(texts.outcome, "text"),
-    heading(texts.seconds, "number"),
-    heading(texts.reward, "number"),
-    heading(texts.problem, "text"),
-    heading(texts.line, "text"),
-    heading(texts.actions, "text", "2"),
-  ];
-  const table = element(
-    "table",
-    { role: "grid", "aria-label": texts.runs },
-    element("thead", {}, element("tr", {}, ...headings)),
-    element("tbody", {}, ...runs.map((run) => runRow(texts, run, post))),
-  );
-  new GridFocus(table);
-  return element("div", { class: "table" }, table);
+const NUMBER = { isNumber: true, sorts: false };
+const TEXT = { isNumber: false, sorts: false };
+const COLUMNS: readonly TableColumn[] = [
+  { id: "item", title: l10n.t("Item"), ...NUMBER },
+  { id: "outcome", title: l10n.t("Outcome"), ...TEXT },
+  { id: "seconds", title: l10n.t("Seconds"), ...NUMBER },
+  { id: "reward", title: l10n.t("Reward"), ...NUMBER },
+  { id: "problem", title: l10n.t("Problem"), ...TEXT },
+  { id: "line", title: l10n.t("Line"), ...TEXT },
+  { id: "actions", title: l10n.t("Actions"), ...TEXT, span: 2 },
+];
+
+export function runsTable(runs: readonly WaveRun[], post: Post): HTMLElement {
+  const table = new SortedTable(l10n.t("Failed and slow runs"));
+  const rows = runs.map((run) => runRow(run, post));
+  table.draw({ columns: COLUMNS, rows, total: rows.length });
+  return table.root;
 }
 
 /** Opens a line of a file, whose name it has. */
@@ -40,35 +41,29 @@ export function sourceButton(path: string, line: number, post: Post): HTMLButton
   return made;
 }
 
-function heading(title: string, kind: "number" | "text", columns?: string): HTMLElement {
-  const attributes = { scope: columns === undefined ? "col" : "colgroup", colspan: columns };
-  return element("th", { ...attributes, tabindex: "-1", class: `fixed ${kind}` }, title);
-}
-
-function runRow(texts: WaveTexts, run: WaveRun, post: Post): HTMLElement {
-  const problem = singleLine(run.problem);
-  const trace = button(texts.trace, () => {
+function runRow(run: WaveRun, post: Post): HTMLTableRowElement {
+  const problem = tableCell(TEXT, singleLine(run.problem));
+  problem.title = singleLine(run.problem);
+  const trace = button(l10n.t("Open Trace"), () => {
     post({ kind: "trace", trace: run.trace });
   });
-  const debug = button(texts.debug, () => {
+  const debug = button(l10n.t("Debug This Item"), () => {
     post({ kind: "debug", item: run.item });
   });
   return element(
     "tr",
     {},
-    cell("number", String(run.item)),
-    cell("", texts.outcomes[run.outcome] ?? singleLine(run.outcome)),
-    cell("number", run.seconds.toFixed(2)),
-    cell("number", run.reward === null ? "–" : String(rounded(run.reward))),
-    element("td", { tabindex: "-1", class: "text", title: problem }, problem),
-    run.path === "" ? cell("", "") : actionCell(sourceButton(run.path, run.line, post)),
+    tableCell(NUMBER, String(run.item)),
+    element("td", { tabindex: "-1" }, OUTCOMES[run.outcome] ?? singleLine(run.outcome)),
+    tableCell(NUMBER, run.seconds.toFixed(2)),
+    tableCell(NUMBER, run.reward === null ? "–" : String(rounded(run.reward))),
+    problem,
+    run.path === ""
+      ? element("td", { tabindex: "-1" })
+      : actionCell(sourceButton(run.path, run.line, post)),
     actionCell(trace),
     actionCell(debug),
   );
-}
-
-function cell(kind: "number" | "", text: string): HTMLElement {
-  return element("td", { tabindex: "-1", class: kind === "" ? undefined : kind }, text);
 }
 
 /** A cell whose button has the focus in its place. */

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 
-import type { App } from "./app";
-import type { Disposable } from "./common/disposables";
+import type { App } from "../app";
+import type { Disposable } from "../common/disposables";
 
 interface Revives {
   revive(panel: vscode.WebviewPanel, state: unknown): unknown;

@@ -1,6 +1,4 @@
-/** Keyboard navigation and sorting of a table. */
-
-import { isNumber, type ColumnKind } from "./texts";
+/** The cells of a table: which one a key leads to, and how headings sort. */
 
 /** A cell; row 0 is that of the headings. */
 export interface CellPosition {
@@ -32,12 +30,22 @@ export function movedTo(
   );
 }
 
+export interface TableColumn {
+  readonly id: string;
+  readonly title: string;
+  readonly isNumber: boolean;
+  /** Its heading sorts. */
+  readonly sorts: boolean;
+  /** For how many columns the heading stands, if not for one. */
+  readonly span?: number;
+}
+
 /** Numbers are sorted descending, text ascending; the same heading again reverses the order. */
 export function sortedBy(
-  column: { readonly id: string; readonly kind: ColumnKind },
+  column: Pick<TableColumn, "id" | "isNumber">,
   now: { readonly sort: string; readonly descending: boolean },
 ): { readonly sort: string; readonly descending: boolean } {
-  const descending = now.sort === column.id ? !now.descending : isNumber(column.kind);
+  const descending = now.sort === column.id ? !now.descending : column.isNumber;
   return { sort: column.id, descending };
 }
 

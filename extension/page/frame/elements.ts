@@ -25,3 +25,17 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 export function withCode(text: string): Child[] {
   return text.split("`").map((part, at) => (at % 2 === 0 ? part : element("code", {}, part)));
 }
+
+/** The browser's own button, in the editor's look; `pressed` runs on a click, on Enter and on Space. */
+export function button(title: string, pressed: () => void, isMain = false): HTMLButtonElement {
+  const made = element("button", { type: "button", class: "button" }, title);
+  made.classList.toggle("main", isMain);
+  made.addEventListener("click", pressed);
+  return made;
+}
+
+/** A part of a page with its heading, which names it for screen readers. */
+export function section(id: string, title: string, ...parts: readonly HTMLElement[]): HTMLElement {
+  const heading = element("h2", { id: `${id}-title` }, title);
+  return element("section", { "aria-labelledby": heading.id }, heading, ...parts);
+}

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 
 import * as vscode from "vscode";
 
-import type { Verbatim } from "./common/texts";
+import type { Verbatim } from "../common/texts";
 
 /** Fills `webview` with the page whose script and style are `dist/<name>.js` and `dist/<name>.css`. */
 export function drawPage(
@@ -23,6 +23,7 @@ export function drawPage(
     source: webview.cspSource,
     nonce: randomBytes(18).toString("base64"),
     title,
+    translations: JSON.stringify(vscode.l10n.bundle ?? {}),
   });
 }
 
@@ -33,13 +34,22 @@ interface PageParts {
   readonly source: string;
   readonly nonce: string;
   readonly title: string;
+  /** The texts of the editor’s language by their English ones, as JSON. */
+  readonly translations: string;
 }
 
 /**
  * One script of ours by its nonce, one style sheet of ours, nothing from anywhere else: no inline script or style,
  * no picture, no connection.  What it shows comes later, in messages, and is shown as text.
  */
-export function pageDocument({ script, style, source, nonce, title }: PageParts): Verbatim {
+export function pageDocument({
+  script,
+  style,
+  source,
+  nonce,
+  title,
+  translations,
+}: PageParts): Verbatim {
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -57,7 +67,7 @@ export function pageDocument({ script, style, source, nonce, title }: PageParts)
 <link rel="stylesheet" href="${attribute(style)}">
 </head>
 <body>
-<main id="page"></main>
+<main id="page" data-translations="${attribute(translations)}"></main>
 <div id="announcement" role="status" aria-live="polite"></div>
 <script nonce="${attribute(nonce)}" src="${attribute(script)}"></script>
 </body>
