@@ -25,13 +25,17 @@ const noVscode = {
   allowImportNames: ["l10n"],
   message: "This part knows nothing of the editor but its language.",
 };
+const noEditor = {
+  regex: "^vscode$",
+  message: "A page runs in a frame; the editor sends it messages.",
+};
 const onlySidecar = [
   { regex: "^vscode-languageclient", message: "Only extension/sidecar speaks to the sidecar." },
   { regex: "^(node:)?child_process$", message: "Only extension/sidecar starts processes." },
 ];
 const noFeatures = {
   regex: "(^|/)features/(?!\\w+/messages$)",
-  message: "extension/common and extension/sidecar are below the features; main.ts connects them.",
+  message: "common/, sidecar/ and page/ are below the features; main.ts connects them.",
 };
 const noSidecar = { regex: "(^|/)\\.\\./sidecar(/|$)", message: "common/ stands below sidecar/." };
 
@@ -69,6 +73,8 @@ export default [
   restrict(["extension/*.ts"], [...onlySidecar]),
   restrict(["extension/common/**/*.ts"], [noVscode, ...onlySidecar, noFeatures, noSidecar]),
   restrict(["extension/sidecar/**/*.ts"], [noFeatures]),
+  restrict(["extension/page/**/*.ts"], [...onlySidecar, noFeatures]),
+  restrict(["extension/page/frame/**/*.ts"], [noEditor, ...onlySidecar, noFeatures]),
   restrict(
     decisions.map((name) => `extension/sidecar/${name}.ts`),
     [noVscode, ...onlySidecar, noFeatures],

@@ -14,6 +14,8 @@ const CASES: readonly (readonly [string, string, string])[] = [
   ["extension/common/planted.ts", "../features/workers/model", "../features/workers/messages"],
   ["extension/common/planted.ts", "../sidecar/launch", "./events"],
   ["extension/sidecar/planted.ts", "../features/workers/view", "vscode-languageclient/node"],
+  ["extension/page/planted.ts", "../features/reports/nsight", "vscode"],
+  ["extension/page/frame/planted.ts", "vscode", "@vscode/l10n"],
   ["extension/features/workers/planted.ts", "node:child_process", "vscode"],
   ["extension/features/clusters/planted.ts", "../workers/paused_view", "../workers/messages"],
   ["extension/features/workers/planted.ts", "../source_mapping/question", "../clusters/view"],

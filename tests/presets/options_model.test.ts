@@ -198,8 +198,7 @@ test("only a whole and valid form is taken from the page", () => {
 
 test("the heading of the recording has its workers and its moment, with the seconds", () => {
   const recorded = { ...FORM, record: true, recordWorkers: "PolicyWorker" };
-  const note = (changes: Partial<OptionsForm>): string =>
-    recordNote({ ...recorded, ...changes });
+  const note = (changes: Partial<OptionsForm>): string => recordNote({ ...recorded, ...changes });
   assert.equal(note({ when: "seconds", seconds: " 10 " }), "PolicyWorker · 10 s from the start");
   assert.equal(
     note({ when: "seconds", seconds: "" }),

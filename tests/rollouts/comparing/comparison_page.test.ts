@@ -9,7 +9,6 @@ import {
 } from "../../../extension/features/rollouts/page/comparison/figures";
 import { deltaRow } from "./comparisons";
 
-
 for (const [value, text] of [
   [0, "0"],
   [0.0152345, "0.0152"],

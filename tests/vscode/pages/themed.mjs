@@ -100,6 +100,7 @@ export const documentParts = (name) => ({
   style: `${SOURCE}/${name}.css`,
   source: SOURCE,
   nonce: "bm9uY2U",
+  translations: "{}",
 });
 
 /** The document with what the editor adds: its colours, its style and its classes. */
