@@ -264,3 +264,30 @@ def test_sentence_has_no_level_of_a_logger_before_the_exception(tmp_path: Path) 
     ]
     diagnosis = diagnosis_of(tmp_path, ("".join(f"{level}{line}\n" for line in lines),))
     assert diagnosis.sentence == "No rule explains the first error: ValueError: 7 rows for 8 GPUs"
+
+
+SURVIVED = (
+    "Error during comparison\n"
+    "Traceback (most recent call last):\n"
+    '  File "/v/math_verify/grader.py", line 811, in compare\n'
+    "math_verify.errors.TimeoutException: Operation timed out!\n" + "step loss 0.3\n" * 60
+)
+FINAL = 'Traceback (most recent call last):\n  File "/job/train.py", line 9, in main\nrl.BadBatch: no rows left\n'
+
+
+@pytest.mark.parametrize("times", [3, 30])
+@pytest.mark.parametrize(
+    "end", ["", "(raylet) A worker died or was killed while executing a task\n"]
+)
+def test_exception_that_its_process_has_survived_gives_way_to_the_last_one(
+    tmp_path: Path, times: int, end: str
+) -> None:
+    diagnosis = diagnosis_of(tmp_path, (SURVIVED * times + FINAL + end,))
+    assert diagnosis.sentence.endswith("rl.BadBatch: no rows left")
+
+
+def test_last_exception_is_named_after_many_lines_with_an_error_level(tmp_path: Path) -> None:
+    noise = "2026-09-02 10:11:12 ERROR plugins.py:3 -- request 7 has status 500\nstep 1\n" * 5000
+    diagnosis = diagnosis_of(tmp_path, (noise + FINAL,))
+    assert diagnosis.sentence.endswith("rl.BadBatch: no rows left")
+    assert diagnosis.unknown[0].line == 10_003

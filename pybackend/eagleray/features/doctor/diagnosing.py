@@ -25,7 +25,7 @@ from eagleray.features.doctor.model import (
     Rule,
     UncheckedFile,
 )
-from eagleray.features.doctor.ranking import UNKNOWN, Candidate, Order, ranked
+from eagleray.features.doctor.ranking import UNKNOWN, Candidate, Order, ranked, without_survived
 from eagleray.features.doctor.ranks import rank_near, rank_of
 from eagleray.features.doctor.unknown_errors import (
     FORMS,
@@ -185,9 +185,10 @@ class _FileReading:
     ranks: dict[tuple[str, str], int | None] = field(factory=dict)
 
     def read(self, hits: Iterator[Hit]) -> None:
-        last_start = -1
+        last_start = listed = -1
         for hit in hits:
             if self.unknown >= _MOST_UNKNOWN:
+                listed = last_start if listed < 0 else listed
                 self.scan.narrow()
                 if hit.text in _LEVELS:
                     continue
@@ -195,6 +196,20 @@ class _FileReading:
             if start != last_start:
                 self._line(hit, start, raw)
             last_start = start
+        if listed >= 0:
+            self._read_end(listed)
+
+    def _read_end(self, listed: int) -> None:
+        """The exceptions at the end of a file that has more errors than are listed: the last one may have ended its program."""
+        first = max(listed, self.file.size - _LONGEST_TRACEBACK)
+        # The first line is listed, or a part.
+        for start, raw in self.log.lines_from(first, self.file.size - first)[1:]:
+            line = parse_line(raw)
+            if start in self.ignored or self._is_old(start, line):
+                continue
+            is_end = TRACEBACK in line.text or is_exception(line.text) or is_crash(line.text)
+            if is_end and not self.findings.matcher.matches(line.text):
+                self._unknown(Hit(self.number, start), start, line, raw, ())
 
     def _line(self, hit: Hit, start: int, raw: bytes) -> None:
         line = parse_line(raw)
@@ -468,6 +483,7 @@ def _diagnosis(
     candidates = [_candidate(group, order) for group in groups]
     exceptions = sorted(findings.exceptions, key=order.place)
     exceptions = [item for item in exceptions if not points_elsewhere(item.text)] or exceptions
+    exceptions = without_survived(exceptions)
     errors = [(item, *findings.chained.get(item, [])) for item in exceptions]
     errors += [(item,) for item in sorted(findings.statements, key=order.place)]
     causes = with_settings_of(ranked(candidates, errors, order), frameworks)

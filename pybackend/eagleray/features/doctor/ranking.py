@@ -125,6 +125,25 @@ def ranked(
     return [*(evolve(cause, why=_why(cause, secondary, order)) for cause in shown), *secondary]
 
 
+def without_survived(exceptions: Sequence[LogEvidence]) -> list[LogEvidence]:
+    """The exceptions without those that their process has survived several times, if it raised another one after them.
+
+    math_verify logs the traceback of each comparison that takes too long, and the training continues.
+    """
+    processes: dict[tuple[str, str, int | None], list[LogEvidence]] = {}
+    for item in exceptions:
+        processes.setdefault((item.path, item.worker, item.rank), []).append(item)
+    survived: set[LogEvidence] = set()
+    for own in processes.values():
+        last: dict[str, LogEvidence] = {item.text: item for item in own}
+        for text, final in last.items():
+            same = [item for item in own if item.text == text]
+            is_survived = len(same) > 2 and final.line - same[0].line > _BLOCK
+            if is_survived and any(other.line > final.line for other in last.values()):
+                survived.update(same)
+    return [item for item in exceptions if item not in survived]
+
+
 def unknown_cause(evidence: Sequence[LogEvidence], sentence: str) -> Cause:
     """An error that no rule explains, in the words of a diagnosis; its first line is the one that they name."""
     return Cause(
