@@ -41,6 +41,18 @@ class Client(sdk.JobSubmissionClient):
 sdk.logger.setLevel("ERROR")
 Client().submit_job(entrypoint="true", runtime_env={"env_vars": {"A": "1"}})
 """
+CONNECTING = """
+import json, sys
+from ray.job_config import JobConfig
+from ray.util import client_connect
+class Server:
+    def is_connected(self):
+        return False
+    def connect(self, server, *, job_config, **options):
+        print(json.dumps(dict(job_config.runtime_env)))
+client_connect.ray = Server()
+client_connect.connect(sys.argv[1], job_config=JobConfig())
+"""
 
 
 @pytest.fixture
@@ -127,6 +139,20 @@ def test_submitted_job_belongs_to_the_run(run: Run) -> None:
 
 
 VALUES = {"run": "r", "package": "_eagleray_run_1", "path": "/shared", "breakpoints": []}
+
+
+@pytest.mark.parametrize(("server", "is_here"), [("127.0.0.1:10001", True), ("head:10001", False)])
+def test_job_of_ray_client_belongs_to_the_run(tmp_path: Path, server: str, is_here: bool) -> None:
+    run = Run(tmp_path, breakpoints=[{"path": "/elsewhere/x.py", "lines": [{"line": 9}]}])
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECTING, server],
+        env={**os.environ, **run.env()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert is_of_the_run(run, json.loads(done.stdout.splitlines()[-1]))
+    assert ("only on nodes with the files of this machine" in done.stderr) is not is_here
 
 
 def test_runtime_env_is_extended_once() -> None:

@@ -136,6 +136,7 @@ def extend_creations(settings: RunSettings, import_hook: ImportHook) -> None:
         from .hooks.pickling import keep_file_names
 
         keep_file_names(import_hook)
+        import_hook.after("ray.util.client_connect", lambda module: _client(module, settings))
 
 
 def _creations(settings: RunSettings) -> CreationHook:
@@ -148,6 +149,12 @@ def _job_config(module: ModuleType, settings: RunSettings) -> None:
     from .hooks.runtime_env import extend_job_config
 
     extend_job_config(module, settings)
+
+
+def _client(module: ModuleType, settings: RunSettings) -> None:
+    from .hooks.runtime_env import extend_client
+
+    extend_client(module, settings)
 
 
 def _submissions(module: ModuleType, settings: RunSettings) -> None:

@@ -7,7 +7,9 @@ a child process that inherits the variable without our folder in its path would 
 
 from __future__ import annotations
 
-from ..guard import never_raise, report_once
+import os
+
+from ..guard import never_raise, report_once, write_line
 from ..settings import VARIABLE, text
 
 TYPE_CHECKING = False
@@ -89,6 +91,30 @@ def job_runtime_env(runtime_env: Any, settings: RunSettings) -> Any:
     except Exception as error:
         report_once("runtime_env", error)
         return runtime_env
+
+
+def extend_client(module: Any, settings: RunSettings) -> None:
+    """Extends the job that Ray Client starts for `ray.init("ray://…")`.
+
+    Its tasks and actors are created by a process of the cluster, in which `creations` isn't installed.
+    """
+    before = module.connect
+
+    def connect(conn_str: str, *more: Any, **options: Any) -> Any:
+        never_raise(_join)(conn_str, options.get("job_config"), settings)
+        return before(conn_str, *more, **options)
+
+    module.connect = connect
+
+
+def _join(server: str, config: Any, settings: RunSettings) -> None:
+    if config is not None:
+        config.set_runtime_env(extended(config.runtime_env, settings))
+    if server.rpartition(":")[0] not in ("127.0.0.1", "localhost", "[::1]", os.uname().nodename):
+        write_line(
+            "eagleray: breakpoints stop tasks and actors of Ray Client only on nodes with the files of this machine."
+            " Start the program as a job: `eagleray run --cluster URL -- …`."
+        )
 
 
 def extend_submissions(module: ModuleType, settings: RunSettings) -> None:
