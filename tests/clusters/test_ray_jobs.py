@@ -20,8 +20,8 @@ from eagleray.ray import cluster_query
 from eagleray.ray import jobs as ray_jobs
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.job_logs import follow
 from eagleray.ray.local_nodes import LocalNode
-from eagleray.ray.logs import follow
 from eagleray.ray.rows import NodeRow
 
 TRACEBACK = "Traceback (most recent call last):\n  File x\nValueError: runtime_env is broken\n"

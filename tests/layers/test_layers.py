@@ -33,6 +33,14 @@ PLANTS = [
     ("adapter/", "adapter/planted_client.py", "import eagleray.adapter_client"),
     ("Nothing imports", "tools/planted_adapter.py", "import eagleray.adapter.planted_client"),
     ("injected/", "injected/planted_common.py", "import eagleray.common"),
+    ("injected/", "inspecting/planted_common.py", "import eagleray.common"),
+    ("Layers", "sampling/planted_layer.py", "import eagleray.inspecting"),
+    ("Nothing outside", "sampling/planted_ray.py", "import ray"),
+    ("Layers", "planted_package.py", "import os"),
+]
+CIRCLE = [
+    ("ray/planted_left.py", "from eagleray.ray import planted_right"),
+    ("ray/planted_right.py", "from eagleray.ray import planted_left"),
 ]
 
 
@@ -42,7 +50,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("planted")
     shutil.copy(ROOT / "pyproject.toml", folder)
     shutil.copytree(ROOT / "pybackend", folder / "pybackend")
-    for _, file, line in PLANTS:
+    for file, line in [*(plant[1:] for plant in PLANTS), *CIRCLE]:
         planted = folder / "pybackend" / "eagleray" / file
         planted.write_text(f'"""Planted."""\n\n{line}\n')
     # Colours and folded lines would hide the names that are looked for.
@@ -70,3 +78,9 @@ def test_planted_import_is_caught(
     module = "eagleray." + file.removesuffix(".py").replace("/", ".")
     told = [text for name, text in report.items() if name.startswith(contract)]
     assert any(module in text for text in told), f"{module} was not caught in:\n{told or report}"
+
+
+def test_planted_circle_is_caught(report: dict[str, str]) -> None:
+    (told,) = (text for name, text in report.items() if name.startswith("Modules"))
+    _, _, circle = told.partition("No cycles are allowed in eagleray.ray.")
+    assert re.search(r"- \.planted_(left|right) -> \.planted_(left|right)", circle), told

@@ -18,7 +18,7 @@ from eagleray.common.off_loop import off_loop
 from eagleray.features.inspections.errors import not_inspected
 from eagleray.inspecting.asking import ProcessEnded, Unanswered
 from eagleray.inspecting.questions import INSIDE
-from eagleray.ray import logs
+from eagleray.ray import job_logs
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import job_failed, job_unfinished
@@ -196,7 +196,7 @@ class ClusterProcess:
     async def _read_log(self) -> None:
         """Queues what the job announces, until it ends."""
         mark, text = self._order["mark"], ""
-        async with contextlib.aclosing(logs.follow(self._dashboard, self._job)) as pieces:
+        async with contextlib.aclosing(job_logs.follow(self._dashboard, self._job)) as pieces:
             async for piece in pieces:
                 *lines, text = (text + piece).split("\n")
                 for line in lines:

@@ -10,7 +10,7 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.features.runs.errors import outcome_unknown, rest_not_read
 from eagleray.features.runs.injected_config import plain_json
 from eagleray.features.runs.output import Output
-from eagleray.ray import logs
+from eagleray.ray import job_logs
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.jobs import JobState
 from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
@@ -78,7 +78,7 @@ class RayJob:
         while True:
             try:
                 await self._follow()
-                return ending(await logs.wait_ended(self._dashboard, self._job))
+                return ending(await job_logs.wait_ended(self._dashboard, self._job))
             except EaglerayError as error:
                 state = await self._state()
                 if state is not None:
@@ -102,7 +102,7 @@ class RayJob:
     async def _follow(self) -> None:
         """Skips the part that was copied before the connection was lost, which the log repeats."""
         passed = 0
-        async for text in logs.follow(self._dashboard, self._job):
+        async for text in job_logs.follow(self._dashboard, self._job):
             new = text[max(0, self._copied - passed) :]
             passed += len(text)
             if new:

@@ -42,7 +42,7 @@ from eagleray.features.hangs.inside import Question
 from eagleray.features.hangs.model import Picture, SilentNode
 from eagleray.features.hangs.ray_names import NodeNames, hosts_of, names_of_nodes
 from eagleray.features.hangs.ray_tasks import rows, steady
-from eagleray.ray import logs
+from eagleray.ray import job_logs
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.ray.errors import job_failed, job_unfinished
@@ -352,7 +352,7 @@ async def _announced(
 ) -> dict[str, Any]:
     """What the job has printed of the file, once that is there; raises `job-failed` if it ends before."""
     text = ""
-    async with contextlib.aclosing(logs.follow(dashboard, job)) as pieces:
+    async with contextlib.aclosing(job_logs.follow(dashboard, job)) as pieces:
         async for piece in pieces:
             *lines, text = (text + piece).split("\n")
             for line in lines:
