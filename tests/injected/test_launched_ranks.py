@@ -20,6 +20,14 @@ print("rank", rank, flush=True)  # stop: begins
 if rank == 1:
     raise ValueError(rank)  # stop: fails
 """
+WAITS = """\
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+dist.breakpoint(rank=1)
+total = torch.ones(1)
+dist.all_reduce(total)
+print(total.item(), flush=True)
+"""
 
 
 @pytest.fixture
@@ -54,3 +62,23 @@ def test_chosen_rank_of_torchrun_stops_and_its_launcher_does_not(
         code, out, err = said(program)
     assert (code, sorted(out.splitlines())) == (1, ["rank 0", "rank 1"])
     assert "ChildFailedError" in err
+
+
+def test_breakpoint_of_torch_stops_in_the_debugger_of_the_run(
+    start: Programs, tmp_path: Path
+) -> None:
+    file = tmp_path / "waits.py"
+    file.write_text(WAITS)
+    lines = [{"path": "/elsewhere/x.py", "lines": [{"line": 9}]}]
+    run = Run(tmp_path, breakpoints=lines, ranks=[1], input=False, wait_s=100)
+    torchrun = Path(TORCH_PYTHON).with_name("torchrun")
+    program = start(run, torchrun, "--nproc-per-node", "2", file)
+    with driver_proxy(run) as proxy:
+        debugging = RunDebugging(proxy, run)
+        # The other rank waits in the same function of torch.
+        assert debugging.stop()[0] == "breakpoint"
+        frames = debugging.client.stack(debugging.thread)
+        assert frames[1]["line"] == 3
+        debugging.go_on()
+        code, out, err = said(program)
+    assert (code, out.count("2.0")) == (0, 2), err
