@@ -66,7 +66,7 @@ export class SidecarLists implements Disposable {
     ];
   }
 
-  /** Has clusters searched for and all of them queried; rejects with an error of the catalogue. */
+  /** Searches for clusters and queries all; rejects with an error of the catalogue. */
   async refresh(): Promise<void> {
     this.clusters.set(await this.sidecar.request(REFRESH_CLUSTERS, {}));
     this.paused.set(await this.sidecar.request(REFRESH_WORKERS, {}));

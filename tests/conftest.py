@@ -43,6 +43,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _names(path: Path, mark: str) -> bool:
-    """What stands in the lab's own folder is marked by its conftest, by what each test asks for."""
+    """Whether the file has the mark in its text; tests of the lab get theirs from their fixtures."""
     in_lab = path.parent.name == "lab" and mark in {"lab", "lab_ray"}
     return in_lab or f"pytest.mark.{mark}" in path.read_text()

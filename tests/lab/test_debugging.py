@@ -93,7 +93,7 @@ def test_a_stop_held_on_the_other_login_node(driver: Program, site: Site) -> Non
             one.end()
 
 
-def test_a_session_goes_on_after_8_s(driver: Program, site: Site, laptop: Eagleray) -> None:
+def test_session_survives_a_cut_of_8_s(driver: Program, site: Site, laptop: Eagleray) -> None:
     row = laptop.wait_row(CLUSTER, state="paused", **on("node-3"))
     with laptop.editor(CLUSTER, row["worker_id"]) as client:
         frame = stand(client)

@@ -67,7 +67,9 @@ def test_on_localhost_only(ray_site: LabRay, site: Site, laptop: Eagleray) -> No
         assert "2.60" in sentence(laptop, "ssh://node-2/8265")
 
 
-def test_a_stranger_on_the_usual_port(ray_site: LabRay, site: Site, laptop: Eagleray) -> None:
+def test_token_is_not_sent_to_a_stranger_on_the_usual_port(
+    ray_site: LabRay, site: Site, laptop: Eagleray
+) -> None:
     """No token goes there, and it is called what it is."""
     with program(site, "login", "bob", STRANGER):
         assert "Ray" in sentence(laptop, "ssh://login/8265")

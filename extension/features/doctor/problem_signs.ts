@@ -1,4 +1,4 @@
-/** How problems of something that is followed are shown: in the list of problems, the status bar, and messages. */
+/** Shows problems of watched runs and clusters: in the list of problems, the status bar, and messages. */
 
 import * as vscode from "vscode";
 
@@ -45,7 +45,7 @@ export class ProblemSigns implements vscode.Disposable {
     this.setDiagnosed(problem.diagnosed);
   }
 
-  /** What is followed has no problem yet. */
+  /** No problem so far. */
   showFollowed(name: string, sentence: string, diagnosed: object): void {
     this.draw(`$(eye) ${plain(name, 40)}`, sentence, undefined);
     this.setDiagnosed(diagnosed);

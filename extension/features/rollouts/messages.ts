@@ -85,7 +85,7 @@ export interface AgentClass {
   readonly kind: "agent" | "workflow";
 }
 
-/** A rule of the framework, and whether the agent holds it. */
+/** A rule of the framework, and whether the agent follows it. */
 export interface ContractRule {
   readonly rule: string;
   readonly ok: boolean;

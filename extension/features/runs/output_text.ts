@@ -8,7 +8,7 @@ import { OUTPUT, type OutputPiece, type Run } from "./messages";
 import { isLive } from "./states";
 import { exists, FRAME, localFile } from "./traceback_links";
 
-/** A live run that prints nothing for so long is shown as far as it is. */
+/** After this silence the output of a live run is shown so far. */
 const PATIENCE_MS = 1500;
 /** A piece of a live run that has fewer bytes is the last one, since what was printed before comes in larger ones. */
 const SMALL_PIECE = 2 ** 17;

@@ -1,4 +1,4 @@
-/** Since when nsys records the workers of runs. */
+/** Start times of the recordings of nsys. */
 
 import type { ProfiledRuns } from "../profiling/messages";
 

@@ -35,7 +35,7 @@ def _parts(made: DebugRunProposal, columns: int, details: bool) -> tuple[list[st
 
 
 def _columns() -> int:
-    """Those of the terminal, at most 100; 100 where the output goes to a file or a pipe."""
+    """Returns the columns of the terminal, at most 100; 100 where the output goes to a file or a pipe."""
     if not sys.stdout.isatty():
         return WIDEST
     return max(_NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))

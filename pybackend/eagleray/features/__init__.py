@@ -1,1 +1,1 @@
-"""One folder per feature; features do not import one another."""
+"""One folder per feature; a feature imports only those before it."""

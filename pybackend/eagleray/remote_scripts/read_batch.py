@@ -207,7 +207,7 @@ def joined(name: str, part: str) -> str:
 
 
 def shape_of(tensor: Any) -> list[int]:
-    """That of the padded tensor for a nested one, as in the rollouts of verl 0.9, whose own shape has a symbol."""
+    """For a nested tensor, returns the shape of the padded one, as in the rollouts of verl 0.9, whose own shape has a symbol."""
     if not tensor.is_nested:
         return list(tensor.shape)
     shapes = [row.shape for row in tensor.unbind()]

@@ -108,7 +108,7 @@ class Lines:
 
 
 class Caller:
-    """Who has started this, at the other end of the input, which may end at any time; so may SIGTERM come."""
+    """The caller at the other end of the input, which may end at any time; SIGTERM may also arrive."""
 
     def __init__(self) -> None:
         self._ended = threading.Event()

@@ -55,7 +55,7 @@ def test_no_token_has_no_figures() -> None:
 
 
 @given(PAIRS)
-def test_figures_have_their_bounds(pairs: list[tuple[float, float]]) -> None:
+def test_metrics_are_within_their_bounds(pairs: list[tuple[float, float]]) -> None:
     metrics = figures(pairs)
     assert metrics.k3_kl >= 0
     assert metrics.mult_error >= 1

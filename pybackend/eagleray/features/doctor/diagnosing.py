@@ -69,7 +69,7 @@ _NEAR = 4
 _LONGEST_BEFORE = 400
 # Of a traceback; most are much shorter.
 _LONGEST_TRACEBACK = 65_536
-# So many bytes of a line are in it only once, mostly.
+# This many bytes usually identify a line.
 _SIGN = 20
 
 

@@ -31,7 +31,7 @@ class ReadableLog:
         return first + start, line if start or not first else _without_first_word(line, at)
 
     def text_at(self, offset: int, size: int) -> str:
-        """So many bytes of a line from `offset` on, without a character that they cut."""
+        """Returns this many bytes of a line from `offset` on, without a character that they cut."""
         return os.pread(self.descriptor, size, offset).partition(b"\n")[0].decode("utf-8", "ignore")
 
     def line_feeds(self, start: int, end: int) -> int:

@@ -105,7 +105,7 @@ class OutputMatching:
     def feed(self, text: str, skipped: int = 0) -> Cause | None:
         """The cause that a line of this piece names."""
         if skipped:
-            # Lines have no numbers any more.
+            # Line numbers are unknown after skipped output.
             self._lines, self._rest = None, ""
         *lines, rest = (self._rest + text).split("\n")
         self._rest = rest if len(rest) <= _LONGEST_LINE else without_first_word(rest, _LONGEST_LINE)

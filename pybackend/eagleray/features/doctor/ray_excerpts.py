@@ -42,7 +42,7 @@ async def ray_excerpts(
     nodes: Sequence[str],
     rules: Sequence[Rule],
 ) -> RayExcerpts:
-    """Those of a running job, as `scontrol` describes it; a node that doesn't answer is among the unchecked ones."""
+    """Returns the nodes of a running job, as `scontrol` describes it; a node that doesn't answer is among the unchecked ones."""
     step = [*step_of(job["JobId"], nodes, _STEP_S), "--cpu-bind=none", "python3"]
     room = str(_MOST_DATA // len(nodes))
     arguments = [job["JobId"], str(run_seconds(job.get("RunTime", ""))), room, signs_of(rules)]

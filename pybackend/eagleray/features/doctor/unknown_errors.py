@@ -138,7 +138,7 @@ _BECAUSE = "The above exception was the direct cause of the following exception:
 _LOOKUP = re.compile(
     r"^(?:[A-Za-z_][\w.]{0,100}\.)?(?:KeyError|IndexError|AttributeError|StopIteration)\b"
 )
-# How a program ends that somebody stops.
+# Exit messages of a program that was stopped.
 STOPS = ("KeyboardInterrupt", "SystemExit")
 # What Python writes above the traceback of a destructor or exit handler, whose exception has no effect.
 _IGNORED = re.compile(r"(?:^|\W)Exception ignored (?:in|on|while)\b")

@@ -486,7 +486,7 @@ def _moves(
         return False
     first, last = samples[0], samples[-1]
     read = [stack for stack in stacks if stack is not None]
-    # Back at its place, a loop has other variables.
+    # A loop that returned to this line has changed variables.
     has_left = any(sample.variables_changed for sample in samples) or any(
         first is not second and _users_part(first) != _users_part(second)
         for first, second in pairwise(read)

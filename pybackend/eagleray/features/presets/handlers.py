@@ -159,7 +159,7 @@ def _run_request(request: messages.Prepare) -> RunRequest:
 
 
 def _ports(plan: RunPlan | None) -> list[str]:
-    """Of a program of this machine: those of others are taken or free there."""
+    """The ports that a local program is started with; other machines have their own."""
     if plan is None or plan.kind in ("job", "remote", "sbatch"):
         return []
     return port_arguments([*(f"{name}={value}" for name, value in plan.env.items()), *plan.command])

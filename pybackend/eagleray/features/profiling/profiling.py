@@ -1,4 +1,4 @@
-"""ProfileState runs as a window or a terminal uses them: list, record, stop recording, gather reports, preview classes."""
+"""Profiled runs, for a window or a terminal: list, record, stop recording, gather reports, preview classes."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def remote_reports_folder(run: str, plan: RunPlan) -> RemotePath | None:
 
 
 async def make_remote_reports_folder(commands: Commands, run: str, plan: RunPlan) -> str:
-    """That folder, which is there now; "" where there is none: then reports go to Ray's logs."""
+    """Creates the folder and returns its path, "" where it can't be made: then reports go to Ray's logs."""
     remote = remote_reports_folder(run, plan)
     if remote is None:
         return ""

@@ -68,7 +68,7 @@ class EpisodeResult:
 
 
 def _numbers(tensor: Any) -> Iterator[float]:
-    """Of a tensor, an array or a list of any depth."""
+    """Returns the shape of a tensor, array or nested list."""
     value = tensor.tolist() if hasattr(tensor, "tolist") else tensor
     if isinstance(value, (list, tuple)):
         for each in value:

@@ -88,7 +88,7 @@ def _apart(started: Sequence[SampledProcess]) -> list[SampledProcess]:
 
     if different := minority(started, place):
         return different
-    # Those that have reached the store don't say its port any more.
+    # Ranks connected to the store no longer show its port.
     connecting = [each for each in started if "port" in joined[each.rank]]
     if different := minority(connecting, lambda each: joined[each.rank]["port"]):
         return different

@@ -79,7 +79,7 @@ class AgentPlan:
 
 @frozen
 class ContractRule:
-    """A rule of the framework, and whether the agent holds it."""
+    """A rule of the framework, and whether the agent follows it."""
 
     rule: str
     ok: bool

@@ -36,7 +36,7 @@ BLOCKED_SHARE = 0.1
 BLOCKED_MOSTLY = 0.5
 # The user's own code is nobody else's share: short computations of all runs may take a large part of a wave.
 OWN_SHARE = 0.25
-# A function in which one line computes so much is named by this line.
+# Above this share the line is named instead of the function.
 SINGLE_LINE_SHARE = 0.8
 # The share of all runs, in several samples.
 CONTENTION_SHARE = 1 / 3

@@ -1,1 +1,1 @@
-"""Takes pictures: of processes of this machine, and of a whole cluster of Ray."""
+"""Reads dumps of trajectories."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from attrs import define, evolve, field, frozen
 
-# Words after which a new command begins, and which are no part of it.
+# Keywords that precede a command.
 _BEFORE_COMMANDS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "time"})
 _REDIRECTION = re.compile(r"(?:\d*|&)(?:<<<|<<-?|<>|>>|>\||[<>]&|[<>])|&>>?")
 _FUNCTION = re.compile(r"[A-Za-z_][\w.-]*")
