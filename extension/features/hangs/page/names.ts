@@ -37,7 +37,7 @@ export const DOING = {
   "ray.get": l10n.t("waits in ray.get"),
   "event loop": l10n.t("waits in an event loop"),
   kernel: l10n.t("waits in the kernel"),
-  code: l10n.t("runs code"),
+  code: l10n.t("in Python code"),
 } as Readonly<Record<string, string>>;
 
 export const ROLES = {
