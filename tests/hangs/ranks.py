@@ -58,7 +58,7 @@ SCENARIOS: Mapping[str, Expected] = {
     "logged": Expected(
         "cleanup-deadlock",
         "0-1",
-        "printed ValueError: shape of microbatch 3 does not fit (trainer.py:204). Their cleanup in Trainer.agree_on_end",
+        "printed ValueError: shape of microbatch 3 does not fit (trainer.py:204), and clean up in Trainer.agree_on_end",
     ),
     "without_data": Expected("unknown", "", "The main thread of every rank has ended."),
     "initialization": Expected(

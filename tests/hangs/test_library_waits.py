@@ -27,7 +27,7 @@ def sentence(*frames: str, more: str = "") -> str:
             ["_wait_for_tstate_lock (threading.py:3)", "join (threading.py:1)"],
             "the end of a thread",
         ),
-        (["wait (threading.py:3)", "Barrier.wait (threading.py:1)"], "threads at a barrier"),
+        (["wait (threading.py:3)", "Barrier.wait (threading.py:1)"], "others at a barrier"),
         (["wait (threading.py:3)", "result (concurrent/futures/_base.py:1)"], "a future"),
         (["wait (threading.py:3)", "map (multiprocessing/pool.py:1)"], "the processes of a pool"),
         (["poll (multiprocessing/popen_fork.py:3)"], "the end of a child process"),

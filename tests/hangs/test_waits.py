@@ -66,9 +66,37 @@ EXPECTED = {
         r"it has no other thread that could end that\.",
     ),
     "small_pool": (
-        "unknown",
-        r"P waits for a future in small_pool \(waits\.py:\d+\)\. Other threads are in nested \(waits\.py:\d+\)\. "
-        r"All threads of prepare wait for futures, which need a free one\.",
+        "deadlock",
+        r"P waits for a future in small_pool \(waits\.py:\d+\): all its threads wait, and nothing else can end that\. "
+        r"prepare_0 waits for a future in nested \(waits\.py:\d+\)\.",
+    ),
+    "own_queue": (
+        "deadlock",
+        r"P waits for the work of a queue in own_queue \(waits\.py:\d+\): all its threads wait, and nothing else can end that\. "
+        r"writer waits for room in a queue in write \(waits\.py:\d+\)\.",
+    ),
+    "died_worker": (
+        "deadlock",
+        r"P waits for the work of a queue in died_worker \(waits\.py:\d+\): "
+        r"no other process is left that could end that\.",
+    ),
+    "lost_task": (
+        "deadlock",
+        r"P waits for the processes of a pool in lost_task \(waits\.py:\d+\), all of which wait for tasks: "
+        r"a task or its result is lost\.",
+    ),
+    "both_receive": (
+        "deadlock",
+        r"P waits for (data|an answer) of P, which waits for an answer of P: none of them can continue\.",
+    ),
+    "left_barrier": (
+        "deadlock",
+        r"P waits for the end of P, which waits for others at a barrier that it shares with P: "
+        r"none of them can continue\.",
+    ),
+    "ended_child": (
+        "wait-chain",
+        r"P waits for the end of P, which runs sleep\.",
     ),
     "idle_server": (
         "unknown",
@@ -109,7 +137,8 @@ def test_chain_of_waits_is_followed_to_its_end(scenario: str, tmp_path: Path) ->
     assert re.fullmatch(sentence, stated), verdict.sentence
 
 
-def test_child_that_works_is_no_hang(tmp_path: Path) -> None:
-    with waiting("working_child", tmp_path) as pid:
+@pytest.mark.parametrize("scenario", ["working_child", "computing_executor"])
+def test_child_that_works_is_no_hang(scenario: str, tmp_path: Path) -> None:
+    with waiting(scenario, tmp_path) as pid:
         verdict = take(pid).verdict
     assert verdict.kind == "slow", verdict

@@ -22,6 +22,7 @@ from eagleray.features.hangs.pasted.given_files import GivenFiles
 from eagleray.features.hangs.pasted.pasted import picture_of
 
 _MOST_UNREAD = 10
+_LONGEST_LINE = 400
 # The exit code for a hang, with --exit-code.
 HANGS = 3
 # Verdicts on programs that go on.
@@ -195,7 +196,7 @@ def _print(taken: Picture, earlier: Picture | None, arguments: argparse.Namespac
     elif arguments.markdown:
         print(texts.markdown(taken), end="")
     else:
-        print("\n".join(printable(line) for line in texts.lines(taken)))
+        print("\n".join(printable(line, _LONGEST_LINE) for line in texts.lines(taken)))
 
 
 async def _picture(app: App, arguments: argparse.Namespace) -> Picture:

@@ -66,6 +66,9 @@ _MOST_POLLED = 16
 _PRIVATE = 128
 _POLLIN, _POLLOUT = 1, 4
 _MOST_THREADS = 32
+_MOST_NATIVE_THREADS = 256
+# SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM and SIGCHLD: Python itself handles none of them.
+_OF_PROGRAMS = sum(1 << number - 1 for number in (1, 10, 12, 14, 15, 17))
 _MOST_PIDS = 64
 # A node may have tens of thousands of open files, of which each takes some microseconds.
 _SEARCH_S = 1.0
@@ -88,12 +91,16 @@ class KernelWait(NamedTuple):
 
 
 class ThreadPlace(NamedTuple):
-    """A thread of a process by its number, with its name; `is_idle`: its stack is one of a pool that has nothing to do."""
+    """A thread of a process by its number, with its name.
+
+    `is_idle`: its stack is one of a pool that has nothing to do.  `is_at_event`: a handler of a signal may end its wait.
+    """
 
     pid: int
     tid: int
     name: str
     is_idle: bool = False
+    is_at_event: bool = False
 
 
 def kernel_waits(
@@ -123,24 +130,44 @@ def kernel_waits(
         ]
         first = next((each.kind for place, each in listed if place is places[0]), "")
         is_whole = len(listed) == len(places) and not any(calls[place].is_timed for place in places)
+        # No other process can end the wait for a lock that is in the memory of this one alone.
+        is_closed = (
+            is_whole
+            and all(each.kind == OWN for _, each in listed)
+            and _has_only_own_waits(pid, {place.tid for place in places})
+        )
         of_pid = [
-            each._replace(is_whole=each.is_whole and is_whole)
+            each._replace(
+                is_whole=each.is_whole
+                and is_whole
+                and not (each.kind == OWN and place.is_at_event and _handles_signals(pid))
+            )
             for place, each in listed
             if not place.is_idle
             or each.kind == WRITE
             or (first == OWN and each.kind in (READ, SHARED_LOCK))
         ]
         # The stacks tell already which threads wait for others of their process.
-        if any(each.kind != OWN for each in of_pid) or (is_whole and _thread_count(pid) == 1):
+        if any(each.kind != OWN for each in of_pid) or is_closed:
             waits[pid] = tuple(of_pid)
     return waits
 
 
-def _thread_count(pid: int) -> int:
+def _has_only_own_waits(pid: int, known: Collection[int]) -> bool:
+    """Whether the threads besides `known`, which run no code in Python, wait for others of the process, too."""
     try:
-        return sum(1 for _ in Path(f"/proc/{pid}/task").iterdir())
+        tids = [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
     except OSError:
-        return 0
+        return False
+    if len(tids) > _MOST_NATIVE_THREADS:
+        return False
+    calls = [_call(ThreadPlace(pid, tid, "")) for tid in tids if tid not in known]
+    return all(call is not None and call.kind == OWN and not call.is_timed for call in calls)
+
+
+def _handles_signals(pid: int) -> bool:
+    """Whether the program has set handlers of signals, which may end a wait of its main thread."""
+    return bool(proc.signals(pid, "SigCgt") & _OF_PROGRAMS)
 
 
 class _Call(NamedTuple):
@@ -277,7 +304,7 @@ def _wait(
         return KernelWait(thread, FILE_LOCK, (owner,), is_whole=True) if owner else None
     if call.kind == SHARED_LOCK:
         pids = tables.sharing(place.pid, call.files[0])
-        return KernelWait(thread, SHARED_LOCK, pids, is_whole=tables.is_whole and bool(pids))
+        return KernelWait(thread, SHARED_LOCK, pids, is_whole=tables.is_whole)
     if call.kind == CLIENT:
         return KernelWait(thread, CLIENT, ())
     if call.kind == OWN:
@@ -289,10 +316,10 @@ def _wait(
     ends = [tables.other_end(place.pid, name, call.kind) for name in call.files]
     pids = tuple(dict.fromkeys(pid for end in ends for pid in end.pids))[:_MOST_PIDS]
     address = next((end.address for end in ends if end.address), "")
+    is_whole = tables.is_whole and all(end.is_whole for end in ends)
     if address:
         kind = CONNECT if any(end.is_open for end in ends) else ANSWER
-        return KernelWait(thread, kind, pids, address)
-    is_whole = tables.is_whole and all(end.is_whole for end in ends)
+        return KernelWait(thread, kind, pids, address, is_whole and bool(pids))
     return (
         KernelWait(thread, call.kind, pids, "", is_whole) if ends and (pids or is_whole) else None
     )
@@ -328,7 +355,10 @@ class _Tables:
         self._search(wanted | peers)
 
     def sharing(self, pid: int, memory: str) -> tuple[int, ...]:
-        """The processes besides `pid` that have this shared memory."""
+        """The processes besides `pid` that have this shared memory.
+
+        Locks of `multiprocessing` are in files without a name and of mode 0600, which processes of other users can't share.
+        """
         if memory not in self._sharing:
             end = time.monotonic() + _SEARCH_S
             listed = self._sharing[memory] = []
@@ -363,7 +393,8 @@ class _Tables:
         other = next((each for each, row in connections.items() if row[:2] == ends), "")
         self._search({other} if other else set())
         pids = _without(pid, self._holders.get(other, ()))
-        return _OtherEnd(pids, connection.remote, connection.state == _SYN_SENT)
+        is_open = connection.state == _SYN_SENT
+        return _OtherEnd(pids, connection.remote, is_open, is_whole=not is_open)
 
     def _tcp(self, pid: int) -> dict[str, _TcpRow]:
         try:

@@ -29,7 +29,9 @@ _LONGEST_TIME_S = 3600.0
 _OF_SYSTEM = re.compile(
     r"(libc|libm|libpthread|libstdc\+\+|libgcc_s|ld-linux|ld-musl|linux-vdso)(?!\w)|^\[vdso\]"
 )
-_OF_PYTHON = re.compile(r"(libpython|python\d|python$|libffi|_ctypes\b)")
+_OF_PYTHON = re.compile(
+    r"(libpython|python\d|python$|libffi|_ctypes\b|^(_socket|_ssl|_queue|_multiprocessing|_asyncio|fcntl|select)\.)"
+)
 
 
 class NativeFrame(NamedTuple):

@@ -395,7 +395,11 @@ def _places(taken: ProcessDump) -> list[ThreadPlace]:
         return [ThreadPlace(taken.pid, taken.pid, "")]
     return [
         ThreadPlace(
-            taken.pid, each.tid, each.name, each is not leading and not does_something(each)
+            taken.pid,
+            each.tid,
+            each.name,
+            each is not leading and not does_something(each),
+            any(frame.function == "Event.wait" for frame in each.frames),
         )
         for each in sorted(taken.threads, key=lambda thread: thread is not leading)
     ]

@@ -23,7 +23,19 @@ _EXIT_OF_PYTHON = re.compile(r"(^|\.)(_shutdown|_python_exit|_exit_function|_run
 _BEGIN = re.compile(r"<module>$|(^|\.)_run_module_as_main$|(^|\.)_bootstrap$")
 # A stack of more frames may have been cut off.
 _MOST_FRAMES = 100
+# `Popen._launch` forks a child of `multiprocessing`, whose stack begins with that of its parent (Python 3.10 to 3.14).
+_FORK = re.compile(r"(^|/)multiprocess(ing)?/popen_fork\.py$")
 _EXIT_METHODS = re.compile(r"(^|\.)__a?exit__$")
+
+
+def since_fork(frames: Sequence[PythonFrame]) -> Sequence[PythonFrame]:
+    """The `frames` of a process without those in which its parent has forked it."""
+    launched = [
+        at
+        for at, frame in enumerate(frames)
+        if frame.function.endswith("_launch") and _FORK.search(frame.file)
+    ]
+    return frames[launched[-1] + 1 :] if launched else frames
 
 
 def is_tearing_down(frames: Sequence[PythonFrame]) -> bool:

@@ -209,6 +209,97 @@ def small_pool() -> None:
         begun.result()
 
 
+def died_worker() -> None:
+    """A process has taken an item of a queue, and has died before it called `task_done`."""
+    work = FORKED.JoinableQueue()
+    child = FORKED.Process(target=take_item, args=(work,))
+    child.start()
+    work.put(1)
+    child.join()
+    ready()
+    work.join()
+
+
+def take_item(work: Any) -> None:
+    work.get()
+    os._exit(1)
+
+
+def lost_task() -> None:
+    """A process of a pool was killed with its task, which no other one does."""
+    with FORKED.Pool(1) as pool:
+        killed = pool.apply_async(os._exit, (1,))
+        pool.apply(int)
+        ready()
+        killed.get()
+
+
+def own_queue() -> None:
+    """A thread that reads a queue waits for room in it."""
+    lines: queue.Queue[int] = queue.Queue(1)
+
+    def write() -> None:
+        while True:
+            for line in range(lines.get(), 9):
+                lines.put(line)
+
+    threading.Thread(target=write, name="writer", daemon=True).start()
+    lines.put(0)
+    ready()
+    lines.join()
+
+
+def both_receive() -> None:
+    """A client and its server wait for each other's message."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    child = FORKED.Process(target=ask, args=(listener.getsockname(),))
+    child.start()
+    connection, _ = listener.accept()
+    ready()
+    connection.recv(1)
+
+
+def left_barrier() -> None:
+    """Of three processes one has ended before the others meet at a barrier."""
+    barrier = FORKED.Barrier(3)
+    children = [FORKED.Process(target=meet, args=(barrier,)) for _ in range(2)]
+    for child in children:
+        child.start()
+    while barrier.n_waiting < 2:
+        time.sleep(0.01)
+    ready()
+    for child in children:
+        child.join()
+
+
+def meet(barrier: Any) -> None:
+    barrier.wait()
+
+
+def computing_executor() -> None:
+    """Nothing hangs: processes of an executor compute at one line."""
+    with concurrent.futures.ProcessPoolExecutor(1, FORKED) as executor:
+        begun = executor.submit(add_up)
+        while not begun.running():
+            time.sleep(0.01)
+        ready()
+        begun.result()
+
+
+def add_up() -> int:
+    return sum(1 for _ in iter(int, 1))
+
+
+def ended_child() -> None:
+    """A handler waits for a child, while another one has ended."""
+    with subprocess.Popen(["true"]), subprocess.Popen(["sleep", "600"]) as child:
+        try:
+            child.wait(0.01)
+        except subprocess.TimeoutExpired:
+            ready()
+            child.wait()
+
+
 def long_command() -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as child:
         ready()

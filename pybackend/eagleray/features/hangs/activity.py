@@ -117,7 +117,7 @@ def activity(
 def _waiting(
     sample: ProcessSample, frames: Sequence[PythonFrame], place: PythonFrame | None, handler: str
 ) -> Activity:
-    if any(_is_ray_get(frame) for frame in frames):
+    if is_in_ray_get(frames):
         return Activity(Doing.IN_RAY_GET, "ray.get", place, handler)
     if frames[-1].function.endswith("select") and any(
         frame.function.endswith("_run_once") for frame in frames
@@ -164,6 +164,10 @@ def innermost(
     frames: Sequence[PythonFrame], belongs: Callable[[PythonFrame], bool]
 ) -> PythonFrame | None:
     return next((frame for frame in reversed(frames) if belongs(frame)), None)
+
+
+def is_in_ray_get(frames: Sequence[PythonFrame]) -> bool:
+    return any(_is_ray_get(frame) for frame in frames)
 
 
 def _is_ray_get(frame: PythonFrame) -> bool:

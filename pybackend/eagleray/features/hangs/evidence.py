@@ -12,7 +12,7 @@ from typing import NamedTuple
 from attrs import define, evolve, field, frozen
 
 from eagleray.features.hangs import flight_recorder
-from eagleray.features.hangs.activity import Activity, Doing, activity
+from eagleray.features.hangs.activity import Activity, Doing, activity, is_in_ray_get
 from eagleray.features.hangs.model import RasRow
 from eagleray.features.hangs.ras_notes import note_of
 from eagleray.features.hangs.task_graph import OpenTask
@@ -40,7 +40,7 @@ from eagleray.sampling.processes import (
     Described,
 )
 from eagleray.sampling.rank_sets import RankSet
-from eagleray.sampling.unwinding import is_at_exit
+from eagleray.sampling.unwinding import is_at_exit, since_fork
 
 # A thread that logs or reads /proc for a monitor stays far below that many bytes in a second.
 _WORKING_BYTES = 5_000_000
@@ -56,6 +56,9 @@ _TAKES_PART = (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
 _PROCESSES = re.compile(r"(^|/)(multiprocess(ing)?|concurrent/futures|subprocess\.py)(/|$)")
 _LOADER_WORKER = re.compile(r"torch/utils/data/_utils/worker\.py$")
 _SERVERS = ("/multiprocessing/resource_tracker.py", "/multiprocessing/forkserver.py")
+
+# Where a thread waits for another one of its process.
+_OF_THREADS = ("/threading.py", "/queue.py")
 
 # Exceptions with which Python and its libraries say that something is over or not there yet.
 _OF_CONTROL = (
@@ -96,6 +99,15 @@ class SampledProcess:
     @property
     def last(self) -> ProcessSample:
         return self.samples[-1]
+
+    @property
+    def is_in_ray_get(self) -> bool:
+        """Whether it waits in `ray.get`, also in another thread than the leading one where that waits for a thread."""
+        if self.activity.doing is Doing.IN_RAY_GET:
+            return True
+        frames = self.stack.frames if self.stack else ()
+        waits_inside = bool(frames) and frames[-1].file.endswith(_OF_THREADS)
+        return waits_inside and any(is_in_ray_get(stack.frames) for stack in self.others)
 
     @property
     def goes_on(self) -> bool:
@@ -369,7 +381,7 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
     for index, listed in enumerate(node.processes):
         member = listed.group, listed.number
         samples = tuple(taken.processes[index] for taken in node.rounds)
-        stacks = tuple(stacks.get(member) for stacks in by_round)
+        stacks = tuple(_own_part(stacks.get(member)) for stacks in by_round)
         newest = next((stack for stack in reversed(stacks) if stack is not None), None)
         main = [by_thread.get((*member, "MainThread")) for by_thread in threads]
         left = bool(main) and all(stack is not None and is_at_exit(stack.frames) for stack in main)
@@ -392,6 +404,12 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
             )
         )
     return list(_with_work_of_children(sampled))
+
+
+def _own_part(stack: ThreadStack | None) -> ThreadStack | None:
+    """The stack from the fork of its process on, if it has further frames; those of its parent say nothing of what it does."""
+    frames = tuple(since_fork(stack.frames)) if stack else ()
+    return ThreadStack(stack.thread, frames) if stack and frames else stack
 
 
 def _as_it_runs(process: Described, stack: ThreadStack | None) -> Described:

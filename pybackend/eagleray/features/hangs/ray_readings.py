@@ -147,9 +147,7 @@ def _works(process: SampledProcess) -> bool:
 
 
 def _in_ray_get(evidence: HangEvidence) -> set[Process]:
-    return {
-        _id(process) for process in evidence.processes if process.activity.doing is Doing.IN_RAY_GET
-    }
+    return {_id(process) for process in evidence.processes if process.is_in_ray_get}
 
 
 def _id(process: SampledProcess) -> Process:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from eagleray.common.errors import printable
@@ -12,6 +13,8 @@ from eagleray.ray.rows import ActorRow, PlacementGroupRow, TaskRow, WorkerRow
 
 _CREATION = "ACTOR_CREATION_TASK"
 _MOST_BUNDLES = 4
+# The names of the room of a placement group (Ray 2.60): `CPU_group_3d48…` anywhere in it, `CPU_group_0_3d48…` in a bundle.
+_OF_GROUP = re.compile(r"(.+)_group_(?:\d+_)?[0-9a-f]{16,}$")
 # Ray lists no task for a driver; its children name this one.
 _DRIVERS_TASK = "f" * 40
 
@@ -44,7 +47,11 @@ def rows(
                 names.get(task.actor_id, ""),
                 (hosts.get(task.node_id, ""), task.pid),
                 amounts_text(needed),
-                all(amount <= room.get(name, 0.0) for name, amount in needed.items()),
+                all(
+                    amount <= room.get(name, 0.0)
+                    for name, amount in needed.items()
+                    if not _OF_GROUP.match(name)
+                ),
                 task.kind == _CREATION,
             )
         )
@@ -62,7 +69,18 @@ def steady(before: Iterable[TaskRow], after: Iterable[TaskRow]) -> list[TaskRow]
 
 
 def amounts_text(resources: Mapping[str, float]) -> str:
-    return ", ".join(f"{printable(name, 60)}: {amount:g}" for name, amount in resources.items())
+    """`CPU: 1`; without the names that Ray gives to the room of a placement group."""
+    amounts: dict[str, float] = {}
+    is_of_group = False
+    for name, amount in resources.items():
+        match = _OF_GROUP.match(name)
+        is_of_group = is_of_group or match is not None
+        # A bundle's room counts twice: for the bundle by its number, and for the group.
+        amounts[match[1] if match else name] = amount
+    if is_of_group:
+        amounts.pop("bundle", None)
+    text = ", ".join(f"{printable(name, 60)}: {amount:g}" for name, amount in amounts.items())
+    return t("{amounts} of a placement group", amounts=text) if is_of_group else text
 
 
 def _of_group(group: PlacementGroupRow) -> OpenTask:

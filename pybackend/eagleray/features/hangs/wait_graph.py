@@ -50,14 +50,14 @@ _MOST_NAMED = 3
 class Wait:
     """`what` is waited for by the thread with `stack`.  One of `targets` can end it; without any nothing in the picture can.
 
-    `is_alone`: another thread of the process would have to end it, and there is none.  `is_of_client`: a server waits for one.
+    `kind` is that of the kernel, "" for a wait in Ray.  `alone` says why nothing can end it, "" if something may.
     """
 
     what: str
     targets: tuple[SampledProcess, ...] = ()
     stack: ThreadStack | None = None
-    is_alone: bool = False
-    is_of_client: bool = False
+    kind: str = ""
+    alone: str = ""
 
     @property
     def place(self) -> str:
@@ -87,7 +87,7 @@ class Path:
 
     @property
     def is_idle_server(self) -> bool:
-        return len(self.waits) == 1 and self.waits[0].is_of_client
+        return len(self.waits) == 1 and self.waits[0].kind == CLIENT
 
     @property
     def sentence(self) -> str:
@@ -103,8 +103,9 @@ class Path:
             return t("{text}: none of them can continue.", text=text)
         if self.end is None:
             text += self.waits[-1].place or wording.place(self.processes[-1:])
-            if self.waits[-1].is_alone:
-                return t("{text}: it has no other thread that could end that.", text=text)
+            if alone := self.waits[-1].alone:
+                further = library_waits.threads_of(self.processes[-1])
+                return f"{text}: {alone}.{further}"
             return f"{text}."
         if awaited := wording.awaited([self.end]):
             return f"{text}. {awaited}."
@@ -150,9 +151,10 @@ class WaitGraph:
         leading = process.stack.thread if process.stack else ""
         outward = [each for each in process.last.waits if each.kind != OWN]
         if process.last.waits and not outward and process.stack is not None:
-            # Only such a wait of a process with a single thread is listed.
+            # Such waits are only listed if all threads of the process have one.
             wait = library_waits.wait_of(process.stack.frames)
-            return [Wait(translated(wait.what) if wait else t("a lock"), is_alone=True)]
+            what = translated(wait.what) if wait else t("a lock")
+            return [Wait(what, kind=OWN, alone=_why_alone(process))]
         of_leading = [each for each in outward if each.thread == leading]
         return [self._of_kernel(process, each) for each in of_leading or outward]
 
@@ -199,7 +201,11 @@ class WaitGraph:
             for wait in self.waits_of(each)
             for target in wait.targets
         }
-        listed = [each for each in self.evidence.processes if _place(each) not in waited_for]
+        listed = [
+            each
+            for each in self.evidence.processes
+            if _place(each) not in waited_for and not library_waits.is_without_task(each)
+        ]
         return [each for each in listed if self.waits_of(each)]
 
     def _stuck_step(self, process: SampledProcess) -> tuple[Wait, SampledProcess] | None:
@@ -261,11 +267,7 @@ class WaitGraph:
 
     @cached_property
     def _calls(self) -> dict[Process, list[Call]]:
-        in_get = {
-            place
-            for place, each in self._by_place.items()
-            if each.activity.doing is Doing.IN_RAY_GET
-        }
+        in_get = {place for place, each in self._by_place.items() if each.is_in_ray_get}
         calls: dict[Process, list[Call]] = defaultdict(list)
         for call in waits(self.evidence.tasks, in_get):
             calls[call.caller.process].append(call)
@@ -303,7 +305,7 @@ class WaitGraph:
         elif wait.kind == FILE_LOCK:
             text = t("a file lock of {processes}", processes=others)
         elif wait.kind == SHARED_LOCK:
-            text = t("a lock that it shares with {processes}", processes=others)
+            text = _shared_text(process, wait.thread, others)
         elif wait.kind == CLIENT:
             text = t("a client that connects")
         elif wait.kind in (ANSWER, CONNECT):
@@ -323,7 +325,10 @@ class WaitGraph:
         else:
             text = t("{processes} to read its data", processes=others)
         stack = next((each for each in process.others if each.thread == wait.thread), None)
-        return Wait(text, targets, stack, is_of_client=wait.kind == CLIENT)
+        alone = ""
+        if wait.kind == SHARED_LOCK and wait.is_whole and not wait.pids:
+            alone = t("no other process is left that could end that")
+        return Wait(text, targets, stack, wait.kind, alone)
 
     def _targets(self, places: Iterable[Process]) -> tuple[SampledProcess, ...]:
         listed = (
@@ -347,6 +352,27 @@ def task_text(task: OpenTask, is_first: bool = False) -> str:
     if not task.actor or task.name.startswith(f"{task.actor}."):
         return task.name
     return t("{method} of {actor}", method=task.name, actor=task.actor)
+
+
+def _why_alone(process: SampledProcess) -> str:
+    """Why nothing can end the waits of a process, all threads of which wait for another one; "" if a signal may."""
+    if not all(wait.is_whole for wait in process.last.waits):
+        return ""
+    if process.others:
+        return t("all its threads wait, and nothing else can end that")
+    return t("it has no other thread that could end that")
+
+
+def _shared_text(process: SampledProcess, thread: str, others: str) -> str:
+    """What a thread waits for in memory that it shares with the processes `others`, "" if there are none."""
+    stacks = (process.stack, *process.others)
+    stack = next((each for each in stacks if each and each.thread == thread), None)
+    wait = library_waits.wait_of(stack.frames) if stack else None
+    is_named = wait is not None and wait.what in library_waits.OF_SHARED_LOCKS
+    what = translated(wait.what) if wait and is_named else t("a lock")
+    return (
+        t("{what} that it shares with {processes}", what=what, processes=others) if others else what
+    )
 
 
 def _has_only_whole_waits(process: SampledProcess) -> bool:

@@ -14,16 +14,9 @@ from eagleray.features.hangs.verdict import Kind, Reading
 
 def tearing_down(scene: Scene) -> Iterator[Reading]:
     ending = scene.world.doing(Doing.TEARING_DOWN)
-    left = scene.world.others(ending)
-    if not ending or not left:
-        return
+    left = _living(scene.world.others(ending))
     raised = _those_that_raised(ending)
-    if (
-        not scene.evidence.worlds
-        and not scene.waiting
-        and not any(each.has_raised for each in raised)
-    ):
-        # The name of a function alone, of a process that may have nothing to do with the others.
+    if not ending or not left or _is_apart(scene, raised):
         return
     exceptions = wording.exceptions(raised)
     values = {**about(scene, raised), "exceptions": exceptions, "calls": wording.calls(left)}
@@ -37,15 +30,15 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
     elif exceptions and _only_printed(raised):
         text = counted(
             len(raised),
-            "{Ranks} printed {exceptions}. Its cleanup{place} waits for the others, in {calls}.",
-            "{Ranks} printed {exceptions}. Their cleanup{place} waits for the others, in {calls}.",
+            "{Ranks} printed {exceptions}, and cleans up{place}. The others wait in {calls}.",
+            "{Ranks} printed {exceptions}, and clean up{place}. The others wait in {calls}.",
             **values,
         )
     elif exceptions:
         text = counted(
             len(raised),
-            "{Ranks} raised {exceptions}. Its cleanup{place} waits for the others, in {calls}.",
-            "{Ranks} raised {exceptions}. Their cleanup{place} waits for the others, in {calls}.",
+            "{Ranks} raised {exceptions}, and cleans up{place}. The others wait in {calls}.",
+            "{Ranks} raised {exceptions}, and clean up{place}. The others wait in {calls}.",
             **values,
         )
     elif all(each.is_at_exit for each in raised):
@@ -69,6 +62,8 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
             function=wording.native_of_library(native),
         )
         text = f"{text} {native_text}"
+    elif path := scene.graph.path(raised[0]):
+        text = f"{text} {path.sentence}"
     confidence = _confidence(raised, 0.95, 0.9, 0.8)
     yield reading(scene, Kind.CLEANUP_DEADLOCK, raised, confidence, text, _read_log(raised))
 
@@ -76,14 +71,15 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
 def in_handler(scene: Scene) -> Iterator[Reading]:
     """Some ranks wait on the way out of an exception: in `except`, `finally` or `__exit__`, where the others are not."""
     handling = [each for each in scene.world.ranks if each.activity.handler]
-    if not handling or not scene.world.others(handling):
-        return
     raised = _those_that_raised(handling)
+    if not handling or not _living(scene.world.others(handling)) or _is_apart(scene, raised):
+        return
     waits = all(each.activity.doing is Doing.IN_COLLECTIVE for each in raised)
     if not waits and not any(each.activity.handler == "except" for each in raised):
         return
     values = {
         **about(scene, raised),
+        "Others_wait": wording.Wait_in(_living(scene.world.others(raised))),
         "exceptions": wording.exceptions(raised) or t("an exception"),
     }
     if _only_printed(raised):
@@ -102,6 +98,19 @@ def in_handler(scene: Scene) -> Iterator[Reading]:
         )
     confidence = _confidence(raised, 0.95, 0.9, 0.75)
     yield reading(scene, Kind.EXCEPTION_IN_FLIGHT, raised, confidence, text, _read_log(raised))
+
+
+def _living(ranks: Sequence[SampledProcess]) -> list[SampledProcess]:
+    return [each for each in ranks if each.activity.doing not in (Doing.ENDED, Doing.UNREADABLE)]
+
+
+def _is_apart(scene: Scene, raised: Sequence[SampledProcess]) -> bool:
+    """Whether source or the name of a function alone speak of an exception, of a process that may have nothing to do with others."""
+    return (
+        not scene.evidence.worlds
+        and not scene.waiting
+        and not any(each.has_raised for each in raised)
+    )
 
 
 def _those_that_raised(ranks: Sequence[SampledProcess]) -> list[SampledProcess]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from eagleray.common.l10n import counted, t
+from eagleray.features.hangs import library_waits, wording
 from eagleray.features.hangs.activity import Doing
 from eagleray.features.hangs.evidence import SampledProcess
-from eagleray.features.hangs.rules.scene import Scene, about, reading
+from eagleray.features.hangs.rules.scene import COMPUTES_CPU, Scene, about, reading
 from eagleray.features.hangs.verdict import Kind, Reading
 
 
@@ -39,6 +40,28 @@ def going_on(scene: Scene) -> Iterator[Reading]:
         )
         step = t("Wait, or profile {ranks} to see what takes the time.", **about(scene, busy))
         yield reading(scene, Kind.SLOW, busy, 0.65, text, step)
+    elif not scene.waiting:
+        yield from _computing_children(scene)
+
+
+def _computing_children(scene: Scene) -> Iterator[Reading]:
+    """A process waits for what its children compute, such as those of an executor, at one line for all samples."""
+    for parent in scene.world.ranks:
+        children = [each for each in scene.evidence.children(parent) if each.cpu > COMPUTES_CPU]
+        wait = library_waits.wait_of(parent.stack.frames) if parent.stack else None
+        if wait is None or parent.cpu > COMPUTES_CPU or not children:
+            continue
+        text = counted(
+            len(children),
+            "{waiting} {Children} computes{place}: slow, or a loop without end.",
+            "{waiting} {Children} compute{place}: slow, or loops without end.",
+            waiting=library_waits.sentence_of([parent]),
+            Children=wording.Ranks(children),
+            place=wording.place(children),
+        )
+        ranks = wording.ranks(children)
+        step = t("Wait, or profile {ranks} to see what takes the time.", ranks=ranks)
+        yield reading(scene, Kind.SLOW, children, 0.65, text, step)
 
 
 def _waits_for_work(scene: Scene, process: SampledProcess) -> bool:

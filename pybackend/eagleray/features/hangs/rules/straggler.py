@@ -98,6 +98,9 @@ def outliers(scene: Scene) -> Iterator[Reading]:
     different = minority(most, lambda each: each.activity)
     if not different or len(different) * 2 >= len(most):
         return
+    if any(each.cpu > COMPUTES_CPU for each in most if each not in different):
+        # Those may move within their line.
+        return
     if scene.is_single_sample:
         text = counted(
             len(different),

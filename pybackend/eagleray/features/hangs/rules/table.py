@@ -51,6 +51,7 @@ RULES: tuple[Rule, ...] = (
     collectives.different_calls,
     straggler.late,
     ray_tasks.awaiting_actors,
+    waits.lost_tasks,
     waits.chains,
     event_loops.event_loops,
     collectives.same_call,

@@ -10,6 +10,7 @@ from eagleray.features.hangs.evidence import SampledProcess
 from eagleray.features.hangs.rules.scene import Scene, reading
 from eagleray.features.hangs.verdict import Kind, Reading
 from eagleray.features.hangs.wait_graph import Path
+from eagleray.sampling.kernel_waits import WRITE
 from eagleray.sampling.processes import ACTOR
 
 _MOST_PATHS = 2
@@ -30,7 +31,10 @@ def deadlocks(scene: Scene) -> Iterator[Reading]:
         text = thread_locks.sentence_of(locks)
         yield reading(scene, Kind.DEADLOCK, processes, 0.85, text, step)
     if cycle := scene.graph.cycle():
-        step = t("Read the data before the other process has to end.")
+        ranks = wording.ranks(cycle.processes)
+        step = t("Look at what {ranks} wait for.", ranks=ranks)
+        if WRITE in (wait.kind for wait in cycle.waits):
+            step = t("Read the data before the other process has to end.")
         yield reading(scene, Kind.DEADLOCK, cycle.processes, 0.9, cycle.sentence, step)
 
 
@@ -72,6 +76,24 @@ def chains(scene: Scene) -> Iterator[Reading]:
             if last[0].process.role == ACTOR and last[0].activity.place is None:
                 step = t("Read from inside what its tasks await.")
             yield reading(scene, Kind.WAIT_CHAIN, last, 0.75, text, step)
+
+
+def lost_tasks(scene: Scene) -> Iterator[Reading]:
+    """Processes that wait for the tasks of a pool, none of which is done any more."""
+    if not scene.is_first or scene.waiting or scene.is_single_sample:
+        return
+    for each in scene.evidence.processes:
+        children = scene.evidence.children(each)
+        if library_waits.has_lost_task(each, children):
+            text = t(
+                "{Process} waits for the processes of a pool{place}, all of which wait for tasks: a task or its result is lost.",
+                Process=wording.Ranks([each]),
+                place=wording.place([each]),
+            )
+            step = t(
+                "Read the log: a process of the pool was killed, or a result couldn't be unpickled."
+            )
+            yield reading(scene, Kind.DEADLOCK, [each], 0.8, text, step)
 
 
 def follow(scene: Scene, ranks: Sequence[SampledProcess]) -> str:
