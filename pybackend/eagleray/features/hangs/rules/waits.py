@@ -86,13 +86,11 @@ def lost_tasks(scene: Scene) -> Iterator[Reading]:
         children = scene.evidence.children(each)
         if library_waits.has_lost_task(each, children):
             text = t(
-                "{Process} waits for the processes of a pool{place}, all of which wait for tasks: a task or its result is lost.",
+                "{Process} waits for a pool{place}, whose processes have no task: one is lost.",
                 Process=wording.Ranks([each]),
                 place=wording.place([each]),
             )
-            step = t(
-                "Read the log: a process of the pool was killed, or a result couldn't be unpickled."
-            )
+            step = t("Read the log. Was a process killed, or a result not unpickled?")
             yield reading(scene, Kind.DEADLOCK, [each], 0.8, text, step)
 
 
