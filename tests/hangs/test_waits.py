@@ -118,7 +118,8 @@ def waiting(scenario: str, folder: Path) -> Iterator[int]:
         try:
             yield program.pid
         finally:
-            for pid in reversed(proc.descendants([program.pid], proc.all_processes())):
+            # The parent first: a pool starts others in place of its processes.
+            for pid in proc.descendants([program.pid], proc.all_processes()):
                 subprocess.run(["kill", "-KILL", str(pid)], check=False)
 
 
