@@ -20,7 +20,7 @@ from eagleray.features.hangs.verdict import Kind
 
 from tests.hangs.test_rules import recorded
 
-PAGE = Path(__file__).parents[2] / "extension" / "features" / "hangs" / "picture_texts.ts"
+PAGE = Path(__file__).parents[2] / "extension" / "features" / "hangs" / "page" / "names.ts"
 
 
 @pytest.fixture
@@ -80,8 +80,8 @@ def test_unknown_verdict_lists_its_readings_with_their_kinds() -> None:
 
 def test_kinds_have_the_names_that_the_page_has() -> None:
     source = PAGE.read_text()
-    block = source[source.index("kinds: {") : source.index("doing: {")]
-    named = dict(re.findall(r'"?([\w-]+)"?: vscode\.l10n\.t\("([^"]+)"\)', block))
+    block = source[source.index("KINDS = {") : source.index("DOING = {")]
+    named = dict(re.findall(r'"?([\w-]+)"?: l10n\.t\("([^"]+)"\)', block))
     assert named == {kind.value: translated(KINDS[kind]) for kind in Kind}
 
 

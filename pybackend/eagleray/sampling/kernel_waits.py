@@ -153,15 +153,15 @@ def kernel_waits(
     return waits
 
 
-def _has_only_own_waits(pid: int, known: Collection[int]) -> bool:
-    """Whether the threads besides `known`, which run no code in Python, wait for others of the process, too."""
+def _has_only_own_waits(pid: int, python_threads: Collection[int]) -> bool:
+    """Whether the threads besides `python_threads`, which run no code in Python, wait for others of the process, too."""
     try:
         tids = [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
     except OSError:
         return False
     if len(tids) > _MOST_NATIVE_THREADS:
         return False
-    calls = [_call(ThreadPlace(pid, tid, "")) for tid in tids if tid not in known]
+    calls = [_call(ThreadPlace(pid, tid, "")) for tid in tids if tid not in python_threads]
     return all(call is not None and call.kind == OWN and not call.is_timed for call in calls)
 
 

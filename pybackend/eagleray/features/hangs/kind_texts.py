@@ -1,6 +1,6 @@
 """The kinds of hangs by the names that the page of a picture has for them, and how sure a reading is.
 
-`extension/features/hangs/picture_texts.ts` has the same for the page, which the editor translates.
+`extension/features/hangs/page/names.ts` has the same for the page.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def outliers(scene: Scene) -> Iterator[Reading]:
     if not different or len(different) * 2 >= len(most):
         return
     if any(each.cpu > COMPUTES_CPU for each in most if each not in different):
-        # Those may move within their line.
+        # A rank that computes may move within its line.
         return
     if scene.is_single_sample:
         text = counted(
