@@ -32,12 +32,13 @@ def arrival(
     after: Execution,
     words: Sequence[str],
     target: str,
-    removed: int = 0,
+    removed: Sequence[str] = (),
     variables: int = 0,
 ) -> Arrival:
     """Compares the calls of launchers, in their order.
 
-    `removed` words are to be missing afterwards, and of each of the `variables` set the script may make a word.
+    `removed` words are to be missing afterwards, which may be those of a branch that the script doesn't take.  Of each of
+    the `variables` set the script may make a word.
     """
     originals, changed = _launches(before.calls), _launches(after.calls)
     trainings = [call for call in originals if starts(call, target)]
@@ -54,7 +55,9 @@ def arrival(
     call = with_words[-1]
     if not _at_end(call, words):
         return Arrival(WRONG_PLACE, "the words are not at the end of the line", call, without)
-    low, high = len(words) - removed, len(words) - removed + variables + 1
+    if left := [word for word in removed if word.startswith("--") and word in _flat(call)]:
+        return Arrival(WRONG_PLACE, f"{left[0]} is still in the line", call, without)
+    low, high = len(words) - len(removed), len(words) + variables + 1
     if reason := _other_changes(originals, changed, words, range(low, high)):
         return Arrival(WRONG_PLACE, reason, call, without)
     return Arrival(EXACT, "", call, without)

@@ -52,6 +52,11 @@ def _problem(
             return parsers.problem(arguments, checkout)
         if framework == "nemo_rl":
             return hydra_configs.yaml_problem(arguments, Path(cwd), checkout)
+        if framework == "skyrl":
+            return structured.problem(arguments, words, Path(cwd), checkout)
+        if framework in ("slime", "miles"):
+            # Most options are those of Megatron and SGLang, which are not in the checkout.
+            raise NotComposable
         if framework == "areal":
             return hydra_configs.yaml_problem(arguments, Path(cwd), checkout) or structured.problem(
                 arguments, words, Path(cwd), checkout

@@ -19,6 +19,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.features.presets import analysis, placement, propose
 from eagleray.features.presets.analysis import ProgramAnalysis
 from eagleray.features.presets.debug_runs import DEBUG, DebugRuns
+from eagleray.features.presets.ended_processes import EndedProcesses
 from eagleray.features.presets.job_submission import Edit
 from eagleray.features.presets.placement import Placement
 from eagleray.features.presets.user_presets import OwnPresets
@@ -45,7 +46,7 @@ class Proposed:
     cause: str = ""
     target: str = ""
     words: tuple[str, ...] = ()
-    removed: int = 0
+    removed: tuple[str, ...] = ()
     outcomes: dict[str, int] = field(default_factory=dict)
     wide_rows: int = 0
     failure: str = ""
@@ -74,7 +75,7 @@ def proposed(line: CommandLine, checkout: Path) -> Proposed:
         cause=cause(facts),
         target=facts.launch.target if facts.launch else "",
         words=tuple(words),
-        removed=len(removed),
+        removed=tuple(removed),
         outcomes=dict(Counter(change.outcome for change in made.changes)),
         wide_rows=_wide_rows(shown.getvalue()),
     )
@@ -99,11 +100,12 @@ def _recorded(words: list[str], removed: list[str]) -> Iterator[None]:
         place: Placement,
         added: Sequence[str],
         edits: Sequence[Edit],
+        left_out: Sequence[EndedProcesses] = (),
     ) -> RunPlan:
         if place.kind != "nowhere":
             words.extend(added)
             removed.extend(edit.token.text for edit in edits if not edit.text)
-        return placed(plan, facts, place, added, edits)
+        return placed(plan, facts, place, added, edits, left_out)
 
     with mock.patch.object(propose, "placed", recording):
         yield

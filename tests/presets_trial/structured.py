@@ -6,10 +6,14 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
-_LOADED = re.compile(r"load_expr_config\([^,]+,\s*(?P<name>\w+)")
-_CONFIGURATIONS = "areal/api/cli_args.py"
+# What makes the configuration in a program of AReaL, and of SkyRL.
+_LOADED = re.compile(
+    r"load_expr_config\([^,]+,\s*(?P<name>\w+)|(?P<class>\w+)\.from_cli_overrides\("
+)
+_CONFIGURATIONS = ("areal/api/cli_args.py", "skyrl/train/config/config.py")
 
 # The fields of a class by name, each with the names in its annotation; and the names of its bases.
 Class = tuple[dict[str, frozenset[str]], tuple[str, ...]]
@@ -17,23 +21,39 @@ Class = tuple[dict[str, frozenset[str]], tuple[str, ...]]
 
 def problem(arguments: Sequence[str], words: Sequence[str], cwd: Path, checkout: Path) -> str:
     """The first of the added words whose key the configuration class does not have; "" for none."""
-    program = next((cwd / word for word in arguments if word.endswith(".py")), None)
+    program = _program(arguments, cwd, checkout)
     if program is None or not program.is_file():
         raise LookupError("the program is not in the checkout")
     text = program.read_text("utf-8", "replace")
     loaded = _LOADED.search(text)
     if not loaded:
         raise LookupError("the program loads no configuration class")
-    classes = dict(classes_in(checkout / _CONFIGURATIONS))
+    classes = {
+        name: item for path in _CONFIGURATIONS for name, item in classes_in(checkout / path).items()
+    }
     for file in (*sorted(program.parent.glob("*.py")), program):
         classes |= classes_in(file)
-    if loaded["name"] not in classes:
-        raise LookupError(f"{loaded['name']} is defined elsewhere")
+    name = loaded["name"] or loaded["class"]
+    if name not in classes:
+        raise LookupError(f"{name} is defined elsewhere")
     for word in words:
+        if loaded["class"] and word.startswith("+"):
+            return f"{name} refuses {word}"
         key = word.lstrip("+").partition("=")[0]
-        if not has_field(classes, loaded["name"], key):
-            return f"{loaded['name']} has no field {key}"
+        if not has_field(classes, name, key):
+            return f"{name} has no field {key}"
     return ""
+
+
+def _program(arguments: Sequence[str], cwd: Path, checkout: Path) -> Path | None:
+    """The file of the program, which may be a module of the checkout."""
+    for before, word in pairwise(("", *arguments)):
+        if word.endswith(".py"):
+            return cwd / word
+        if before == "-m":
+            file = word.replace(".", "/") + ".py"
+            return next((at / file for at in (cwd, checkout) if (at / file).is_file()), None)
+    return None
 
 
 @lru_cache(maxsize=64)

@@ -57,7 +57,14 @@ def test_arrival(row: str) -> None:
 def test_a_removed_word_is_expected_to_be_missing() -> None:
     before, after = execution(f"{LINE} --resume"), execution(words(LINE, *WORDS))
     assert arrival(before, after, WORDS, "t.main").verdict == WRONG_PLACE
-    assert arrival(before, after, WORDS, "t.main", removed=1).verdict == EXACT
+    assert arrival(before, after, WORDS, "t.main", ["--resume"]).verdict == EXACT
+    left = execution(words(f"{LINE} --resume", *WORDS))
+    assert arrival(before, left, WORDS, "t.main", ["--resume"]).verdict == WRONG_PLACE
+
+
+def test_a_removed_word_may_be_that_of_a_branch_that_is_not_taken() -> None:
+    before, after = execution(LINE), execution(words(LINE, *WORDS))
+    assert arrival(before, after, WORDS, "t.main", ["--use-wandb"]).verdict == EXACT
 
 
 def test_calls_of_the_program_without_the_words_are_named() -> None:

@@ -48,6 +48,8 @@ def checkout(tmp_path: Path) -> Path:
         "child.yaml": "defaults: base.yaml\npolicy:\n  name: x\n",
         "openrlhf/cli/train_ppo_ray.py": PARSER,
         "areal/api/cli_args.py": CONFIGURATION,
+        "skyrl/train/config/config.py": CONFIGURATION,
+        "skyrl/train/main_base.py": "config = Config.from_cli_overrides(sys.argv[1:])\n",
         "rl.py": "config, _ = load_expr_config(args, Config)\n",
     }
     for name, text in files.items():
@@ -85,6 +87,10 @@ ROWS = [
     ("areal", "python3 rl.py --config base.yaml", ["++steps=2", "++name=x"], OK, ""),
     ("areal", "python3 rl.py --config base.yaml", ["++specs.0.env.A=x"], OK, ""),
     ("areal", "python3 rl.py --config base.yaml", ["++epochs=2"], FAILED, "no field epochs"),
+    ("skyrl", "uv run -m skyrl.train.main_base", ["steps=2"], OK, ""),
+    ("skyrl", "uv run -m skyrl.train.main_base", ["epochs=2"], FAILED, "no field epochs"),
+    ("skyrl", "uv run -m skyrl.train.main_base", ["++steps=2"], FAILED, "refuses ++steps=2"),
+    ("slime", "python3 train.py --steps 3", ["--steps", "2"], NOT_TRIED, ""),
 ]
 
 

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from eagleray.common.l10n import t
 from eagleray.features.presets.checkout.files import near, roots, text_of
 from eagleray.features.presets.checkout.keys import CheckoutKeys, checkout_keys
+from eagleray.features.presets.elsewhere import Elsewhere, elsewhere_in, elsewhere_of
 from eagleray.features.presets.families import recognised_by_keys
 from eagleray.features.presets.programs import ProgramFiles
 from eagleray.features.presets.recognition import (
@@ -60,6 +61,7 @@ def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
     launch = launch_of(list(map(LineWord, plan.command)))
     identity = _Frameworks([cwd]).of(launch) if launch else Identity()
     recognised, keys = _recognised(identity, launch, [cwd], python, _hints(plan, None))
+    elsewhere = None if recognised else elsewhere_of(plan.command)
     return ProgramAnalysis(
         launch=launch,
         recognised=recognised,
@@ -67,6 +69,7 @@ def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
         config=_config(launch, [cwd]),
         stamp=stamp,
         remark="" if recognised else _remark(identity, launch.target if launch else ""),
+        elsewhere=elsewhere,
     )
 
 
@@ -94,6 +97,8 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
     candidates = [(main, identity)]
     if main and not identity.trains:
         candidates += _other_programs(main, lines)
+    # A program in a quoted text may be one of a container.
+    elsewhere = None if main and identity.trains else elsewhere_in(outer.script)
     for main, identity in candidates:
         near_line = [cwd, file.parent, *([Path(main.node.path).parent] if main else [])]
         hints = _hints(plan, (main.node if main and not in_variable else outer).script)
@@ -101,10 +106,12 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
         if line and line.folder:
             near_line.insert(0, cwd / line.folder)
         recognised, keys = _recognised(identity, line, near_line, python, hints)
-        if recognised:
+        if recognised and (main or elsewhere is None):
+            elsewhere = None
             break
     else:
         main, identity = candidates[0]
+        recognised, keys = None, None
     launch = main.launch if main else None
     node = main.node if main and not in_variable else outer
     hidden = 0 if main else outer.script.hidden
@@ -124,6 +131,7 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
         lines=tuple(alike or ([main] if main else [])),
         other_lines=tuple(line for line, other in lines if other.trains and line not in alike),
         remark="" if recognised else _remark(identity, launch.target if launch else "", hidden),
+        elsewhere=elsewhere,
     )
 
 
@@ -323,7 +331,8 @@ class ProgramAnalysis:
     `other_lines` those that start another one of the framework.  `in_variable` is the variable of the environment that
     holds the training line (`COMMAND` of `ray.sub`).  `config` is the text of the configuration file that the line
     names.  `stamp` makes names of experiments that were not used before.  `remark` says what a program does that is
-    not a trainer.  `keys` finds keys in the user's checkout.
+    not a trainer.  `keys` finds keys in the user's checkout.  `elsewhere` is the line that starts the program where no file
+    can be read.
     """
 
     launch: Launch | None
@@ -338,6 +347,7 @@ class ProgramAnalysis:
     other_lines: tuple[TrainingLine, ...] = ()
     remark: str = ""
     keys: CheckoutKeys | None = None
+    elsewhere: Elsewhere | None = None
 
     @property
     def launches(self) -> tuple[Launch, ...]:

@@ -17,6 +17,7 @@ from attrs import evolve, frozen
 
 from eagleray.common.l10n import counted, listed, t
 from eagleray.features.presets.analysis import ProgramAnalysis, TrainingLine
+from eagleray.features.presets.ended_processes import EndedProcesses
 from eagleray.features.presets.job_submission import Edit
 from eagleray.features.runs.model import RunPlan, ScriptCopy
 from eagleray.features.runs.scripts.launch_lines import Launch, LineWord, ScriptStart
@@ -49,9 +50,12 @@ class Placement:
 
 
 def place_for(
-    analysis: ProgramAnalysis, arguments: Sequence[str], edits: Sequence[Edit]
+    analysis: ProgramAnalysis,
+    arguments: Sequence[str],
+    edits: Sequence[Edit],
+    left_out: Sequence[EndedProcesses] = (),
 ) -> Placement:
-    """The place for `arguments`, if the lines need these `edits` too."""
+    """The place for `arguments`, if the lines need these `edits` too and the script is to leave commands out."""
     root, launch = analysis.root, analysis.launch
     if launch is None:
         return Placement("nowhere", "", no_training_line(analysis.script))
@@ -59,7 +63,7 @@ def place_for(
         if edits:
             return Placement("nowhere", "", t("Change it in the command itself."))
         return Placement("command", t("behind the command"))
-    copies = ScriptCopies(analysis.lines, arguments, edits)
+    copies = ScriptCopies(analysis.lines, arguments, edits, left_out)
     if analysis.in_variable:
         copies.changed(root, copies=False)
         where = t("at the end of {variable}", variable=analysis.in_variable)
@@ -68,7 +72,17 @@ def place_for(
         return Placement("command", f"{t('behind the command')}; {_passing(analysis)}")
     copies.text(root)
     where = _lines_in_copy(analysis.lines, copies)
-    return _reached(analysis, copies, "copy", where, _why_copied(analysis, copies, edits))
+    return _reached(analysis, copies, "copy", where, _why_copied(analysis, copies, edits, left_out))
+
+
+def left_out_in(
+    analysis: ProgramAnalysis, ended: Sequence[EndedProcesses]
+) -> tuple[EndedProcesses, ...]:
+    """The commands that would end the run, in scripts of which there can be a copy."""
+    if analysis.root is None or analysis.launch is None or analysis.in_variable:
+        return ()
+    copied = {id(node) for line in analysis.lines for node in analysis.root.path_to(line.node)}
+    return tuple(each for each in ended if each.ends_run and id(each.node) in copied)
 
 
 def _reached(
@@ -100,11 +114,12 @@ def placed(
     place: Placement,
     arguments: Sequence[str],
     edits: Sequence[Edit],
+    left_out: Sequence[EndedProcesses] = (),
 ) -> RunPlan:
     """The plan with the arguments at their place."""
     if place.kind == "command":
         return evolve(plan, overrides=(*plan.overrides, *arguments))
-    copies = ScriptCopies(analysis.lines, arguments, edits)
+    copies = ScriptCopies(analysis.lines, arguments, edits, left_out)
     if place.kind == "variable" and analysis.root:
         text = copies.changed(analysis.root, copies=False).replace(" \\\n    ", " ")
         return evolve(plan, env={**plan.env, analysis.in_variable: text})
@@ -181,12 +196,19 @@ def _passing(analysis: ProgramAnalysis) -> str:
     return t("{lines} get it", lines=lines_text(analysis.lines))
 
 
-def _why_copied(analysis: ProgramAnalysis, copies: ScriptCopies, edits: Sequence[Edit]) -> str:
+def _why_copied(
+    analysis: ProgramAnalysis,
+    copies: ScriptCopies,
+    edits: Sequence[Edit],
+    left_out: Sequence[EndedProcesses],
+) -> str:
     nodes = {id(line.node): line.node for line in analysis.lines}.values()
     if any(node.script.crlf for node in nodes):
         return t("The script has the line ends of Windows.")
     if edits:
         return t("Options in the line have to change.")
+    if left_out:
+        return t("Commands that would end this run are left out.")
     if analysis.root and analysis.script and all(node is analysis.root for node in nodes):
         launches = [line.launch for line in analysis.lines]
         if analysis.script.forwards_to(launches) and copies.spoils(analysis.script, launches):
@@ -203,18 +225,23 @@ def no_training_line(script: Script | None) -> str:
 
 
 class ScriptCopies:
-    """Adds `arguments` and `edits` to the `lines` of a script and of those that it starts.
+    """Adds `arguments` and `edits` to the `lines` of a script and of those that it starts; `left_out` do nothing.
 
     After `text`, `inner` holds the copies of inner scripts, and `unreached` the lines that could not be changed, with
     the reason.
     """
 
     def __init__(
-        self, lines: Sequence[TrainingLine], arguments: Sequence[str], edits: Sequence[Edit]
+        self,
+        lines: Sequence[TrainingLine],
+        arguments: Sequence[str],
+        edits: Sequence[Edit],
+        left_out: Sequence[EndedProcesses] = (),
     ) -> None:
         self._lines = lines
         self._arguments = arguments
         self._edits = edits
+        self._left_out = left_out
         self.inner: list[ScriptCopy] = []
         self.unreached: list[tuple[TrainingLine, str]] = []
 
@@ -226,6 +253,7 @@ class ScriptCopies:
         script = node.script
         return (
             not script.crlf
+            and not any(each.node is node for each in self._left_out)
             and not any(edit.token in _tokens(launch) for launch in lines for edit in self._edits)
             and script.forwards_to(targets)
             and not self.spoils(script, targets)
@@ -246,7 +274,7 @@ class ScriptCopies:
     def changed(self, node: ScriptNode, variable: str = ORIGINAL, *, copies: bool = True) -> str:
         """The script's text with the arguments; `copies` may replace inner scripts."""
         added = appended_arguments(self._arguments)
-        places: list[tuple[int, int, str]] = []
+        places = [(each.start, each.start, ": ") for each in self._left_out if each.node is node]
         for line in self._lines:
             if line.node is node:
                 places.append((line.launch.end, line.launch.end, added))

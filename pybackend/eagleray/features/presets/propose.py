@@ -12,6 +12,7 @@ from attrs import asdict, evolve
 
 from eagleray.common.l10n import later, t, translated
 from eagleray.features.presets.analysis import ProgramAnalysis
+from eagleray.features.presets.ended_processes import about_ended_processes, ended_processes
 from eagleray.features.presets.form import checked, questions
 from eagleray.features.presets.job_submission import (
     Edit,
@@ -31,6 +32,7 @@ from eagleray.features.presets.overrides import Override, line_of, overrides_for
 from eagleray.features.presets.placement import (
     Placement,
     copied_text,
+    left_out_in,
     lines_text,
     originals,
     place_for,
@@ -79,7 +81,7 @@ def propose(
         overrides.append(Override(t("Your own arguments"), arguments=preset.arguments))
     after, changes = put(plan, analysis, overrides)
     if POST_MORTEM.name in wanted:
-        changes.append(_post_mortem(plan))
+        changes.append(_post_mortem(plan, analysis))
         after = evolve(after, post_mortem=True)
     recognised = analysis.recognised
     form = questions(analysis, answers)
@@ -133,17 +135,25 @@ def put(
     for launch in analysis.launches if for_job else ():
         if isinstance(edit := with_variables(launch, for_job), Edit):
             edits.append(edit)
+    ended = tuple(ended_processes(analysis.root))
+    left_out = left_out_in(analysis, ended)
     place = (
-        place_for(analysis, arguments, edits) if arguments or edits else Placement("nowhere", "")
+        place_for(analysis, arguments, edits, left_out)
+        if arguments or edits or left_out
+        else Placement("nowhere", "")
     )
+    if place.kind != "copy":
+        left_out = ()
     env = dict(pair for override in overrides for pair in override.env)
-    after = placed(evolve(plan, env={**plan.env, **env}), analysis, place, arguments, edits)
+    after = placed(
+        evolve(plan, env={**plan.env, **env}), analysis, place, arguments, edits, left_out
+    )
     changes = [_change(override, place, plan, analysis) for override in overrides]
     if plan.copy_text and place.kind != "copy":
         why = t("It has Windows line endings, which no shell reads.")
         where = t("a copy of it runs")
         changes.insert(0, ProposedChange(translated(COPIED), "will apply", where, why))
-    changes += _about_other_lines(analysis, place)
+    changes += [*about_ended_processes(ended, left_out), *_about_other_lines(analysis, place)]
     if place.kind == "copy":
         why = place.why
         if ORIGINAL in after.copy_text:
@@ -239,7 +249,12 @@ def _about_other_lines(analysis: ProgramAnalysis, place: Placement) -> list[Prop
 def _about_framework(analysis: ProgramAnalysis, preset: Preset) -> tuple[ProposedChange, ...]:
     recognised = analysis.recognised
     if recognised is None:
-        why = analysis.remark or t("No framework was recognised, so this program isn't shortened.")
+        elsewhere = analysis.elsewhere.remark if analysis.elsewhere else ""
+        why = (
+            elsewhere
+            or analysis.remark
+            or t("No framework was recognised, so this program isn't shortened.")
+        )
         return (ProposedChange(t("Debug run"), "no framework", "", why),)
     if recognised.table.is_unknown:
         about = [t("Eagleray doesn't know this trainer.")]
@@ -290,12 +305,15 @@ def _about_version(recognised: Recognised, analysis: ProgramAnalysis) -> tuple[P
     return (ProposedChange(request, "unknown version", where, " ".join(sentences)),)
 
 
-def _post_mortem(plan: RunPlan) -> ProposedChange:
-    return ProposedChange(
-        translated(POST_MORTEM.text),
-        "already so" if plan.post_mortem else "will apply",
-        t("all workers of the run"),
-    )
+def _post_mortem(plan: RunPlan, analysis: ProgramAnalysis) -> ProposedChange:
+    text, where = translated(POST_MORTEM.text), t("all workers of the run")
+    if elsewhere := analysis.elsewhere:
+        why = t("Programs that `{tool}` starts may not belong to the run.", tool=elsewhere.tool)
+        if elsewhere.has_environment:
+            return ProposedChange(text, "set, effect not verified", where, why, POST_MORTEM.name)
+        why = t("Breakpoints don't reach programs that `{tool}` starts.", tool=elsewhere.tool)
+        return ProposedChange(text, "not changed", where, why, POST_MORTEM.name)
+    return ProposedChange(text, "already so" if plan.post_mortem else "will apply", where)
 
 
 def _about_variables(plan: RunPlan, analysis: ProgramAnalysis) -> list[ProposedChange]:

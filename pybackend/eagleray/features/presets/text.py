@@ -12,6 +12,7 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import later, listed, t, translated
 from eagleray.common.redact import HIDDEN, is_secret, redact_arguments, redact_env, redact_text
 from eagleray.features.presets.analysis import ProgramAnalysis
+from eagleray.features.presets.ended_processes import WARNED
 from eagleray.features.presets.job_submission import returns_at_once
 from eagleray.features.presets.model import (
     OF_VARIABLES,
@@ -245,14 +246,20 @@ def summary(
             else t("{run} should {actions}.", run=subject, actions=actions),
             t("This is not verified for this version."),
         ]
-    if failed := {
-        change.option: change.request for change in changes if change.outcome == "not changed"
-    }:
+    warnings = {translated(request) for request in WARNED}
+    failed = {
+        change.option: change.request
+        for change in changes
+        if change.outcome == "not changed" and change.request not in warnings
+    }
+    if any(change.request in warnings for change in changes):
+        parts.append(t("Lines of the script end processes by name; they are listed below."))
+    if failed:
         requests = listed([f"“{text.partition(': ')[0]}”" for text in failed.values()])
         parts.append(
             t("Eagleray couldn't apply {requests}; the reasons are below.", requests=requests)
         )
-    if POST_MORTEM.name in answers:
+    if POST_MORTEM.name in answers and not analysis.elsewhere:
         parts.append(t("A worker that fails pauses at the failing line."))
     parts += _left_behind(analysis, answers["name"] if verbs.get("name") else "")
     if returns_at_once(analysis.launch):
