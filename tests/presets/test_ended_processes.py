@@ -42,3 +42,10 @@ def test_program_in_a_container_gets_no_false_reason(tmp_path: Path, line: str, 
     made = debug_run(plan_of(tmp_path, "bash", "run.sh"))
     assert made.summary.startswith(f"Line 1 starts its program by `{tool}`.")
     assert "version" not in made.summary
+
+
+def test_line_for_another_host_says_nothing_of_a_local_trainer(tmp_path: Path) -> None:
+    lines = ["python train_mine.py --steps 3", "ssh logger python3 /opt/notify.py"]
+    (tmp_path / "run.sh").write_text("\n".join(lines) + "\n")
+    made = debug_run(plan_of(tmp_path, "bash", "run.sh"))
+    assert "ssh" not in made.summary
