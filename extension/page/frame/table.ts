@@ -21,7 +21,7 @@ interface TableActions {
   readonly open?: (row: number) => void;
 }
 
-/** The cell that the keyboard stands at stays the same when the rows are drawn again. */
+/** A table that keeps the cell with the keyboard focus when its rows are drawn again. */
 export class SortedTable {
   readonly root = element("div", { class: "table" });
   private grid: GridFocus | undefined;

@@ -24,7 +24,7 @@ async def follow(dashboard: Dashboard, job: str) -> AsyncGenerator[str, None]:
 
     The dashboard's own WebSocket for it polls once a second and ends seconds late, so it isn't used.
 
-    1. Until the job has a node there is no log.
+    1. The log begins once the job has a node.
     2. Then its file is streamed; if that fails, the whole log is requested repeatedly.
     3. When the job has ended, the rest is taken from the whole log.
     """

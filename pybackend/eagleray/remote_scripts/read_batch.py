@@ -35,7 +35,7 @@ LONGEST_TEXT = 200
 PIECE = 4000000
 DEEPEST = 6
 SAFE_TORCH = (2, 6)
-# These functions call their arguments, which `weights_only=True` limits by itself.
+# Functions that call their arguments; `weights_only=True` limits them itself.
 NOT_HARMLESS = ("torch._tensor._rebuild_from_type_v2",)
 
 

@@ -260,7 +260,7 @@ def both_receive() -> None:
 
 
 def left_barrier() -> None:
-    """Of three processes one has ended before the others meet at a barrier."""
+    """Three processes meet at a barrier, one of which has ended before."""
     barrier = FORKED.Barrier(3)
     children = [FORKED.Process(target=meet, args=(barrier,)) for _ in range(2)]
     for child in children:

@@ -8,29 +8,29 @@ import { hasRank, parsedRanks } from "./rank_sets";
 
 /** The columns from left to right. */
 export const COLUMNS = [
-  number("rank", l10n.t("Rank")),
-  text("group", l10n.t("Group")),
-  text("role", l10n.t("Role")),
-  text("class", l10n.t("Class")),
-  text("doing", l10n.t("Doing")),
-  text("call", l10n.t("Call")),
-  text("collectives", l10n.t("Collectives started/ended")),
-  text("moves", l10n.t("Moves")),
-  number("cpu", l10n.t("CPU")),
-  text("gpus", l10n.t("GPU")),
-  text("state", l10n.t("State")),
-  text("node", l10n.t("Node")),
-  number("pid", l10n.t("PID")),
+  column("rank", l10n.t("Rank"), true),
+  column("group", l10n.t("Group")),
+  column("role", l10n.t("Role")),
+  column("class", l10n.t("Class")),
+  column("doing", l10n.t("Doing")),
+  column("call", l10n.t("Call")),
+  column("collectives", l10n.t("Collectives started/ended")),
+  column("moves", l10n.t("Moves")),
+  column("cpu", l10n.t("CPU"), true),
+  column("gpus", l10n.t("GPU")),
+  column("state", l10n.t("State")),
+  column("node", l10n.t("Node")),
+  column("pid", l10n.t("PID"), true),
 ] as const;
 
 export type RankColumn = (typeof COLUMNS)[number]["id"];
 
-function number<Id extends string>(id: Id, title: string): TableColumn & { readonly id: Id } {
-  return { id, title, isNumber: true, sorts: true };
-}
-
-function text<Id extends string>(id: Id, title: string): TableColumn & { readonly id: Id } {
-  return { id, title, isNumber: false, sorts: true };
+function column<Id extends string>(
+  id: Id,
+  title: string,
+  isNumber = false,
+): TableColumn & { readonly id: Id } {
+  return { id, title, isNumber, sorts: true };
 }
 
 export interface RankEntry {

@@ -33,7 +33,7 @@ METHODS = (
 )
 # Parts of the memory of an object: slots, and parts of named tuples.
 _PARTS = (types.MemberDescriptorType, _collections._tuplegetter)
-# Attributes computed in C are only read of known classes: another class may follow a pointer that is no longer valid
+# Attributes that C computes are read for these classes only: others may follow a pointer that is no longer valid
 # (`c_char_p.value`), ask an object of the program (`BufferedReader.name`), wait, or print a warning.
 _COMPUTED = {
     **dict.fromkeys((int, bool, float, complex), ("real", "imag", "numerator", "denominator")),
