@@ -54,6 +54,30 @@ client_connect.ray = Server()
 client_connect.connect(sys.argv[1], job_config=JobConfig())
 """
 
+REFUSING = """
+import json, sys
+from ray.job_config import JobConfig
+from ray.util import client_connect
+class Server:
+    attempts = 0
+    def is_connected(self):
+        return False
+    def connect(self, server, *, job_config, ray_init_kwargs, **options):
+        # What Ray 2.60 does here.
+        runtime_env = ray_init_kwargs.get("runtime_env") or job_config.runtime_env
+        ray_init_kwargs["runtime_env"] = runtime_env
+        job_config.set_runtime_env(runtime_env)
+        self.attempts += 1
+        if job_config.runtime_env:
+            reason = sys.argv[1]
+            raise ConnectionAbortedError(f"Initialization failure from server: {reason}")
+        print(json.dumps([self.attempts, ray_init_kwargs]))
+client_connect.ray = Server()
+config = JobConfig(runtime_env=json.loads(sys.argv[2]))
+client_connect.connect("127.0.0.1:10001", job_config=config, ray_init_kwargs={"log_to_driver": True})
+"""
+WITHOUT_AGENT = "in _create_runtime_env: object of type 'NoneType' has no len()"
+
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
@@ -153,6 +177,42 @@ def test_job_of_ray_client_belongs_to_the_run(tmp_path: Path, server: str, is_he
     )
     assert is_of_the_run(run, json.loads(done.stdout.splitlines()[-1]))
     assert ("only on nodes with the files of this machine" in done.stderr) is not is_here
+
+
+@pytest.fixture
+def stopping_run(tmp_path: Path) -> Run:
+    return Run(tmp_path, breakpoints=[{"path": "/elsewhere/x.py", "lines": [{"line": 9}]}])
+
+
+def connected(run: Run, reason: str, runtime_env: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", REFUSING, reason, json.dumps(runtime_env)],
+        env={**os.environ, **run.env()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_client_server_that_takes_no_runtime_env_gets_none(
+    stopping_run: Run, everywhere: bool
+) -> None:
+    stopping_run.settings["everywhere"] = everywhere
+    done = connected(stopping_run, WITHOUT_AGENT, None)
+    second = [2, {"log_to_driver": True, "runtime_env": {}}]
+    assert json.loads(done.stdout.splitlines()[-1]) == second, done.stderr
+    assert "--runtime-env-agent-address" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("reason", "runtime_env"), [("no space left", None), (WITHOUT_AGENT, {"env_vars": {"A": "1"}})]
+)
+def test_other_refusals_of_a_client_server_are_the_programs_own(
+    stopping_run: Run, reason: str, runtime_env: Any
+) -> None:
+    done = connected(stopping_run, reason, runtime_env)
+    assert reason in done.stderr and done.returncode == 1 and not done.stdout
 
 
 def test_runtime_env_is_extended_once() -> None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 PATH = "PYTHONPATH"
 
+# Configurations of jobs whose server takes no runtime_env.
+_refused: list[object] = []
+
 
 def extended(runtime_env: Mapping[str, Any] | None, settings: RunSettings) -> dict[str, Any]:
     """A copy with our variables and our package; extending it again changes nothing."""
@@ -68,7 +71,7 @@ def extend_job_config(module: ModuleType, settings: RunSettings) -> None:
 
     def set_runtime_env(config: Any, runtime_env: Any, *more: Any, **options: Any) -> Any:
         # One that is only being made is read from the job of the driver, and is still to be merged.
-        if hasattr(config, "_cached_pb"):
+        if hasattr(config, "_cached_pb") and not any(config is refused for refused in _refused):
             runtime_env = job_runtime_env(runtime_env, settings)
         return before(config, runtime_env, *more, **options)
 
@@ -96,13 +99,30 @@ def job_runtime_env(runtime_env: Any, settings: RunSettings) -> Any:
 def extend_client(module: Any, settings: RunSettings) -> None:
     """Extends the job that Ray Client starts for `ray.init("ray://…")`.
 
-    Its tasks and actors are created by a process of the cluster, in which `creations` isn't installed.
+    Its tasks and actors are created by a process of the cluster, in which `creations` isn't installed.  A server that was
+    started without its agent's address refuses each runtime_env (Ray 2.60, `proxier.py`, `_create_runtime_env`): a program
+    that has none connects again without ours.
     """
     before = module.connect
 
     def connect(conn_str: str, *more: Any, **options: Any) -> Any:
-        never_raise(_join)(conn_str, options.get("job_config"), settings)
-        return before(conn_str, *more, **options)
+        config = options.get("job_config")
+        own = getattr(config, "runtime_env", None)
+        # Ray writes into it.
+        init_options = dict(options.get("ray_init_kwargs") or {})
+        never_raise(_join)(conn_str, config, settings)
+        try:
+            return before(conn_str, *more, **options)
+        except ConnectionAbortedError as error:
+            if own or config is None or "_create_runtime_env" not in str(error):
+                raise
+            write_line(
+                "eagleray: this Ray Client server was started without --runtime-env-agent-address and takes no runtime_env:"
+                " breakpoints stop only this process."
+            )
+            config.runtime_env = own
+            _refused.append(config)
+            return before(conn_str, *more, **{**options, "ray_init_kwargs": init_options})
 
     module.connect = connect
 
