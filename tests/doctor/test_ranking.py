@@ -24,7 +24,60 @@ class RankedLog:
     files: tuple[str, ...]
 
 
+WATCHDOG = (
+    "[rank1]:[E1121 01:25:07.1 ProcessGroupNCCL.cpp:683] [Rank 1] Watchdog caught collective operation timeout:"
+    " WorkNCCL(SeqNum=812, OpType=ALLREDUCE, NumelIn=64, NumelOut=64, Timeout(ms)=600000) ran for 600012 milliseconds before timing out.\n"
+    "[rank1]:[E1121 01:25:07.9 ProcessGroupNCCL.cpp:2012] Rank 1\n"
+    "\t - [1] Timeout at collective: ALLREDUCE, #812\n"
+)
+BEHIND = (
+    "\t - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync are:\n"
+    "\t     [2] finished collective #811, but didn't join collective #812 (count from 1)\n"
+)
+WITHOUT_ID = (
+    "[rank3]: torch.distributed.DistBackendError: [3] is setting up NCCL communicator and retrieving ncclUniqueId from [0]"
+    " via c10d key-value store by key '0', but store->get('0') got error: "
+)
 LOGS = (
+    RankedLog(
+        "PyTorch's report of ranks that are behind, after its watchdog",
+        "[2] finished collective #811, but didn't join",
+        (WATCHDOG + BEHIND,),
+    ),
+    RankedLog(
+        "PyTorch's report of ranks that never joined",
+        "ranks [2, 5] are the lagging ranks",
+        (
+            WATCHDOG
+            + "\t - To our best knowledge, ranks [2, 5] are the lagging ranks that caused this timeout. They never joined any collectives\n",
+        ),
+    ),
+    RankedLog(
+        "exception of the rank that a report names",
+        "ShardError: row 17 has no label",
+        (
+            "[rank2]: Traceback (most recent call last):\n"
+            '[rank2]:   File "/work/train.py", line 30, in main\n'
+            "[rank2]:     check(row)\n"
+            "[rank2]: shards.ShardError: row 17 has no label\n" + WATCHDOG + BEHIND,
+        ),
+    ),
+    RankedLog(
+        "wait for the ID of a communicator",
+        "[3] is setting up NCCL communicator",
+        (WITHOUT_ID + "wait timeout after 600000ms, keys: /default_pg/0//cuda//0\n",),
+    ),
+    RankedLog(
+        "exception of rank 0 before the lost ID of a communicator",
+        "ShardError: row 17 has no label",
+        (
+            WITHOUT_ID + "Connection reset by peer\n",
+            "[rank0]: Traceback (most recent call last):\n"
+            '[rank0]:   File "/work/train.py", line 30, in main\n'
+            "[rank0]:     check(row)\n"
+            "[rank0]: shards.ShardError: row 17 has no label\n",
+        ),
+    ),
     RankedLog(
         "RLinf's pointer without the header of a traceback",
         "EOFError: Ran out of input",

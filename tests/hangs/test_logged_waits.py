@@ -300,3 +300,145 @@ def test_long_lines_without_frames_take_no_quadratic_time(part: str) -> None:
     # 2 MB: a quadratic pattern takes hours for it.
     with pytest.raises(EaglerayError, match="No stacks"):
         judged("WorkNCCL( ast enqueued " + part * (2_000_000 // len(part)))
+
+
+def report(rank: int, *rest: str, number: int = 812, head: str = "Rank {rank}") -> str:
+    """What a rank logs with TORCH_NCCL_DESYNC_DEBUG=1; `head` is what stands before it, which differs between versions."""
+    first = f"[rank{rank}]:[E1121 01:25:07.9 ProcessGroupNCCL.cpp:2012] {head.format(rank=rank)}"
+    return "\n".join(
+        [
+            first,
+            f"\t - [{rank}] Timeout at collective: ALLREDUCE, #{number}",
+            *(f"\t {line}" for line in rest),
+        ]
+    )
+
+
+def snapshot(*states: str) -> list[str]:
+    return ["- Snapshot of ranks' latest states:", *(f"  {line}" for line in states)]
+
+
+LATE = snapshot(
+    "#811 finished ranks:",
+    "  [2] finished ALLREDUCE",
+    "#812 started ranks:",
+    "  [0, 1, 3] started ALLREDUCE",
+)
+
+
+@pytest.mark.parametrize("prefix", ["", "(Trainer pid=4711, ip=10.0.0.7) "])
+def test_rank_that_a_desync_report_shows_behind_is_late(prefix: str) -> None:
+    text = "\n".join([waited(1, 812), counters(1, 812, 813, 811), report(1, *LATE)])
+    assert said(*(prefix + line for line in text.split("\n"))) == (
+        "straggler",
+        "2",
+        "Rank 2 has not started collective 812 (all_reduce) of default_pg.",
+    )
+
+
+def test_group_in_the_prefix_of_a_desync_report_counts() -> None:
+    # torch 2.3 to 2.5.
+    text = report(1, *LATE, head="[PG 0 Rank {rank}] ")
+    assert said(text)[1:] == (
+        "2",
+        "Rank 2 has not started collective 812 (all_reduce) of default_pg.",
+    )
+
+
+def test_different_calls_in_a_desync_report_are_a_mismatch() -> None:
+    states = snapshot(
+        "#4 started ranks:", "  [1] started BROADCAST", "  [0, 2, 3] started ALLREDUCE"
+    )
+    lines_before = [waited(1, 4, "BROADCAST"), counters(1, 4, 4, 3)]
+    kind, culprits, sentence = said(*lines_before, report(1, *states, number=4))
+    assert (kind, culprits) == ("collective-mismatch", "1")
+    assert "calls broadcast as collective 4 of default_pg" in sentence
+
+
+def test_ranks_of_a_report_without_a_group_are_no_ranks_of_the_program() -> None:
+    # torch 2.1 names neither rank nor group.
+    text = report(1, *LATE, head="").replace("[rank1]:[E1121 01:25:07.9", "[E")
+    picture = judged(text)
+    assert picture.verdict.sentence == (
+        "Rank 2 has not started collective 812 (all_reduce) of a process group."
+    )
+    assert picture.verdict.group == "a process group"
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence", "culprits"),
+    [
+        (
+            [counters(0, 1, 1, 0)],
+            "Ranks 2 and 5 never joined a collective, as the log says.",
+            "2,5",
+        ),
+        ([], "Ranks 2 and 5 of a process group never joined a collective, as the log says.", ""),
+        (
+            [counters(0, 1, 1, 0, group="[PG ID 6 PG GUID 90(TP) Rank {rank}]")],
+            "Ranks 2 and 5 of TP 90 never joined a collective, as the log says.",
+            "",
+        ),
+    ],
+)
+def test_ranks_that_never_joined_are_named(before: list[str], sentence: str, culprits: str) -> None:
+    never = "- To our best knowledge, ranks [2, 5] are the lagging ranks that caused this timeout. They never joined any collectives"
+    assert said(*before, report(0, never, number=1)) == ("straggler", culprits, sentence)
+
+
+def test_desync_report_of_many_ranks_is_read_whole() -> None:
+    others = ", ".join(str(rank) for rank in range(10_000) if rank != 4711)
+    states = snapshot(
+        "#8 finished ranks:",
+        "  [4711] finished ALLREDUCE",
+        "#9 started ranks:",
+        f"  [{others}] started ALLREDUCE",
+    )
+    assert said(counters(1, 9, 9, 8), report(1, *states, number=9))[:2] == ("straggler", "4711")
+
+
+def without_id(rank: int, error: str, key: str = "0") -> str:
+    return (
+        f"[rank{rank}]: torch.distributed.DistBackendError: [{rank}] is setting up NCCL communicator and retrieving"
+        f" ncclUniqueId from [0] via c10d key-value store by key '{key}', but store->get('{key}') got error: {error}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "key", "kind", "culprits", "sentence"),
+    [
+        (
+            "wait timeout after 600000ms, keys: /default_pg/0//cuda//0",
+            "0",
+            "straggler",
+            "0",
+            "Ranks 1 and 3 waited for rank 0, which didn't set up a communicator in time.",
+        ),
+        (
+            "Socket Timeout",
+            "0",
+            "straggler",
+            "",
+            "Ranks 1 and 3 of a process group waited for rank 0, which didn't set up a communicator in time.",
+        ),
+        (
+            "wait timeout after 600000ms, keys: /default_pg/0//cuda//0:3",
+            "0:3",
+            "straggler",
+            "0",
+            "Ranks 1 and 3 waited for rank 0, which didn't set up a communicator in time.",
+        ),
+        (
+            "Connection reset by peer",
+            "0",
+            "rank-dead",
+            "",
+            "Ranks 1 and 3 lost the store, which rank 0 or torchrun serves.",
+        ),
+    ],
+)
+def test_ranks_that_wait_for_the_id_of_a_communicator(
+    error: str, key: str, kind: str, culprits: str, sentence: str
+) -> None:
+    listed = [without_id(rank, error, key) for rank in (3, 1)]
+    assert said(*listed) == (kind, culprits, sentence)

@@ -81,9 +81,11 @@ _NATIVE = re.compile(
     r"^(?:\[[a-z_]{1,40}\d{1,6}\]:\s?){0,2}(?:20\d\d-\d\d-\d\d [\d:.]{8,18}: )?\[?(?P<level>[EF])(?:\d{3,4} [\d:.]{8,25}\s{1,8}(?:\d{1,10}\s{1,8}){0,3}| )"
     r"[\w./-]{1,120}:\d{1,6}\] "
 )
-# TensorFlow and JAX log these at each start (tensorflow#62075) and without a GPU, gRPC while it ends (ray#26966).
+# TensorFlow and JAX log these at each start (tensorflow#62075) and without a GPU, gRPC while it ends (ray#26966).  PyTorch's
+# report of ranks that are out of step begins with a line without a text (torch 2.13, `TraceUtils.h`).
 _NATIVE_NOISE = re.compile(
     r"Unable to register cu\w{2,8} factory|computation placer already registered|failed call to cuInit|keepalive_ping_end state"
+    r"|\] (?:\[PG [^\]]{1,80}\] |Rank \d{1,9})?\s*$"
 )
 # "srun: error: ", "train.py: error: ", "kernel.cu(12): error: "; "val: error: 0.3" is a number.
 # collect2 ends after ld has written the reason, as in each search of DeepSpeed for libaio.

@@ -224,9 +224,11 @@ class RankEnding(NamedTuple):
 
 @frozen
 class LoggedAbsence:
-    """What a message in a log says of processes that others have missed: `how` is `barrier`, `store`, `nodes` or `gloo`.
+    """What a message in a log says of processes that others have missed.
 
-    `ranks` are those that it names, for gloo those that have waited; `joined` of `size` have come, 0 where it isn't said.
+    `how`: at a `barrier`, `store` or among `nodes`, `never` in a collective; for `gloo`, `id` (of a communicator) and `ended-store`
+    `ranks` are those that have waited, else those that are missed.  `joined` of `size` have come, 0 where it isn't said.
+    `group`: the process group that numbers the ranks, "" for all ranks, "?" if unknown.  `first`: its rank that gives the ID.
     """
 
     how: str
@@ -234,6 +236,8 @@ class LoggedAbsence:
     joined: int = 0
     size: int = 0
     call: str = ""
+    group: str = ""
+    first: int = 0
 
 
 @define(slots=False)

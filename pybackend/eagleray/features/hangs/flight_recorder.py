@@ -210,7 +210,12 @@ def launched_differently(records: Mapping[int, RankRecord], group: str) -> list[
 def _differing(
     group: str, number: int, differs: str, by_rank: Mapping[int, Collective]
 ) -> Mismatch | None:
-    values = {rank: getattr(collective, differs) for rank, collective in by_rank.items()}
+    # Reports in a log have no shapes.
+    values = {
+        rank: value
+        for rank, collective in by_rank.items()
+        if (value := getattr(collective, differs))
+    }
     if differs == "shapes" and any(_shapes_may_differ(each) for each in by_rank.values()):
         return None
     counts = Counter(values.values())

@@ -11,13 +11,16 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
+from eagleray.common.l10n import t
 from eagleray.features.hangs.evidence import LoggedAbsence
 from eagleray.features.hangs.flight_recorder import UNSURE
+from eagleray.features.hangs.pasted import desync_reports
+from eagleray.features.hangs.pasted.desync_reports import DesyncReport
 from eagleray.features.hangs.pasted.dumps_in_text import Tags, full_name, plain_line, tags_of
 from eagleray.features.hangs.pasted.records import DumpedRecord
 from eagleray.sampling.dumps import Thread
@@ -58,7 +61,19 @@ _MISSED = [
     )
 ]
 _LONGEST = 2000
-_MARKERS = ("WorkNCCL(", "ast enqueued ", _STACK, " nranks ", "monitoredBarrier", "imed out ")
+# Those of a group say the same.
+_MOST_REPORTS = 64
+# PyTorch wrote "retreiving" until 2.0.  A key "2:3" is of messages between these two ranks of a group.
+_ID = re.compile(
+    r"\[(?P<rank>\d{1,9})\] is setting up NCCL communicator and retr\w{1,6} ncclUniqueId from \[\d{1,9}\] via .{1,60}?"
+    r"key '(?:(?P<first>\d{1,9}):)?\d{1,9}', but store->get\(.{1,40}?\) got error: (?P<error>.*)"
+)
+_LATE = re.compile(r"time.?out", re.IGNORECASE)
+_OF_DEFAULT = re.compile(r"default_pg/0/")
+_MARKERS = (
+    *("WorkNCCL(", "ast enqueued ", _STACK, " nranks ", "monitoredBarrier", "imed out "),
+    "ncclUniqueId",
+)
 # Without a number of elements: what `size_t` makes of -1.
 _UNSET = 2**64 - 1
 # Operations between two ranks, or of several calls, have numbers and sizes of their own.
@@ -91,6 +106,8 @@ class _LoggedProcess:
     unassigned: dict[int, tuple[str, int, int]] = field(factory=dict)
     groups: dict[str, _LoggedGroup] = field(factory=dict)
     frames: list[PythonFrame] = field(factory=list)
+    # The name of the group that its last line names.
+    last: str = ""
 
 
 @define
@@ -101,11 +118,14 @@ class LoggedWaits:
     _processes: dict[tuple[str, str, int, int], _LoggedProcess] = field(factory=dict)
     _lines: int = 0
     _world_size: int = 0
+    # Reports by the log that they are from, and by their group: "" where the log doesn't name it.
+    _reports: list[tuple[str, str, DesyncReport]] = field(factory=list)
+    _report: DesyncReport | None = None
     _stack_of: _LoggedProcess | None = None
 
     def feed(self, lines: Iterable[str]) -> bool:
         """Reads the lines of a file; false if none is of this kind."""
-        self._stack_of = None
+        self._stack_of = self._report = None
         before, previous = self._lines, ""
         for line in lines:
             if self._stack_of is not None and (frame := _FRAME.search(line)):
@@ -117,11 +137,16 @@ class LoggedWaits:
                 # Terminals break lines.
                 whole = line if "[" in line else f"{previous} {line[:_LONGEST]}"
                 self._read(plain_line(whole[: 2 * _LONGEST]))
+            elif desync_reports.HEAD in line:
+                self._begin_report(line, previous)
+            elif self._report is not None:
+                self._report.read(line)
             previous = line[:_LONGEST]
         return self._lines > before
 
     def records(self) -> list[DumpedRecord]:
         """The counters of each rank; none of ranks of which two processes claim to be one."""
+        of_groups = [*self._of_reports()]
         by_rank: dict[tuple[str, int], list[_LoggedProcess]] = defaultdict(list)
         for (name, _, _, rank), process in self._processes.items():
             by_rank[name, rank].append(process)
@@ -136,7 +161,7 @@ class LoggedWaits:
         for name in {name for name, _ in by_place}:
             _mark_unsure([each for (of, _), each in by_place.items() if of == name])
         worlds = {name for name, _ in by_rank}
-        return [
+        own = [
             DumpedRecord(
                 rank,
                 self._world_size if len(worlds) == 1 else 0,
@@ -148,12 +173,67 @@ class LoggedWaits:
             for (name, rank), process in by_place.items()
             if process.groups
         ]
+        return own + of_groups
+
+    def _begin_report(self, line: str, previous: str) -> None:
+        self._lines += 1
+        report = DesyncReport.opened(line) if len(self._reports) < _MOST_REPORTS else None
+        self._report = report
+        if report is None:
+            return
+        own, group = _OWN_RANK.search(previous), _GROUP.search(previous)
+        source = _DIGITS.sub("", tags_of(previous or line).name)
+        groups = {"": -1}
+        if group is not None:
+            groups = {_group_name(group): int(group["rank"])}
+        elif own is not None:
+            # Since 2.6 the line before the report names no group, but an earlier one of its rank does.
+            groups |= {
+                each.last: each.groups[each.last].rank
+                for (of, _, _, rank), each in self._processes.items()
+                if (of, rank) == (source, int(own[1])) and each.last in each.groups
+            }
+        named = next((name for name, rank in groups.items() if rank == report.rank), "")
+        self._reports.append((source, named, report))
+
+    def _of_reports(self) -> Iterator[DumpedRecord]:
+        """Adds what reports say of the default group to the counters; ranks of another group are numbered apart."""
+        worlds: dict[str, str] = {}
+        own = {(name, rank): each for (name, _, _, rank), each in self._processes.items()}
+        for source, name, report in self._reports:
+            is_default = name == _DEFAULT
+            if report.never:
+                absence = LoggedAbsence(
+                    "never", report.never, group="" if is_default else name.rstrip(UNSURE) or "?"
+                )
+                self.absences[absence] = None
+            label = name.rstrip(UNSURE) or t("a process group")
+            of_group: dict[int, _LoggedProcess] = {}
+            for rank, state in report.states.items():
+                tags = Tags(rank, 0, "", source if is_default else "")
+                process = own.get((source, rank)) if is_default else None
+                process = of_group[rank] = process or _LoggedProcess(tags)
+                group = process.groups.setdefault(label, _LoggedGroup(rank))
+                group.started = max(group.started, state.number)
+                group.ended = max(group.ended, state.number - (not state.has_ended))
+                group.has_counters = True
+                group.waited.setdefault(state.number, (state.operation, -1))
+                if is_default and (source, rank) not in own:
+                    own[source, rank] = self._processes[source, "", 0, rank] = process
+            if is_default or str(report.states) in worlds:
+                continue
+            world = f"{label} ({len(worlds) + 1})" if label in worlds.values() else label
+            worlds[str(report.states)] = world
+            for rank, process in of_group.items():
+                yield DumpedRecord(rank, len(of_group), json.dumps(_as_json(process)), world=world)
 
     def _read(self, line: str) -> None:
         for how, pattern in _MISSED:
             if match := pattern.search(line):
                 self._miss(how, match, line)
                 break
+        if match := _ID.search(line):
+            self._miss_id(match)
         if match := _WORLD_SIZE.search(line):
             self._world_size = max(self._world_size, int(match[1]))
         group = _GROUP.search(line)
@@ -184,12 +264,7 @@ class LoggedWaits:
             self._count(process, self._group(process, group), counters)
 
     def _group(self, process: _LoggedProcess, group: re.Match[str]) -> _LoggedGroup:
-        # Several groups may have one description.
-        name = " ".join(filter(None, (group["described"], group["name"])))
-        if group["name"] == "0":
-            name = _DEFAULT
-        elif not group["described"] and "GUID" not in group[0]:
-            name += UNSURE
+        name = process.last = _group_name(group)
         return process.groups.setdefault(name, _LoggedGroup(int(group["rank"])))
 
     def _count(self, process: _LoggedProcess, group: _LoggedGroup, counters: re.Match[str]) -> None:
@@ -199,6 +274,7 @@ class LoggedWaits:
             self._processes = {
                 key: each for key, each in self._processes.items() if each is process
             }
+            self._reports = []
             process.groups = {name: each for name, each in process.groups.items() if each is group}
             group.waited = {}
         group.started, group.ended, group.has_counters = started, ended, True
@@ -206,25 +282,50 @@ class LoggedWaits:
         if (waited := process.unassigned.pop(number, None)) is not None:
             group.waited[number] = waited[:2]
 
+    def _miss_id(self, match: re.Match[str]) -> None:
+        """A rank gets the ID of a communicator from the first one that makes it, which hasn't come or whose store has ended."""
+        self._lines += 1
+        group = "" if _OF_DEFAULT.search(match["error"]) else "?"
+        how = "id" if _LATE.search(match["error"]) else "ended-store"
+        self._add_waiting(
+            LoggedAbsence(
+                how, RankSet.of([int(match["rank"])]), group=group, first=int(match["first"] or 0)
+            )
+        )
+
+    def _add_waiting(self, absence: LoggedAbsence) -> None:
+        """Adds ranks to those that have waited in the same call."""
+        same = next(
+            (each for each in self.absences if evolve(each, ranks=absence.ranks) == absence),
+            absence,
+        )
+        self.absences.pop(same, None)
+        self.absences[evolve(same, ranks=RankSet.union([same.ranks, absence.ranks]))] = None
+
     def _miss(self, how: str, match: re.Match[str], line: str) -> None:
         self._lines += 1
         parts = match.groupdict()
         ranks = RankSet.of(int(each) for each in re.findall(r"\d{1,9}", parts.get("ranks") or ""))
         if how == "gloo":
             rank = tags_of(line[: match.start()]).rank
-            same = next((each for each in self.absences if each.call == parts["call"]), None)
-            if same is not None:
-                del self.absences[same]
             own = RankSet.of([] if rank is None else [rank])
-            ranks = RankSet.union([own, same.ranks if same else RankSet()])
+            self._add_waiting(LoggedAbsence(how, own, call=parts["call"]))
+            return
         absence = LoggedAbsence(
             how,
             ranks,
             int(parts.get("joined") or 0),
             int(parts.get("size") or 0),
-            parts.get("call") or "",
         )
         self.absences[absence] = None
+
+
+def _group_name(group: re.Match[str]) -> str:
+    """The name by which all ranks call a group, as far as its line has one; several may have one description."""
+    if group["name"] == "0":
+        return _DEFAULT
+    name = " ".join(filter(None, (group["described"], group["name"])))
+    return name if group["described"] or "GUID" in group[0] else name + UNSURE
 
 
 def _assign(process: _LoggedProcess) -> None:
