@@ -176,7 +176,7 @@ export interface RewardBin {
  * cause.
  */
 export interface WaveVerdict {
-  readonly kind: "http-error" | "empty-answers" | "blocking-call" | "self-limited" | "client-per-run" | "pool-exhausted" | "server-saturated" | "timeout" | "straggler";
+  readonly kind: "http-error" | "empty-answers" | "blocking-call" | "self-limited" | "client-per-run" | "pool-exhausted" | "server-saturated" | "left-tasks" | "timeout" | "straggler";
   readonly sentence: string;
   readonly file: string;
   readonly line: number;

@@ -9,6 +9,7 @@ from eagleray.cli.styles import Style, styled
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
 from eagleray.features.rollouts.agents.answers import answer_lines, is_observed
+from eagleray.features.rollouts.agents.left_tasks import left_tasks_text
 from eagleray.features.rollouts.agents.lost_server import no_answer
 from eagleray.features.rollouts.agents.model import (
     AgentError,
@@ -167,7 +168,8 @@ def _failure_lines(observed: Observed) -> list[str]:
 
 def _ending_lines(observed: Observed) -> list[str]:
     ending = observed.ending or no_answer(observed)
-    lines = [line for line in (ending, uncounted_text(observed)) if line]
+    texts = (ending, uncounted_text(observed), left_tasks_text(observed))
+    lines = [line for line in texts if line]
     if observed.threads:
         names = ", ".join(observed.threads[:5])
         lines.append(t("The agent left threads running: {names}.", names=names))

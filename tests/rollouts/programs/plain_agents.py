@@ -191,3 +191,44 @@ class Environment:
     async def run(self, data):
         names = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
         return {name: os.environ[name] for name in names}
+
+
+class LeavesTasks:
+    """Two tasks of each run run on; another is cancelled, one is awaited, and one ends by itself."""
+
+    async def run(self, data, **extra_kwargs):
+        for _ in range(2):
+            self.last = asyncio.create_task(asyncio.sleep(3600))
+        stopped = asyncio.ensure_future(self.waits())
+        await asyncio.gather(asyncio.sleep(0), asyncio.wait_for(asyncio.sleep(0), 5))
+        stopped.cancel()
+        return 1.0
+
+    async def waits(self):
+        await asyncio.shield(asyncio.sleep(3600))
+
+
+class SharesWorker:
+    worker = None
+
+    async def run(self, data, **extra_kwargs):
+        if self.worker is None:
+            self.worker = asyncio.get_running_loop().create_task(asyncio.Event().wait())
+        await asyncio.sleep(0.01)
+        return 1.0
+
+
+class GathersUntilFailure:
+    async def run(self, data, **extra_kwargs):
+        await asyncio.gather(asyncio.sleep(3600), self.fails())
+
+    async def fails(self):
+        raise ValueError("no tool")
+
+
+class OwnTaskFactory:
+    async def run(self, data, **extra_kwargs):
+        loop = asyncio.get_running_loop()
+        loop.set_task_factory(lambda loop, coroutine, **kwargs: asyncio.Task(coroutine, loop=loop))
+        self.task = asyncio.create_task(asyncio.sleep(3600))
+        return 1.0

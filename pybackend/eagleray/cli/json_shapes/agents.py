@@ -17,6 +17,7 @@ from eagleray.cli.json_shapes.shape import (
 )
 from eagleray.common.l10n import t
 from eagleray.features.rollouts.agents.answers import answer_counts, is_observed
+from eagleray.features.rollouts.agents.left_tasks import left_lines
 from eagleray.features.rollouts.agents.lost_server import no_answer
 from eagleray.features.rollouts.agents.model import VERDICT_KINDS, AgentRun, CodeLine, Observed
 from eagleray.features.rollouts.agents.statistics import wave_statistics
@@ -40,6 +41,11 @@ _OF_REQUESTS = (
     *("requests", "max_requests_in_flight", "tokens", "tokens_per_second"),
     *("request_ms", "pool_wait_ms"),
 )
+_LEFT_TASKS = Field(
+    "lines whose asyncio tasks ran when runs returned, list of {file, line, text, runs, tasks}, null for an agent with its own task factory",
+    "array or null",
+    ("file", "line", "text", "runs", "tasks"),
+)
 AGENT_RUN: Shape = {
     **VERSIONED,
     "result": Field("what `run` returned, null if it returned nothing", "any"),
@@ -61,6 +67,7 @@ AGENT_RUN: Shape = {
         _AGENT_REQUEST,
     ),
     "threads": Field("names of threads that it left running", "array"),
+    "left_tasks": _LEFT_TASKS,
     "trace": Field('the file with its trace, "" for none'),
 }
 AGENT_WAVE: Shape = {
@@ -123,6 +130,7 @@ AGENT_WAVE: Shape = {
         'why the program of the agent ended early, or how many runs lost the server, else ""'
     ),
     "threads": Field("names of threads that agents left running", "array"),
+    "left_tasks": _LEFT_TASKS,
     "trace": Field('the file with the traces, "" for none'),
 }
 
@@ -141,6 +149,7 @@ def agent_run_json(observed: Observed, trace: str) -> Json:
         "seconds": 0.0 if run is None else run.seconds,
         "requests": [only(asdict(request), _AGENT_REQUEST) for request in requests],
         "threads": list(observed.threads),
+        "left_tasks": _left_tasks(observed),
         "trace": trace,
     }
 
@@ -168,6 +177,7 @@ def agent_wave_json(observed: Observed, trace: str) -> Json:
         "failures": [_failure(run, observed) for run in failed[:MOST_FAILURES]],
         "ending": observed.ending or no_answer(observed),
         "threads": list(observed.threads),
+        "left_tasks": _left_tasks(observed),
         "trace": trace,
         "unobserved_connections": totals.unobserved,
         "statuses": {str(status): number for status, number in answers.statuses.items()},
@@ -176,6 +186,19 @@ def agent_wave_json(observed: Observed, trace: str) -> Json:
         **({} if is_observed(observed) else dict.fromkeys(_OF_REQUESTS)),
     }
     return only(values, AGENT_WAVE)
+
+
+def _left_tasks(observed: Observed) -> list[Json] | None:
+    lines = left_lines(observed)
+    if lines is None:
+        return None
+    return [
+        {
+            **only(asdict(line.place), ("file", "line", "text")),
+            **only(asdict(line), ("runs", "tasks")),
+        }
+        for line in lines
+    ]
 
 
 def _failure(run: AgentRun, observed: Observed) -> Json:

@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .left_tasks import RunTasks
+
 # Of all requests and responses; a character may be six in JSON.
 _LONGEST_BODIES = 8 * 1024 * 1024
 
@@ -37,6 +39,9 @@ class ItemRun:
         self.error: dict[str, Any] | None = None
         self.location: dict[str, Any] | None = None
         self.rules: list[dict[str, Any]] = []
+        # None in a process of a pool, which says itself what is left.
+        self.tasks: RunTasks | None = None
+        self.left_tasks: list[dict[str, Any]] | None = []
 
     def returned(self, value: Any) -> None:
         if isinstance(value, EpisodeResult):
@@ -102,6 +107,7 @@ class ItemRun:
             "clients": self.record.clients,
             "client_seconds": round(self.record.client_seconds, 4),
             "client_location": self.record.client_location,
+            "left_tasks": self.left_tasks,
             "requests": self._requests(),
         }
 

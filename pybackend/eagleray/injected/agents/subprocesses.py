@@ -13,6 +13,7 @@ from .code_locations import location_of, user_frame
 from .errors import described
 from .http_recording import HttpRecord, HttpRecorder, current_run
 from .import_guard import guard_process
+from .left_tasks import begin_tasks, watch_tasks
 from .printing import Printed, current_print, watch_prints
 from .suspension import suspended_at
 
@@ -59,7 +60,7 @@ class AgentProcesses:
         answer = await self._answer(data, timeout_s)
         record: HttpRecord = answer["record"]
         run.record.__dict__.update(record.__dict__)
-        run.printed = answer["printed"]
+        run.printed, run.left_tasks = answer["printed"], answer["left_tasks"]
         self._recorder.requests += len(record.exchanges)
         self._recorder.unobserved.count += answer["unobserved"]
         self._recorder.tokens += sum(exchange.tokens for exchange in record.exchanges)
@@ -134,10 +135,11 @@ def run_agent(
     printed = Printed()
     current_print.set(printed)
     answer: dict[str, Any] = {"record": record, "printed": printed, "outcome": "done"}
+    answer["left_tasks"] = []
     signal.signal(signal.SIGALRM, _time_out)
     try:
         signal.setitimer(signal.ITIMER_REAL, timeout_s or 0.0, _AGAIN_S)
-        answer["value"] = asyncio.run(agent.run(data))
+        answer["value"] = asyncio.run(_run_to_end(agent, data, answer))
     except TimedOut as error:
         answer.update(outcome="timeout", location=error.location)
     except BaseException as error:
@@ -146,6 +148,16 @@ def run_agent(
         signal.setitimer(signal.ITIMER_REAL, 0.0)
     answer["unobserved"] = _recorder[0].unobserved.count - unobserved
     return answer
+
+
+async def _run_to_end(agent: Any, data: Any, answer: dict[str, Any]) -> Any:
+    """Once it returns, `asyncio.run` cancels the tasks that are left."""
+    watch_tasks(asyncio.get_running_loop())
+    tasks = begin_tasks()
+    try:
+        return await agent.run(data)
+    finally:
+        answer["left_tasks"] = await tasks.left()
 
 
 def _time_out(number: int, frame: FrameType | None) -> None:

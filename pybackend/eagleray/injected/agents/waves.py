@@ -14,6 +14,7 @@ import time
 from .contention import ContentionSamples
 from .http_recording import HttpRecorder, current_run
 from .item_run import ItemRun
+from .left_tasks import begin_tasks, watch_tasks
 from .loop_watch import LoopWatch
 from .printing import current_print
 from .suspension import suspended_at
@@ -67,6 +68,7 @@ class Wave:
         self._contention = ContentionSamples(loop)
         self._watch = LoopWatch(loop, stuck_s, self._on_stuck, self._sample)
         self._recorder.blocking.watch()
+        watch_tasks(loop)
         self._began = time.monotonic()
         self._watch.start()
         try:
@@ -142,6 +144,8 @@ class Wave:
                 run.ended("timeout", suspended_at(task))
                 task.cancel()
                 await asyncio.wait({task}, timeout=_GRACE_S)
+            elif run.tasks is not None:
+                run.left_tasks = await run.tasks.left()
         finally:
             self._tasks.pop(task, None)
             self._finish(run)
@@ -159,6 +163,7 @@ class Wave:
         """Whatever the agent raises ends only this run."""
         current_run.set(run.record)
         current_print.set(run.printed)
+        run.tasks = begin_tasks() if self._processes is None else None
         run.started = time.monotonic()
         self._running[run.index] = run
         self._max_running = max(self._max_running, len(self._running))

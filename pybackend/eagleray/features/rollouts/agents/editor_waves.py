@@ -21,6 +21,7 @@ from eagleray.features.rollouts.agents.agents import AgentRequestPlan
 from eagleray.features.rollouts.agents.answers import unobserved_text
 from eagleray.features.rollouts.agents.data_items import DataChoice
 from eagleray.features.rollouts.agents.errors import server_without_address
+from eagleray.features.rollouts.agents.left_tasks import left_tasks_text
 from eagleray.features.rollouts.agents.lost_server import no_answer
 from eagleray.features.rollouts.agents.model import (
     AgentRun,
@@ -152,6 +153,7 @@ def report_of(observed: Observed, trace: str) -> WaveReport:
                     observed.ending or no_answer(observed),
                     uncounted_text(observed),
                     unobserved_text(observed),
+                    left_tasks_text(observed),
                 ),
             )
         ),

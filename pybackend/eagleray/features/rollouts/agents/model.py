@@ -17,6 +17,7 @@ VerdictKind = Literal[
     "client-per-run",
     "pool-exhausted",
     "server-saturated",
+    "left-tasks",
     "timeout",
     "straggler",
 ]
@@ -28,6 +29,7 @@ VERDICT_KINDS: tuple[VerdictKind, ...] = (
     "client-per-run",
     "pool-exhausted",
     "server-saturated",
+    "left-tasks",
     "timeout",
     "straggler",
 )
@@ -149,6 +151,14 @@ class Contention:
 
 
 @frozen
+class LeftTasks:
+    """A line that created tasks which still ran when the run returned."""
+
+    place: CodeLine
+    tasks: int
+
+
+@frozen
 class AgentRequest:
     """A request of an agent, without its bodies; `seconds` is None if it has not ended.
 
@@ -191,6 +201,8 @@ class AgentRun:
     client_s: float = 0.0
     client_place: CodeLine | None = None
     requests: tuple[AgentRequest, ...] = ()
+    # None where they can't be observed.
+    left_tasks: tuple[LeftTasks, ...] | None = ()
     trace: int = 0
 
 

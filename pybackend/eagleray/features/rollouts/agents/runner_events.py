@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
@@ -20,6 +20,7 @@ from eagleray.features.rollouts.agents.model import (
     Contention,
     ContractRule,
     HeldLoop,
+    LeftTasks,
     Outcome,
     WaveTotals,
 )
@@ -50,6 +51,7 @@ def run_of(event: Event, base_url: str) -> AgentRun:
         client_s=float(event["client_seconds"]),
         client_place=place_of(event.get("client_location")),
         requests=tuple(_request_of(exchange, base_url) for exchange in event["requests"]),
+        left_tasks=_left_of(event["left_tasks"]),
     )
 
 
@@ -104,6 +106,13 @@ def _contention_of(line: Event | None) -> Contention | None:
         return None
     kind: Literal["lock", "thread"] = "lock" if line["kind"] == "lock" else "thread"
     return Contention(place, kind, float(line["share"]), int(line["samples"]))
+
+
+def _left_of(lines: Sequence[Event] | None) -> tuple[LeftTasks, ...] | None:
+    if lines is None:
+        return None
+    places = [(place_of(line), int(line["tasks"])) for line in lines]
+    return tuple(LeftTasks(place, tasks) for place, tasks in places if place is not None)
 
 
 def _blocking_of(line: Event) -> BlockingCall:

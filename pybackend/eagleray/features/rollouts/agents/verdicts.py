@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from eagleray.common.l10n import counted, t
 from eagleray.features.rollouts.agents.answers import failed_answers, rejected_requests
+from eagleray.features.rollouts.agents.left_tasks import left_tasks
 from eagleray.features.rollouts.agents.model import (
     AgentRun,
     BlockingCall,
@@ -79,7 +80,7 @@ def verdicts(observed: Observed) -> tuple[WaveVerdict, ...]:
     if not named:
         named += _stragglers(observed)
     # They explain what agents do, not how long it takes.
-    return (*failed_answers(observed), *named)
+    return (*failed_answers(observed), *named, *left_tasks(observed))
 
 
 def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
