@@ -114,7 +114,7 @@ _PRIVATE_KEY = re.compile(
 )
 # A line of such a key, where lines come one by one; no checksum, which is of hexadecimal digits.
 _LINE_OF_KEY = re.compile(
-    r"^(?P<before>[ \t]*)(?=[^\n]*[G-Zg-z+/])[A-Za-z0-9+/]{64}(?=\r?$)", re.MULTILINE
+    r"^(?P<before>[ \t]{0,64})(?![0-9A-Fa-f]{64})[A-Za-z0-9+/]{64}(?=\r?$)", re.MULTILINE
 )
 _NETRC = re.compile(r"(?P<before>\blogin\s{1,8}\S{1,200}\s{1,8}password\s{1,8})(?P<value>\S+)")
 _SHELL_WORD = r"(?P<value>'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]\S*)"
