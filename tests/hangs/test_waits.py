@@ -33,7 +33,7 @@ EXPECTED = {
     "held_lock": (
         "wait-chain",
         r"MainThread waits for LOCK in take_lock \(waits\.py:\d+\), which loader holds in ask \(waits\.py:\d+\)\. "
-        r"P waits for an answer of P in ask \(waits\.py:\d+\)\.",
+        r"P waits for an answer of P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
     ),
     "forked_lock": (
         "deadlock",
@@ -54,7 +54,7 @@ EXPECTED = {
     ),
     "silent_server": (
         "wait-chain",
-        r"P waits for the end of P, which waits for an answer of P in ask \(waits\.py:\d+\)\.",
+        r"P waits for the end of P, which waits for an answer of P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
     ),
     "dead_producer": (
         "deadlock",
@@ -96,6 +96,10 @@ EXPECTED = {
     "ended_child": (
         "wait-chain",
         r"P waits for the end of P, which runs sleep\.",
+    ),
+    "left_output": (
+        "wait-chain",
+        r"P waits for data of P \(sleep\) in left_output \(waits\.py:\d+\): its parent has ended, and it keeps the output open\.",
     ),
     "idle_server": (
         "unknown",

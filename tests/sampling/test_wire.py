@@ -55,6 +55,7 @@ samples = st.builds(
             st.lists(st.integers(1, 2**22), max_size=3).map(tuple),
             texts,
             st.booleans(),
+            texts,
         ),
         max_size=2,
     ).map(tuple),

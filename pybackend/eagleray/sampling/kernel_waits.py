@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import proc
+from .processes import title_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ _KIND_OF = {
 }
 _WAITID = (247, 95)
 _PPOLL = (271, 73)
+# A stop by ptrace, as for reading a stack, makes this of `poll`, with the same arguments (restart_syscall(2), Linux 6.18).
+_RESTARTED, _POLL_X86_64 = 219, 7
 _P_PID = 1
 _ANY_CHILD = (0, 0xFFFFFFFF, 2**64 - 1)
 _MOST_POLLED = 16
@@ -81,6 +84,7 @@ class KernelWait(NamedTuple):
 
     `OWN`: another thread of its process ends it.  `address` is the other end of a connection, `host:port`, else "".
     `is_whole`: nothing but `pids` can end it, as far as open files tell, and all threads of the process wait.
+    `program` is what the first of `pids` runs, if it is known.
     """
 
     thread: str
@@ -88,6 +92,7 @@ class KernelWait(NamedTuple):
     pids: tuple[int, ...]
     address: str = ""
     is_whole: bool = False
+    program: str = ""
 
 
 class ThreadPlace(NamedTuple):
@@ -140,7 +145,8 @@ def kernel_waits(
             each._replace(
                 is_whole=each.is_whole
                 and is_whole
-                and not (each.kind == OWN and place.is_at_event and _handles_signals(pid))
+                and not (each.kind == OWN and place.is_at_event and _handles_signals(pid)),
+                program=_program(each.pids[0]) if each.pids else "",
             )
             for place, each in listed
             if not place.is_idle
@@ -163,6 +169,11 @@ def _has_only_own_waits(pid: int, python_threads: Collection[int]) -> bool:
         return False
     calls = [_call(ThreadPlace(pid, tid, "")) for tid in tids if tid not in python_threads]
     return all(call is not None and call.kind == OWN and not call.is_timed for call in calls)
+
+
+def _program(pid: int) -> str:
+    """The name of the program, or of the script, that `pid` runs; "" if it has ended."""
+    return Path(title_of(proc.command_line(pid)).partition(" ")[0]).name
 
 
 def _handles_signals(pid: int) -> bool:
@@ -188,6 +199,8 @@ def _call(place: ThreadPlace) -> _Call | None:
     if len(fields) < 7 or not fields[0].isdigit():
         return None
     number, arguments = int(fields[0]), [int(field, 16) for field in fields[1:7]]
+    if number == _RESTARTED and proc.waits_in(place.pid, place.tid).startswith("poll_"):
+        number = _POLL_X86_64
     kind = _KIND_OF.get(number, "")
     if kind == CHILD:
         if number in _WAITID:

@@ -115,9 +115,9 @@ def maps(pid: int) -> str:
     return _read(pid, "maps")
 
 
-def waits_in(pid: int) -> str:
-    """The function of the kernel in which the main thread of `pid` waits; "" if it runs or that is hidden."""
-    name = _read(pid, "wchan")
+def waits_in(pid: int, tid: int = 0) -> str:
+    """The function of the kernel in which a thread of `pid`, by default the main one, waits; "" if it runs or that is hidden."""
+    name = _read(pid, f"task/{tid or pid}/wchan")
     return "" if name == "0" else name
 
 

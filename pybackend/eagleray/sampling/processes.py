@@ -172,7 +172,7 @@ class _Describing:
         return pids[1:]
 
     def add(self, pid: int) -> None:
-        title = _title(proc.command_line(pid)) or self._processes[pid].name
+        title = title_of(proc.command_line(pid)) or self._processes[pid].name
         environment = environment_of(pid)
         rank = _number(environment.get("RANK", ""))
         if rank is not None and not _is_launcher(title) and not self._inherits(pid, environment):
@@ -311,7 +311,7 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else None
 
 
-def _title(arguments: list[str]) -> str:
+def title_of(arguments: list[str]) -> str:
     """The command without its interpreter and its options."""
     if not arguments:
         return ""

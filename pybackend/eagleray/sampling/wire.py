@@ -138,6 +138,7 @@ class _Writer:
             list(wait.pids),
             self._text(wait.address),
             wait.is_whole,
+            self._text(wait.program),
         ]
 
     def _ending(self, ending: Ending) -> list[Any]:
@@ -255,7 +256,7 @@ class _Reader:
         )
 
     def _wait(self, row: Any) -> KernelWait:
-        thread, kind, pids, address, is_whole = _row(row, 5)
+        thread, kind, pids, address, is_whole, program = _row(row, 6)
         name = self._shared_text(kind)
         if name not in WAIT_KINDS:
             raise ValueError("a wait of another kind")
@@ -265,6 +266,7 @@ class _Reader:
             tuple(_each(pids, _number)),
             self._shared_text(address),
             _flag(is_whole),
+            self._shared_text(program),
         )
 
     def _ending(self, row: Any) -> Ending:

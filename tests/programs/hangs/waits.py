@@ -300,6 +300,18 @@ def ended_child() -> None:
             child.wait()
 
 
+def left_output() -> None:
+    """What a shell has started keeps its output open after the shell was killed."""
+    command = "sleep 600; true"
+    with subprocess.Popen(command, shell=True, stdout=subprocess.PIPE) as child:
+        try:
+            child.communicate(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            ready()
+            child.communicate()
+
+
 def long_command() -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as child:
         ready()

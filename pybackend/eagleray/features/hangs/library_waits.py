@@ -42,6 +42,7 @@ def _wait(file: str, function: str, what: str, *, is_own: bool = False) -> Libra
 _WORK = later("the work of a queue")
 _BARRIER = later("others at a barrier")
 _POOL = later("the processes of a pool")
+OUTPUT = later("the output of a child process")
 # Waits for processes that a lock in shared memory ends.
 OF_SHARED_LOCKS = (_WORK, _BARRIER)
 TABLE = (
@@ -56,7 +57,7 @@ TABLE = (
     _wait(r"multiprocessing/(?:connection|queues|managers)\.py", r"recv|_recv|_recv_bytes|recv_bytes|wait|get|_callmethod|accept", later("a message of another process")),
     _wait(r"multiprocessing/synchronize\.py", "acquire|wait|__enter__|wait_for", later("a lock that processes share")),
     _wait(r"subprocess\.py", "wait|_wait|_try_wait", later("the end of a child process")),
-    _wait(r"subprocess\.py", "communicate|_communicate|run", later("the output of a child process")),
+    _wait(r"subprocess\.py", "communicate|_communicate|run", OUTPUT),
     _wait(r"queue\.py", "get", later("an item of a queue"), is_own=True),
     _wait(r"queue\.py", "put", later("room in a queue"), is_own=True),
     _wait(r"queue\.py", "join", _WORK, is_own=True),

@@ -50,7 +50,8 @@ _MOST_NAMED = 3
 class Wait:
     """`what` is waited for by the thread with `stack`.  One of `targets` can end it; without any nothing in the picture can.
 
-    `kind` is that of the kernel, "" for a wait in Ray.  `alone` says why nothing can end it, "" if something may.
+    `kind` is that of the kernel, "" for a wait in Ray.  `alone` says why nothing can end it, or what keeps the last process of
+    the path from it, "" without that.  `outside` names the processes that can end it where none of them is in the picture.
     """
 
     what: str
@@ -58,6 +59,7 @@ class Wait:
     stack: ThreadStack | None = None
     kind: str = ""
     alone: str = ""
+    outside: str = ""
 
     @property
     def place(self) -> str:
@@ -299,13 +301,15 @@ class WaitGraph:
 
     def _of_kernel(self, process: SampledProcess, wait: kernel_waits.KernelWait) -> Wait:
         targets = self._targets((process.host, pid) for pid in wait.pids)
-        others = self._name(wait.pids, targets)
+        is_outside = bool(wait.pids) and not targets
+        others = _name(wait, targets)
+        library_wait = _library_wait(process, wait.thread)
         if wait.kind == CHILD:
             text = t("the end of {processes}", processes=others)
         elif wait.kind == FILE_LOCK:
             text = t("a file lock of {processes}", processes=others)
         elif wait.kind == SHARED_LOCK:
-            text = _shared_text(process, wait.thread, others)
+            text = _shared_text(library_wait, others)
         elif wait.kind == CLIENT:
             text = t("a client that connects")
         elif wait.kind in (ANSWER, CONNECT):
@@ -328,7 +332,10 @@ class WaitGraph:
         alone = ""
         if wait.kind == SHARED_LOCK and wait.is_whole and not wait.pids:
             alone = t("no other process is left that could end that")
-        return Wait(text, targets, stack, wait.kind, alone)
+        if library_wait is not None and library_wait.what == library_waits.OUTPUT and is_outside:
+            # Only what a child has started has its output, and all that still have their parents are in the picture.
+            alone = t("its parent has ended, and it keeps the output open")
+        return Wait(text, targets, stack, wait.kind, alone, others if is_outside else "")
 
     def _targets(self, places: Iterable[Process]) -> tuple[SampledProcess, ...]:
         listed = (
@@ -336,13 +343,6 @@ class WaitGraph:
             for host, pid in places
         )
         return tuple(filter(None, listed))
-
-    def _name(self, pids: tuple[int, ...], targets: tuple[SampledProcess, ...]) -> str:
-        """The processes; by their numbers where none is in the picture."""
-        if not targets and pids:
-            listed = RankSet.of(pids[:_MOST_NAMED])
-            return counted(len(pids), "process {pids}", "processes {pids}", pids=listed)
-        return wording.ranks(targets[:_MOST_NAMED]) if targets else ""
 
 
 def task_text(task: OpenTask, is_first: bool = False) -> str:
@@ -363,11 +363,24 @@ def _why_alone(process: SampledProcess) -> str:
     return t("it has no other thread that could end that")
 
 
-def _shared_text(process: SampledProcess, thread: str, others: str) -> str:
-    """What a thread waits for in memory that it shares with the processes `others`, "" if there are none."""
+def _name(wait: kernel_waits.KernelWait, targets: tuple[SampledProcess, ...]) -> str:
+    """The processes that can end `wait`; by their numbers where none is in the picture."""
+    if targets or not wait.pids:
+        return wording.ranks(targets[:_MOST_NAMED]) if targets else ""
+    listed = RankSet.of(wait.pids[:_MOST_NAMED])
+    text = counted(len(wait.pids), "process {pids}", "processes {pids}", pids=listed)
+    return f"{text} ({printable(wait.program, 40)})" if wait.program else text
+
+
+def _library_wait(process: SampledProcess, thread: str) -> library_waits.LibraryWait | None:
+    """The function of a library in which a thread of `process` waits."""
     stacks = (process.stack, *process.others)
     stack = next((each for each in stacks if each and each.thread == thread), None)
-    wait = library_waits.wait_of(stack.frames) if stack else None
+    return library_waits.wait_of(stack.frames) if stack else None
+
+
+def _shared_text(wait: library_waits.LibraryWait | None, others: str) -> str:
+    """What a thread waits for in memory that it shares with the processes `others`, "" if there are none."""
     is_named = wait is not None and wait.what in library_waits.OF_SHARED_LOCKS
     what = translated(wait.what) if wait and is_named else t("a lock")
     return (

@@ -73,6 +73,8 @@ def chains(scene: Scene) -> Iterator[Reading]:
             yield reading(scene, Kind.SLOW, last, 0.65, text, step)
         else:
             step = t("Look at {ranks}, and at the end of its log.", ranks=wording.ranks(last[:1]))
+            if outside := shown[0].waits[-1].outside:
+                step = t("Look at {processes}.", processes=outside)
             if last[0].process.role == ACTOR and last[0].activity.place is None:
                 step = t("Read from inside what its tasks await.")
             yield reading(scene, Kind.WAIT_CHAIN, last, 0.75, text, step)
