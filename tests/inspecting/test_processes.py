@@ -202,7 +202,7 @@ def test_thread_that_keeps_the_gil_is_reported_and_goes_on(monkeypatch: pytest.M
 def test_stopped_process_is_read_from_outside_and_stays_stopped() -> None:
     with python(program(WAYS["read"])) as process:
         process.send_signal(signal.SIGSTOP)
-        wait_until(lambda: state_of(process.pid) == "T")
+        wait_until(lambda: states_of_threads(process.pid) == {"T"})
         found = look(process.pid)
         assert found.how == OUTSIDE and "is stopped" in found.why_outside
         assert state_of(process.pid) == "T"
@@ -306,6 +306,12 @@ def test_conversation_survives_questions_that_are_wrong() -> None:
 
 def thread_count(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def states_of_threads(pid: int) -> set[str]:
+    """The states of the threads of a process: a thread on another core takes a signal a moment later."""
+    threads = [task.name for task in Path(f"/proc/{pid}/task").iterdir()]
+    return {proc.thread_status(thread)["State"][0] for thread in threads}
 
 
 def state_of(pid: int) -> str:

@@ -21,7 +21,15 @@ from eagleray.inspecting.inside.frames import MOST_LISTED
 
 from tests.dap_client import DapClient, RequestFailed
 from tests.inspecting.test_bounded_reading import MANY_GLOBALS
-from tests.inspecting.test_processes import WAYS, ends, program, python, thread_count, wait_until
+from tests.inspecting.test_processes import (
+    WAYS,
+    ends,
+    program,
+    python,
+    states_of_threads,
+    thread_count,
+    wait_until,
+)
 from tests.inspecting.test_real_stop import says
 
 # Just deep enough.
@@ -456,8 +464,10 @@ async def test_stopped_process_gives_no_answer_and_answers_again(
 
     def story(client: DapClient) -> None:
         process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: states_of_threads(process.pid) == {"T"})
         with pytest.raises(RequestFailed, match="gave no answer in time"):
             client.evaluate("step")
+        monkeypatch.undo()
         process.send_signal(signal.SIGCONT)
         assert client.evaluate("step") == "7"
 
