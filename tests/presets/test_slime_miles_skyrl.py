@@ -204,6 +204,7 @@ def test_program_that_makes_the_command_itself_names_the_option(tmp_path: Path) 
     made = debug_run(plan_of(tmp_path, "python3", "run_tiny.py"))
     assert "run_tiny.py makes the command of the trainer itself." in made.summary
     assert "knows no trainer" not in made.summary
+    assert "Start Ray yourself, and set MILES_SCRIPT_EXTERNAL_RAY=1." in made.summary
 
 
 def test_program_in_a_quoted_text_is_named_with_its_line(tmp_path: Path) -> None:

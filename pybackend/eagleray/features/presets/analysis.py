@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from eagleray.common.l10n import t
 from eagleray.features.presets.checkout.files import near, roots, text_of
 from eagleray.features.presets.checkout.keys import CheckoutKeys, checkout_keys
-from eagleray.features.presets.elsewhere import Elsewhere, elsewhere_in, elsewhere_of
+from eagleray.features.presets.elsewhere import Elsewhere, elsewhere_in, elsewhere_of, handed_over
 from eagleray.features.presets.families import recognised_by_keys
 from eagleray.features.presets.programs import ProgramFiles
 from eagleray.features.presets.recognition import (
@@ -60,8 +60,11 @@ def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
         return _of_script(plan, script, python, stamp)
     launch = launch_of(list(map(LineWord, plan.command)))
     identity = _Frameworks([cwd]).of(launch) if launch else Identity()
-    recognised, keys = _recognised(identity, launch, [cwd], python, _hints(plan, None))
-    elsewhere = None if recognised else elsewhere_of(plan.command)
+    line = launch or Launch(plan.command[0], False, tuple(map(LineWord, plan.command[1:])), ())
+    recognised, keys = _recognised(identity, line, [cwd], python, _hints(plan, None))
+    if launch is None and recognised and recognised.table.syntax != "none":
+        recognised = keys = None
+    elsewhere = (handed_over if recognised else elsewhere_of)(plan.command)
     return ProgramAnalysis(
         launch=launch,
         recognised=recognised,
@@ -103,9 +106,12 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
         near_line = [cwd, file.parent, *([Path(main.node.path).parent] if main else [])]
         hints = _hints(plan, (main.node if main and not in_variable else outer).script)
         line = main.launch if main else None
+        if line and any("$@" in word.text or "$*" in word.text for word in line.arguments):
+            line = evolve(line, arguments=(*line.arguments, *map(LineWord, arguments)))
         if line and line.folder:
             near_line.insert(0, cwd / line.folder)
-        recognised, keys = _recognised(identity, line, near_line, python, hints)
+        name = main.node.name if main else ""
+        recognised, keys = _recognised(identity, line, near_line, python, hints, name)
         if recognised and (main or elsewhere is None):
             elsewhere = None
             break
@@ -113,6 +119,8 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
         main, identity = candidates[0]
         recognised, keys = None, None
     launch = main.launch if main else None
+    if recognised and launch:
+        elsewhere = handed_over([token.text for token in launch.tokens], launch.line)
     node = main.node if main and not in_variable else outer
     hidden = 0 if main else outer.script.hidden
     alike = [line for line, other in lines if _is_same(identity, other)]
@@ -217,6 +225,7 @@ def _recognised(
     near: Sequence[Path],
     python: str,
     hints: Sequence[str],
+    name: str = "",
 ) -> tuple[Recognised | None, CheckoutKeys | None]:
     folders = list(roots(near))
     versions = {
@@ -225,7 +234,7 @@ def _recognised(
     }
     by_table = chosen(identity, versions)
     if by_table is None and launch and not purpose_of(launch.target):
-        return recognised_by_keys(launch, near, python, hints) or (None, None)
+        return recognised_by_keys(launch, near, python, hints, name) or (None, None)
     return checkout_keys(by_table, identity.tables, launch, near, python, hints)
 
 
@@ -233,13 +242,26 @@ def _remark(identity: Identity, target: str, hidden: int = 0) -> str:
     """Why nothing is shortened; what the program does is not claimed.  `hidden` is the line of one in quotes."""
     if hidden and not identity.tables:
         return t("The program is in a quoted text (line {line}).", line=hidden)
-    if identity.trains or not identity.tables:
+    if identity.trains or not (identity.tables or identity.launches):
         return ""
     target = target or identity.module
     name = re.split(r"[/})\"]", target)[-1]
-    if identity.launches:
+    if identity.launches == "execute_train":
         made = t("{name} makes the command of the trainer itself.", name=name)
-        return f"{made} {t('Add {option} there to shorten it.', option='--num-rollout 2')}"
+        return " ".join(
+            [
+                made,
+                t("Add {option} there to shorten it.", option="--num-rollout 2"),
+                t("First it runs `{command}`, which ends this run.", command="pkill -9 ray"),
+                t(
+                    "Start Ray yourself, and set {name}=1.",
+                    name=f"{identity.tables[0].package.upper()}_SCRIPT_EXTERNAL_RAY",
+                ),
+            ]
+        )
+    if identity.launches:
+        made = t("{name} itself runs `{command}`.", name=name, command=identity.launches)
+        return f"{made} {t('Its arguments are not visible here. Shorten them there.')}"
     if purpose := purpose_of(target):
         return t(
             "By its name, {name} is for {purpose}, so nothing is shortened.",

@@ -1,4 +1,4 @@
-"""Lines that start their program in a container or on another host, where Eagleray reads no files."""
+"""Lines that hand their program over: to a container, another host, a terminal's server, or another launcher."""
 
 from __future__ import annotations
 
@@ -20,9 +20,17 @@ _TOOLS = {
     "enroot": "start|exec",
     "ssh": "",
     "pdsh": "",
+    "qsub": "",
+    "bsub": "",
+    "sky": "launch|exec",
+    "modal": "run",
+    "tmux": "new|new-session|new-window|neww|split-window|splitw|send-keys|send|respawn-pane",
+    "screen": "-[dm]+S?|-X",
 }
+# Their programs are children of a server, which may be older than the run.
+_SERVERS = ("tmux", "screen")
 # They hand the environment on, by which processes of a run are recognised.
-_WITH_ENVIRONMENT = ("singularity", "apptainer", "srun")
+_WITH_ENVIRONMENT = ("singularity", "apptainer", "srun", *_SERVERS)
 _RUNS_PROGRAM = re.compile(
     r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|uv|ray|swift|[\w./-]+\.(?:py|sh))(?=[\s\"';]|$)"
 )
@@ -43,6 +51,11 @@ class Elsewhere:
     has_environment: bool
 
     @property
+    def is_local(self) -> bool:
+        """Whether the program runs on this machine, started by a server."""
+        return self.tool.partition(" ")[0] in _SERVERS
+
+    @property
     def remark(self) -> str:
         """Why nothing is shortened, and the next step."""
         what = (
@@ -50,10 +63,15 @@ class Elsewhere:
             if self.line
             else t("The command starts its program by `{tool}`.", tool=self.tool)
         )
+        why = (
+            t("A server of its own runs it, so nothing is shortened.")
+            if self.is_local
+            else t("Eagleray reads only files of this machine, so nothing is shortened.")
+        )
         return " ".join(
             [
                 what,
-                t("Eagleray reads only files of this machine, so nothing is shortened."),
+                why,
                 t("Start `eagleray run --preset debug` in there instead."),
             ]
         )
@@ -69,6 +87,16 @@ def elsewhere_in(script: Script) -> Elsewhere | None:
         if _LOCAL.fullmatch(next(iter(_from_tool(tokens)), "").rpartition("/")[2]):
             return None
     return latest
+
+
+def handed_over(tokens: Sequence[str], line: int = 0) -> Elsewhere | None:
+    """A program of Python that gets another command behind `--`, and may start it anywhere (`mason.py … -- python x.py`)."""
+    tokens = list(_from_tool(tokens))
+    behind = tokens.index("--") if "--" in tokens else len(tokens)
+    program = next((word for word in tokens[:behind] if word.endswith(".py")), "")
+    if not program or not _RUNS_PROGRAM.search(" ".join(tokens[behind:])):
+        return None
+    return Elsewhere(program.rpartition("/")[2], line, True)
 
 
 def elsewhere_of(tokens: Sequence[str], line: int = 0) -> Elsewhere | None:

@@ -1,4 +1,4 @@
-"""Makes a table for a trainer that Eagleray doesn't know, from the keys that its own code declares.
+"""Makes a table for a trainer that Eagleray doesn't know, from the keys that its own code or its line declares.
 
 `roles.json` says which names of keys mean what: names in the order in which they are preferred, and the value for a
 short run.  An interval becomes so large that it isn't reached, since what 0 and -1 mean differs.  Only names at the top
@@ -8,9 +8,11 @@ or below the trainer's part of a configuration count: `agent.max_steps` is somet
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,14 @@ from eagleray.common.l10n import t
 from eagleray.features.presets.checkout.declared import Declared, declared
 from eagleray.features.presets.checkout.files import Files, installed_folders
 from eagleray.features.presets.checkout.keys import CheckoutKeys, StartedProgram, programs
+from eagleray.features.presets.checkout.written_keys import (
+    WrittenKeys,
+    keys_of_file,
+    keys_of_line,
+)
 from eagleray.features.presets.recognition import DetectedVersion, Recognised
 from eagleray.features.presets.table import (
+    NEVER,
     UNKNOWN,
     Check,
     FrameworkTable,
@@ -33,25 +41,32 @@ from eagleray.features.presets.table_file import tables
 from eagleray.features.runs.scripts.launch_lines import Launch, value_of
 
 _VERSIONS = Range("0", "0")
-# An interval that a short run doesn't reach.
-_NEVER = "1000000"
+_ANSWER = "{value}"
 
 
 def recognised_by_keys(
-    launch: Launch, folders: Sequence[Path], python: str, hints: Sequence[str]
+    launch: Launch, folders: Sequence[Path], python: str, hints: Sequence[str], name: str
 ) -> tuple[Recognised, CheckoutKeys] | None:
-    """The program of `launch` with the keys that it declares; None if none of them shortens a run."""
+    """The program of `launch`, a line of the script `name`, with the keys that it declares.
+
+    Else with those that the line sets, or the configuration file that it names.  None if no key shortens a run.
+    """
     files = Files(folders, installed_folders(python))
     arguments = tuple(token.text for token in launch.arguments)
-    for file in programs(StartedProgram(launch.target, launch.module, arguments), files):
-        keys = declared(file, arguments, files, hints)
+    started = StartedProgram(launch.target, launch.module, arguments)
+    candidates: Iterator[Declared | WrittenKeys | None] = chain(
+        (declared(file, arguments, files, hints) for file in programs(started, files)),
+        (keys_of_line(launch.arguments, name), keys_of_file(launch.arguments, files)),
+    )
+    for keys in candidates:
         if keys and (offers := _offers(keys, launch)):
             table = _table(keys, offers)
-            return Recognised(table, DetectedVersion("", "")), CheckoutKeys(keys.find)
+            checkout_keys = CheckoutKeys(keys.find, of_line=isinstance(keys, WrittenKeys))
+            return Recognised(table, DetectedVersion("", "")), checkout_keys
     return None
 
 
-def _table(keys: Declared, offers: dict[str, Offer]) -> FrameworkTable:
+def _table(keys: Declared | WrittenKeys, offers: dict[str, Offer]) -> FrameworkTable:
     plain = tables()[-1]
     absent = {
         name: tuple(evolve(absence, versions=_VERSIONS) for absence in absences)
@@ -70,19 +85,26 @@ def _table(keys: Declared, offers: dict[str, Offer]) -> FrameworkTable:
     )
 
 
-def _offers(keys: Declared, launch: Launch) -> dict[str, Offer]:
-    """What the keys can do.  Without a limit for steps the program may be something else than a trainer."""
+def _offers(keys: Declared | WrittenKeys, launch: Launch) -> dict[str, Offer]:
+    """What the keys can do.  Without a limit for steps the program may be something else than a trainer.
+
+    An agent or a sampler has `--max-steps` on its line, too, so that this name alone says nothing.
+    """
     offers = {}
     for name, rules in roles()["roles"].items():
         entries, flags = _entries(keys, rules, launch)
         if entries or flags:
             offer = Offer("tick", "on", "", "", tuple(entries), tuple(flags))
             offers[name] = evolve(offer, kind="number", value="2") if name == "steps" else offer
-    return offers if {"steps", "no_checkpoint"} & set(offers) else {}
+    is_training = {"steps", "no_checkpoint"} & set(offers)
+    if isinstance(keys, WrittenKeys) and keys.syntax != "none" and list(offers) == ["steps"]:
+        key = offers["steps"].entries[0].key
+        is_training &= {"steps"} if re.search(r"\w\.|train|iter|rollout", key) else set()
+    return offers if is_training else {}
 
 
 def _entries(
-    keys: Declared, rules: Sequence[dict[str, Any]], launch: Launch
+    keys: Declared | WrittenKeys, rules: Sequence[dict[str, Any]], launch: Launch
 ) -> tuple[list[KeyEntry], list[KeyEntry]]:
     entries: list[KeyEntry] = []
     flags: list[KeyEntry] = []
@@ -90,34 +112,34 @@ def _entries(
         if (entries or flags) and not rule.get("also"):
             continue
         for name in rule["names"]:
-            declared_keys = list(_spellings(keys, name))
-            for key, is_list in declared_keys:
+            declared_keys = [
+                (key, value)
+                for key, is_list in _spellings(keys, name)
+                for value in [rule.get("list", rule["value"]) if is_list else rule["value"]]
+                if value == _ANSWER or keys.allows(key, value)
+            ]
+            for key, value in declared_keys:
                 # A parser may refuse an interval without the folder or data that belong to it (slime).
-                is_refused = keys.syntax == "argparse" and rule["value"] == _NEVER
+                is_refused = keys.syntax == "argparse" and value == NEVER
                 if is_refused and value_of(launch.arguments, key, keys.syntax) is None:
                     continue
                 if key in keys.switches:
                     flags.append(KeyEntry(key, "", (_CHECK,)))
                 else:
-                    value = rule.get("list", rule["value"]) if is_list else rule["value"]
                     entries.append(KeyEntry(key, value, (_CHECK,)))
             if declared_keys:
                 break
     return entries, flags
 
 
-def _spellings(keys: Declared, name: str) -> Iterator[tuple[str, bool]]:
+def _spellings(keys: Declared | WrittenKeys, name: str) -> Iterator[tuple[str, bool]]:
     """The keys of this name as the program writes them, and whether each holds a list."""
-    if keys.syntax == "argparse":
-        written = [f"--{name}", f"--{name.replace('_', '-')}"]
-        place = next((key for key in written if keys.find(key)), "")
-        if place:
-            yield place, False
-        return
+    prefix = "--" if keys.syntax == "argparse" else ""
     for parent in roles()["parents"]:
-        key = f"{parent}.{name}" if parent else name
-        if place_of := keys.find(key):
-            yield key, keys.is_list(place_of)
+        key = f"{prefix}{parent}.{name}" if parent else f"{prefix}{name}"
+        written = [key, key.replace("_", "-")] if prefix else [key]
+        if place := next((each for each in written if keys.find(each)), ""):
+            yield place, not prefix and keys.is_list(place)
 
 
 _CHECK = Check(_VERSIONS, "", "")

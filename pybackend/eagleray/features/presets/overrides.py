@@ -20,6 +20,7 @@ from eagleray.features.presets.model import OF_VARIABLES, OPTIONS, Outcome, Prop
 from eagleray.features.presets.placement import no_training_line
 from eagleray.features.presets.recognition import Recognised
 from eagleray.features.presets.table import (
+    NEVER,
     Check,
     KeyEntry,
     Offer,
@@ -158,14 +159,25 @@ def _where_it_acts(
         place = _undeclared(entry, plan, analysis, recognised)
         if place is None:
             return
+    if analysis.keys and entry.value == "-1" and analysis.keys.is_unguarded(entry.key):
+        entry = evolve(entry, value=NEVER)
     value, assumed = multiplied(entry, answer, line)
     if recognised.table.syntax == "none":
         setting = f"{entry.key}={entry.value.replace('{value}', value)}"
-        why = t("The program's arguments don't override its file. Set it in {place}.", place=place)
+        why = (
+            t("Whether the line can override it isn't known. Set it in {place}.", place=place)
+            if analysis.keys and analysis.keys.of_line
+            else t(
+                "The program's arguments don't override its file. Set it in {place}.", place=place
+            )
+        )
         yield Override(request, change=ProposedChange(request, "not changed", setting, why))
         return
     override = _of_entry(request, entry, value, plan, analysis, recognised)
-    defined = t("Defined in {place}.", place=place) if place and not override.change else ""
+    in_line = t("{place} sets it already.", place=place) if place else ""
+    declared = t("Defined in {place}.", place=place) if place else ""
+    defined = in_line if analysis.keys and analysis.keys.of_line else declared
+    defined = "" if override.change else defined
     why = " ".join(part for part in (override.why, defined, result.why, assumed) if part)
     yield evolve(override, why=why, verified=bool(check.acts) and not (result.why or assumed))
 
@@ -232,7 +244,8 @@ def _of_entry(
     if recognised.table.syntax == "argparse":
         arguments = argparse_arguments(key, exact)
     else:
-        text = "{" in entry.value and not exact.isdecimal()
+        # YAML 1.1, which OmegaConf reads, takes a bare `no` for false.
+        text = ("{" in entry.value and not exact.isdecimal()) or exact == "no"
         written = hydra_text(exact) if text else exact
         # `++` accepts new keys, too; OmegaConf alone takes the signs as a part of the key.
         is_hydra = recognised.table.syntax == "hydra"

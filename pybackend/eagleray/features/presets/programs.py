@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,12 +20,14 @@ class Program:
     """`imports` and `uses` are dotted names: everything imported, and what of it is used outside of imports.
 
     `methods` are the names of attributes that are called.  `config` is `(config_path, config_name)` of `hydra.main`.
+    `starts` is the launcher whose command the program itself, without its modules, puts together: "ray job submit".
     """
 
     imports: frozenset[str] = frozenset()
     uses: frozenset[str] = frozenset()
     methods: frozenset[str] = frozenset()
     config: tuple[str, str] = ("", "")
+    starts: str = ""
 
     def __or__(self, other: Program) -> Program:
         return Program(
@@ -32,6 +35,7 @@ class Program:
             self.uses | other.uses,
             self.methods | other.methods,
             self.config if any(self.config) else other.config,
+            self.starts,
         )
 
 
@@ -55,7 +59,9 @@ def read_program(text: str, module: str = "") -> Program:
     methods = {
         name for node in nodes if isinstance(node, ast.Call) for name in _attributes(node.func)
     }
-    return Program(frozenset(imports), frozenset(uses), frozenset(methods), _config(nodes, origins))
+    starts = _started(nodes) if any(map(_STARTS.fullmatch, uses)) else ""
+    config = _config(nodes, origins)
+    return Program(frozenset(imports), frozenset(uses), frozenset(methods), config, starts)
 
 
 def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
@@ -116,6 +122,23 @@ def _config(nodes: list[ast.AST], origins: dict[str, str]) -> tuple[str, str]:
             }
             return str(constants.get("config_path") or ""), str(constants.get("config_name") or "")
     return "", ""
+
+
+_STARTS = re.compile(r"subprocess\.\w+|os\.(?:system|popen|exec\w+|spawn\w+)")
+_LAUNCHER = re.compile(r"(?<![\w./-])(?:ray job submit|torchrun|accelerate launch|deepspeed)(?= )")
+
+
+def _started(nodes: list[ast.AST]) -> str:
+    """The launcher in a text of a program or in a list of texts, docstrings aside."""
+    described = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        parts = getattr(node, "elts", getattr(node, "values", [node]))
+        if isinstance(node, (ast.List, ast.Tuple, ast.JoinedStr, ast.Constant)):
+            texts = [each.value for each in parts if isinstance(each, ast.Constant)]
+            written = " ".join(text for text in texts if isinstance(text, str))
+            if id(node) not in described and (match := _LAUNCHER.search(written)):
+                return match[0]
+    return ""
 
 
 # One's own modules between the program and the framework, and how deep they import each other.

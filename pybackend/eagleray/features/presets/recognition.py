@@ -18,7 +18,8 @@ from eagleray.common.l10n import later, translated
 from eagleray.features.presets.programs import Program, ProgramFile
 from eagleray.features.presets.table import FrameworkTable, Order, order_of
 
-# A function of slime and miles that runs the text of a command.
+# A function of slime and miles that runs the text of a command, after `ray stop` and `pkill -9 ray`.
+_EXECUTE = "execute_train"
 _LAUNCHES = re.compile(r"(?:slime|miles)\.utils\.external_utils\.command_utils\.execute_train")
 # Older than every version.
 _NONE: Order = ((), 0, 0)
@@ -38,7 +39,7 @@ class Identity:
     """The framework of a program by its tables.  `section` is the part of the configuration that it reads.
 
     `trains`: it is a trainer.  `listed`: the tables name it, or it calls a program that they name.  `module` is its name.
-    `launches`: it puts a trainer's command together itself.
+    `launches` is how it starts a trainer whose command it puts together itself.
     """
 
     tables: tuple[FrameworkTable, ...] = ()
@@ -46,7 +47,7 @@ class Identity:
     trains: bool = False
     listed: bool = False
     module: str = ""
-    launches: bool = False
+    launches: str = ""
 
 
 @frozen
@@ -101,8 +102,8 @@ def identify(file: ProgramFile, tables: Sequence[FrameworkTable]) -> Identity:
             return Identity(matching, training.section, trains=True, listed=only)
     first = imported[0].framework if imported else ""
     matching = tuple(table for table in imported if table.framework == first)
-    launches = any(_LAUNCHES.fullmatch(name) for name in program.uses)
-    return Identity(matching, module=file.module, launches=launches)
+    own = next((_EXECUTE for name in program.uses if _LAUNCHES.fullmatch(name)), "")
+    return Identity(matching, module=file.module, launches=own or program.starts)
 
 
 def _by_name(module: str, tables: Sequence[FrameworkTable]) -> Identity:

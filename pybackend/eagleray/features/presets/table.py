@@ -22,6 +22,8 @@ PROGRAM = "{program}"
 
 # The framework of a trainer that no table is for.
 UNKNOWN = "unknown"
+# An interval that a short run doesn't reach.
+NEVER = "1000000"
 
 Order = tuple[tuple[int, ...], int, int]
 

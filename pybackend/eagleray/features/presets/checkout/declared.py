@@ -38,6 +38,14 @@ _LIKELY = re.compile(r"arg|config|parse|main|init|cli|option|sft|rlhf|train|run|
 _PARSER = re.compile(r"\w+Parser|ArgumentParser\w+")
 _FACTORY = re.compile(r"\w*Arg\w*Factory")
 _FROM_LINE = frozenset({"from_cli", "from_dotlist"})
+# The values that a field may have, within its first lines.
+_LITERAL = re.compile(r"\s*\w+\s*:\s*(?:[\w.]+\[\s*)*?(?:[\w.]+\.)?Literal\[(?P<values>[^\]]*)\]")
+_LINES = 6
+# A switch or a share of an epoch (Lightning) as the value in YAML, or the default of a field.
+_DEFAULT = re.compile(
+    r"""\s*["']?[\w-]+["']?\s*(?::[^=\n#]*=|:)\s*(?:(?P<switch>true|false)|(?P<share>\d*\.\d+))\s*(?:[,#\n]|$)""",
+    re.IGNORECASE,
+)
 # Class attributes that name the class of the arguments (ms-swift).
 _ARGUMENTS = re.compile(r"\w*(?:args|arguments|config)_(?:class|cls)")
 
@@ -55,6 +63,7 @@ class Declared:
     layers: tuple[Layer, ...]
     literals: tuple[tuple[Path, ast.Dict], ...]
     fields: ClassFields
+    choices: dict[str, frozenset[str]]
 
     def find(self, key: str) -> Definition | None:
         """Where `key` is declared, as the line writes it."""
@@ -73,12 +82,32 @@ class Declared:
                 return place
         return None
 
-    def is_list(self, place: Definition) -> bool:
+    def is_list(self, key: str) -> bool:
         """Whether the line that declares a key holds a list."""
-        base = next((root for root in self.files.roots if is_file(root / place.file)), None)
-        lines = self.files.text(base / place.file).splitlines() if base else []
-        written = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
+        place = self.find(key)
+        written = self._text_at(place).partition("\n")[0] if place else ""
         return re.search(r"[\[(]|\b(?:List|Tuple)\b|:\s*$", written) is not None
+
+    def allows(self, key: str, value: str) -> bool:
+        """Whether `key` is declared, and nothing in its declaration excludes `value`: a list of values, or the default."""
+        place = self.find(key)
+        if place is None or key in self.flags:
+            return place is not None and value in self.choices.get(key, {value})
+        text = self._text_at(place)
+        if listed := _LITERAL.match(text):
+            return value in re.findall(r"[\w.-]+", listed["values"])
+        default = _DEFAULT.match(text)
+        if default and default["switch"]:
+            return value in ("true", "false")
+        return not (default and default["share"] and value.isdecimal())
+
+    def _text_at(self, place: Definition) -> str:
+        """The text that begins with the line of a declaration."""
+        # A file of an installed package is shown with the folder `site-packages`.
+        folders = (folder for root in self.files.roots for folder in (root, root.parent))
+        base = next((folder for folder in folders if is_file(folder / place.file)), None)
+        lines = self.files.text(base / place.file).splitlines() if base else []
+        return "\n".join(lines[place.line - 1 : place.line + _LINES])
 
 
 def declared(
@@ -107,6 +136,7 @@ def declared(
         tuple(layers),
         tuple(reader.literals if syntax == "dotlist" else ()),
         reader.fields,
+        reader.choices,
     )
 
 
@@ -120,6 +150,7 @@ class _ProgramReader:
     flags: dict[str, int] = field(factory=dict)
     flag_files: dict[str, Path] = field(factory=dict)
     switches: set[str] = field(factory=set)
+    choices: dict[str, frozenset[str]] = field(factory=dict)
     classes: list[tuple[Module, ast.expr, str]] = field(factory=list)
     literals: list[tuple[Path, ast.Dict]] = field(factory=list)
     texts: list[str] = field(factory=list)
@@ -246,6 +277,10 @@ class _ProgramReader:
                 actions = [k.value for k in call.keywords if k.arg == "action"]
                 if any(python_source.text_of_constant(a) == "store_true" for a in actions):
                     self.switches.add(text)
+                for listed in (k.value for k in call.keywords if k.arg == "choices"):
+                    if isinstance(listed, (ast.List, ast.Tuple)):
+                        values = map(python_source.text_of_constant, listed.elts)
+                        self.choices[text] = frozenset(values)
 
     def _structured(self, call: ast.Call, name: str, module: Module, depth: int) -> None:
         """`structured(C)`, `structured(C())` and `C.from_cli_overrides(…)`."""

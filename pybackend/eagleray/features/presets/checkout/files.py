@@ -14,6 +14,8 @@ from eagleray.injected.outside_files import whole
 
 # Source and configuration files are small; a larger one is data.
 _LARGEST = 2**18
+# That of transformers 4.37 has 317 kB, since it names everything twice.
+_LARGEST_PACKAGE = 2**19
 # Composing the largest configuration of the frameworks that were read takes about 60 files.
 _MOST_FILES = 400
 # How many folders above the program are searched for the framework's own files.
@@ -99,7 +101,8 @@ class Files:
 def text_of(file: Path) -> str:
     """The text of a file, "" if it can't be read, is too large or isn't UTF-8."""
     try:
-        return whole(file, _LARGEST).decode("utf-8")
+        largest = _LARGEST_PACKAGE if file.name == "__init__.py" else _LARGEST
+        return whole(file, largest).decode("utf-8")
     except (OSError, UnicodeDecodeError, ValueError):
         return ""
 

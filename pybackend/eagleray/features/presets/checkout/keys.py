@@ -130,11 +130,12 @@ _READERS = {"hydra": _hydra, "yaml": _yaml, "class": _class, "flags": _flags}
 
 @frozen
 class CheckoutKeys:
-    """Finds the keys of a program's configuration in its checkout."""
+    """Finds the keys of a program's configuration in its checkout.  `of_line`: only those that its line or file sets."""
 
     find: Find
     package: Path | None = None
     files: Files | None = None
+    of_line: bool = False
 
     def reads(self, key: str) -> Definition | None:
         """Where the program's package reads a key that its configuration doesn't declare, with a default."""
@@ -147,6 +148,20 @@ class CheckoutKeys:
             if match := pattern.search(text):
                 return Definition(self.files.shown(file), text.count("\n", 0, match.start()) + 1)
         return None
+
+    def is_unguarded(self, key: str) -> bool:
+        """Whether the program's package divides by an interval that it never compares with 0, as verl 0.1 does.
+
+        `step % -1` is 0 at every step, so that -1 would not switch it off.
+        """
+        if self.package is None or self.files is None:
+            return False
+        name = re.escape(key.rpartition(".")[2])
+        texts = [self.files.text(file) for file in sorted(self.package.rglob("*.py"))[:_MOST_READ]]
+        division = re.compile(rf"%\s*[\w.]*\b{name}\b")
+        guard = re.compile(rf"\b{name}\s*(?:>|<=?|==|!=)\s*-?[01]\b")
+        dividing = [text for text in texts if division.search(text)]
+        return bool(dividing) and not any(guard.search(division.sub("", text)) for text in texts)
 
     def of_entry(self, entry: KeyEntry, recognised: Recognised) -> Definition | None:
         """Where the key of a table's entry is defined."""

@@ -22,6 +22,7 @@ class HydraMain:
     config_name: str
 
 
+_OF_HYDRA = ("config_path", "config_name")
 # Type parameters of Python 3.12, which an older Python of ours can't parse.
 _TYPE_PARAMETERS = re.compile(r"^(\s*(?:async\s+)?(?:def|class)\s+\w+)\[[^\]\n]*\]", re.MULTILINE)
 
@@ -46,14 +47,16 @@ def hydra_main(tree: ast.Module) -> HydraMain | None:
 
 
 def hydra_main_of(function: ast.FunctionDef, tree: ast.Module) -> HydraMain | None:
-    """The decorator `hydra.main` of a function; `tree` is its module."""
+    """The decorator `hydra.main` of a function, or one that has its arguments (NeMo); `tree` is its module."""
     for decorator in function.decorator_list:
-        if isinstance(decorator, ast.Call) and name_of(decorator.func) in ("hydra.main", "main"):
-            given = dict(zip(("config_path", "config_name"), decorator.args, strict=False))
-            given |= {keyword.arg: keyword.value for keyword in decorator.keywords if keyword.arg}
-            path, name = (
-                given.get(key, ast.Constant("")) for key in ("config_path", "config_name")
-            )
+        if isinstance(decorator, ast.Call):
+            named = {keyword.arg: keyword.value for keyword in decorator.keywords if keyword.arg}
+            if name_of(decorator.func) not in ("hydra.main", "main") and not named.keys() >= {
+                *_OF_HYDRA
+            }:
+                continue
+            given = dict(zip(_OF_HYDRA, decorator.args, strict=False)) | named
+            path, name = (given.get(key, ast.Constant("")) for key in _OF_HYDRA)
             folder = text_of_constant(path) or "/".join(_from_own_file(path, tree) or ())
             return HydraMain(folder, text_of_constant(name))
     return None
