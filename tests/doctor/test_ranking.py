@@ -344,3 +344,48 @@ def test_last_exception_is_named_after_many_lines_with_an_error_level(tmp_path: 
     diagnosis = diagnosis_of(tmp_path, (noise + FINAL,))
     assert diagnosis.sentence.endswith("rl.BadBatch: no rows left")
     assert diagnosis.unknown[0].line == 10_003
+
+
+def test_module_that_a_build_lacks_is_installed_before_it(tmp_path: Path) -> None:
+    text = (
+        "      Traceback (most recent call last):\n"
+        '        File "/tmp/pip-build-env-8gq1/overlay/lib/python3.12/site-packages/setuptools/build_meta.py", line 317, in run_setup\n'
+        "          exec(code, locals())\n"
+        '        File "<string>", line 22, in <module>\n'
+        "      ModuleNotFoundError: No module named 'torch'\n"
+    )
+    first = diagnosis_of(tmp_path, (text,)).causes[0]
+    assert "--no-build-isolation" in first.fix
+
+
+def test_errors_of_programs_in_go_come_after_others(tmp_path: Path) -> None:
+    text = (
+        'otel-1     | time=2026-11-21T01:25:01Z level=error msg="Exporting failed. Dropping data." component=exporter\n'
+        "trainer-1  | 2026-11-21 01:25:09 ERROR trainer: the reward server returned no scores\n"
+    )
+    unknown = diagnosis_of(tmp_path, (text,)).unknown
+    assert [each.worker for each in unknown] == ["trainer-1", "otel-1"]
+
+
+def test_exception_that_its_program_says_it_has_handled_is_not_listed(tmp_path: Path) -> None:
+    text = (
+        "2026-11-21 01:25:03 WARNING loader: Failed to load the fast tokenizer, falling back to the slow one\n"
+        'Traceback (most recent call last):\n  File "/work/tok.py", line 12, in fast\n    return native.load(path)\n'
+        "tokz.FormatError: version 7 isn't supported\n"
+        "2026-11-21 01:26:04 INFO step 1\n"
+        'Traceback (most recent call last):\n  File "/work/train.py", line 30, in main\n    check(row)\n'
+        "shards.ShardError: row 17 has no label\n"
+    )
+    unknown = diagnosis_of(tmp_path, (text,)).unknown
+    assert [each.text for each in unknown] == ["shards.ShardError: row 17 has no label"]
+    alone = diagnosis_of(tmp_path, ("".join(text.splitlines(True)[:6]),)).unknown
+    assert [each.text for each in alone] == ["tokz.FormatError: version 7 isn't supported"]
+
+
+def test_literal_beside_the_name_of_a_level_is_matched(tmp_path: Path) -> None:
+    plain = "2026-11-21 01:25:{n:02d} INFO metrics n_ERROR=0 retries {n}\n"
+    text = "".join(plain.format(n=n) for n in range(60))
+    text += "2026-11-21 01:26:01 INFO metrics n_ERROR=0 retries 3 after OSError: [Errno 24] Too many open files: 'x'\n"
+    diagnosis = diagnosis_of(tmp_path, (text + "2026-11-21 01:26:02 ERROR the end\n",))
+    assert [each.evidence[0].line for each in diagnosis.causes] == [61]
+    assert [each.text for each in diagnosis.unknown] == ["2026-11-21 01:26:02 ERROR the end"]

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..injected.outside_files import whole
+from ..injected.source_trees import tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ def _parsed(file: str, size: int, _changed: int) -> ast.Module | None:
     if size > _LARGEST_FILE:
         return None
     try:
-        return ast.parse(whole(file, _LARGEST_FILE))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return tree_of(whole(file, _LARGEST_FILE))
+    except OSError:
         return None
 
 

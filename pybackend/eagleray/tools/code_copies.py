@@ -38,6 +38,7 @@ NODE_FILES = (
     "injected/__init__.py",
     "injected/jsonlines.py",
     "injected/outside_files.py",
+    "injected/source_trees.py",
 )
 PY_SPY = "sampling/py-spy"
 # Every Python whose path has this folder imports the `sitecustomize` in it.

@@ -9,6 +9,7 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
 from eagleray.features.doctor.unknown_errors import TRACEBACK, is_error, is_frame, unlogged
+from eagleray.sampling.frames import PythonFrame
 
 _VERBS = (
     r"(?:set|use|try|install|pass|specify|provide|add|remove|enable|disable|increase|decrease|reduce|lower|raise|upgrade|update"
@@ -24,10 +25,21 @@ _ADVICE = re.compile(
 _NO_FIX = re.compile(r"HYDRA_FULL_ERROR|CUDA_LAUNCH_BLOCKING|TORCH_USE_CUDA_DSA|full stack ?trace")
 _SENTENCES = re.compile(r"(?<=[.!?]) +(?=[A-Z`'\"(-])|\n(?=[A-Z])")
 _TIMED = re.compile(r"^\W{0,3}(?:INFO|WARN|DEBUG|20\d\d-|\d\d:\d\d)")
+# pip's and uv's environments for builds.
+_BUILD = re.compile(r"/pip-build-env-|/builds-v\d{1,3}/|/setuptools/build_meta\.py$")
 # Lines of a message after its first one.
 _MOST_LINES = 5
 _MOST_SENTENCES = 2
 _LONGEST = 300
+
+
+def is_in_build(frames: Sequence[PythonFrame]) -> bool:
+    """Whether a package was being built, in an environment of its own with nothing but what its build declares."""
+    return any(_BUILD.search(frame.file) for frame in frames)
+
+
+def advice_for_build() -> str:
+    return t("The build has its own environment. Install it first, then use --no-build-isolation.")
 
 
 def message_at(lines: Sequence[str], index: int) -> list[str]:

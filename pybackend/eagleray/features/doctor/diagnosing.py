@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import define, evolve, field, frozen
 
 from eagleray.features.doctor import texts
-from eagleray.features.doctor.advice import advice_in, message_at
+from eagleray.features.doctor.advice import advice_for_build, advice_in, is_in_build, message_at
 from eagleray.features.doctor.clocks import Clocks
 from eagleray.features.doctor.frameworks import frameworks_of_logs, with_settings_of
 from eagleray.features.doctor.installed_packages import InstalledPackages
@@ -44,6 +44,8 @@ from eagleray.features.doctor.unknown_errors import (
     is_dumped,
     is_error,
     is_exception,
+    is_of_other_program,
+    is_survived,
     is_terminate,
     is_without_effect,
     message_of,
@@ -59,6 +61,8 @@ _MOST_UNKNOWN = 20
 _MOST_RAISED = 500
 # Other markers may overlap with the literal of a rule, which then has no hit of its own: "Error: CUDA error: out of memory".
 _LEVELS = (b"ERROR", b"CRITICAL", b"FATAL")
+_WITHOUT_NUMBERS = bytes.maketrans(b"123456789", b"000000000")
+_MOST_FORMS = 10_000
 # Around so many lines of causes a framework is looked for.
 _MOST_PLACES = 50
 # So many lines before a consequence may state its reason.
@@ -100,7 +104,10 @@ def diagnose(
         [text.encode() for text in own] for own in (matcher.literals(), MARKERS, FORMS)
     )
     scan = LiteralScan(files, literals, on_bytes, is_cancelled, forms=forms, markers=markers)
-    findings = _Findings(matcher, scope or TimeScope())
+    levels = frozenset(
+        level for level in _LEVELS if not any(_hides(level, each) for each in literals)
+    )
+    findings = _Findings(matcher, scope or TimeScope(), levels)
     for number, hits in _by_file(scan.hits()):
         _read_file(number, files[number], hits, scan, findings)
     checked = Checked(
@@ -115,6 +122,14 @@ def diagnose(
     if not frameworks and findings.has_settings():
         frameworks = frameworks_of_logs(files, findings.places)
     return _diagnosis(findings, checked, frameworks, installed or InstalledPackages())
+
+
+def _hides(marker: bytes, literal: bytes) -> bool:
+    """Whether grep, which takes the first and then the longest text, may take a marker in place of a literal, unless a letter follows."""
+    ends = (marker[at:] for at in range(1, len(marker)))
+    return literal in marker or any(
+        literal.startswith(end) and not literal[len(end) :][:1].isalpha() for end in ends
+    )
 
 
 def _by_file(hits: Iterator[Hit]) -> Iterator[tuple[int, Iterator[Hit]]]:
@@ -135,11 +150,15 @@ class _MatchedRule:
 class _Findings:
     matcher: Matcher
     scope: TimeScope
+    # The names of levels that hide no literal of a rule.
+    levels: frozenset[bytes]
     groups: dict[str, _MatchedRule] = field(factory=dict)
     unknown: list[LogEvidence] = field(factory=list)
     exceptions: list[LogEvidence] = field(factory=list)
     # Of an exception, those that were raised while it was handled, or the failed lookup behind it.
     chained: dict[LogEvidence, list[LogEvidence]] = field(factory=dict)
+    # Those that their program has handled, as the line above them says.
+    survived: set[LogEvidence] = field(factory=set)
     # Lines that state a failure shortly before what only follows from one.
     statements: list[LogEvidence] = field(factory=list)
     places: list[tuple[Path, int]] = field(factory=list)
@@ -180,24 +199,62 @@ class _FileReading:
     # The starts of lines that the tracebacks above them have named, and those of exceptions without effect.
     exceptions: set[int] = field(factory=set)
     ignored: set[int] = field(factory=set)
+    # By beginnings of lines without their numbers.
+    plain: dict[bytes, bool] = field(factory=dict)
     # The last exception of each process that no rule explains and that counts for its chain.
     last: dict[tuple[str, int | None], LogEvidence] = field(factory=dict)
     ranks: dict[tuple[str, str], int | None] = field(factory=dict)
 
     def read(self, hits: Iterator[Hit]) -> None:
         last_start = listed = -1
+        for own, start, raw in self._by_line(hits):
+            if start != last_start and not self._is_plain(own, start, raw):
+                self._line(own[0], start, raw)
+            last_start = start
+            if self.unknown >= _MOST_UNKNOWN and listed < 0:
+                listed = start
+        if listed >= 0:
+            self._read_end(listed)
+
+    def _by_line(self, hits: Iterator[Hit]) -> Iterator[tuple[list[Hit], int, bytes]]:
+        """The hits of each line, where it starts, and the line; lines with a level alone only until there are enough errors."""
+        own: list[Hit] = []
+        start, raw = -1, b""
         for hit in hits:
+            if own and hit.offset < start + len(raw):
+                own.append(hit)
+                continue
+            if own:
+                yield own, start, raw
+                own = []
             if self.unknown >= _MOST_UNKNOWN:
-                listed = last_start if listed < 0 else listed
                 self.scan.narrow()
                 if hit.text in _LEVELS:
                     continue
+            own = [hit]
             start, raw = self.log.line_at(hit.offset)
-            if start != last_start:
-                self._line(hit, start, raw)
-            last_start = start
-        if listed >= 0:
-            self._read_end(listed)
+        if own:
+            yield own, start, raw
+
+    def _is_plain(self, hits: Sequence[Hit], start: int, raw: bytes) -> bool:
+        """Whether a line has nothing but the name of a level, which isn't its own: a log may have a million of these.
+
+        What is before the name decides, and lines differ in numbers mostly.
+        """
+        levels = self.findings.levels
+        ends = [hit.offset - start + len(hit.text) for hit in hits]
+        if not all(
+            hit.text in levels and not raw[end : end + 1].isalpha()
+            for hit, end in zip(hits, ends, strict=True)
+        ):
+            return False
+        key = raw[: ends[-1] + 1].translate(_WITHOUT_NUMBERS)
+        is_plain = self.plain.get(key)
+        if is_plain is None:
+            is_plain = not is_error(parse_line(raw).text)
+            if len(self.plain) < _MOST_FORMS:
+                self.plain[key] = is_plain
+        return is_plain
 
     def _read_end(self, listed: int) -> None:
         """The exceptions at the end of a file that has more errors than are listed: the last one may have ended its program."""
@@ -343,6 +400,8 @@ class _FileReading:
         if code and is_bare(text):
             shown_code = shown(evolve(exception, text=code))
             evidence = evolve(evidence, text=f"{evidence.text} ({shown_code})")
+        if is_survived(before):
+            self.findings.survived.add(evidence)
         self._add_unknown(evidence)
         self._add_to_chain(evidence, before, line, (texts_of, index))
 
@@ -483,11 +542,15 @@ def _diagnosis(
     candidates = [_candidate(group, order) for group in groups]
     exceptions = sorted(findings.exceptions, key=order.place)
     exceptions = [item for item in exceptions if not points_elsewhere(item.text)] or exceptions
+    exceptions = [item for item in exceptions if item not in findings.survived] or exceptions
     exceptions = without_survived(exceptions)
     errors = [(item, *findings.chained.get(item, [])) for item in exceptions]
     errors += [(item,) for item in sorted(findings.statements, key=order.place)]
     causes = with_settings_of(ranked(candidates, errors, order), frameworks)
-    unknown = sorted(findings.unknown, key=order.place)[:_MOST_UNKNOWN]
+    survived = findings.survived if exceptions else ()
+    listed = [item for item in findings.unknown if item not in survived]
+    unknown = sorted(listed, key=lambda item: (is_of_other_program(item.text), *order.place(item)))
+    del unknown[_MOST_UNKNOWN:]
     first = exceptions[0] if exceptions else None
     if causes and causes[0].id == UNKNOWN:
         first = causes[0].evidence[0]
@@ -501,6 +564,8 @@ def _diagnosis(
     advice = advice_in(message) if message else ""
     if causes and causes[0].id == UNKNOWN and advice:
         causes[0] = evolve(causes[0], fix=advice)
+    if causes and causes[0].id == "module-missing" and is_in_build(frames):
+        causes[0] = evolve(causes[0], fix=advice_for_build())
     explained = installed.explanation(frames, " ".join(message))
     raised = " ".join(filter(None, [raised_at(frames), explained, "" if causes else advice]))
     return Diagnosis(sentence, tuple(causes), tuple(unknown), checked, raised)

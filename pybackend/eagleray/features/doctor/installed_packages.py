@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
 from eagleray.injected.outside_files import whole
+from eagleray.injected.source_trees import tree_of
 from eagleray.sampling.frames import PythonFrame
 
 _MODULE = re.compile(r"/(?:site|dist)-packages/((?:[\w-]{1,100}/){0,20}[\w-]{1,100}\.py)$")
@@ -78,12 +78,9 @@ class InstalledPackages:
 def _condition_in(path: Path, line: int, message: str) -> tuple[str, int] | None:
     """The condition of the statement that raises `message`, and its line; of several, the one at `line`."""
     try:
-        with warnings.catch_warnings():
-            # Python warns of "\d" in literals.
-            warnings.simplefilter("ignore")
-            tree = ast.parse(whole(path, _LARGEST).decode("utf-8"))
-        return _chosen(tree, line, " ".join(message.split()))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = tree_of(whole(path, _LARGEST).decode("utf-8"))
+        return _chosen(tree, line, " ".join(message.split())) if tree else None
+    except (OSError, ValueError, RecursionError):
         return None
 
 

@@ -19,11 +19,17 @@ class ReadableLog:
     """A file that is open for reading at any offset; its owner closes it."""
 
     descriptor: int
+    # What was read last for a line, from an offset on: lines with signs of trouble are near each other.
+    _first: int = 0
+    _data: bytes = b""
 
     def line_at(self, offset: int) -> tuple[int, bytes]:
         """The start of the line around `offset`, or of its part that is read, and that line without its end."""
         first = max(0, offset - _AROUND)
-        data = os.pread(self.descriptor, 2 * _AROUND, first)
+        if not self._first <= first <= offset + _AROUND <= self._first + len(self._data):
+            self._first, self._data = first, os.pread(self.descriptor, _BACK, first)
+        skipped = first - self._first
+        data = self._data[skipped : skipped + 2 * _AROUND]
         at = offset - first
         start = data.rfind(b"\n", 0, at) + 1
         end = data.find(b"\n", at)

@@ -19,10 +19,12 @@ _PREFIX = re.compile(
 _STAMP = re.compile(
     r"(?P<time>20\d\d-\d\d-\d\dT[\d:]{8}\.\d{6,9}(?:Z|[+-]\d\d:\d\d)) (?:std(?:out|err) [FP] )?"
 )
-# What launchers write before each line: "12: " (srun --label), "[1,12]<stderr>: " (mpirun --tag-output), "[default0]:" (torchrun --tee).
+# What launchers write before each line: "12: " (srun --label), "[1,12]<stderr>: " (mpirun --tag-output), "[default0]:" (torchrun --tee),
+# "trainer-1  | " (Docker Compose).
 _LABEL = re.compile(
     r" {0,5}(?P<task>\d{1,6}):(?: |$)|\[\d{1,9},(?P<mpi_rank>\d{1,6})\]<std(?:out|err)>: ?"
     r"|\[(?!rank)(?P<role>[a-z_]{1,40}\d{1,6})\]:\s?(?!\[rank)"
+    r"|(?P<service>[a-z][a-z0-9]{0,40}-[\w.-]{1,60}) {1,60}\| "
 )
 # "[repeated 14x across cluster]", at the end.
 _REPEATED = re.compile(r" ?\[repeated (?P<count>\d{1,9})x across cluster\](?: \(Ray dedup.*)?$")
@@ -78,7 +80,7 @@ def parse_line(raw: bytes) -> LogLine:
         text = text[stamp.end() :]
     label = _LABEL.match(text)
     if label:
-        worker = label["role"] or f"task {label['task'] or label['mpi_rank']}"
+        worker = label["role"] or label["service"] or f"task {label['task'] or label['mpi_rank']}"
         text = text[label.end() :]
     prefix = _PREFIX.match(text)
     if prefix:

@@ -72,8 +72,10 @@ _LEVEL = re.compile(
     r"^(?:\[[^\]]{0,80}\]\s{0,4}|\([^)]{0,80}\)\s{0,4}|[\d:.,/TZ+|-]{2,40}\s{1,4}|[\w./-]{1,60}:\d{1,6}\s{1,4}"
     r"|[\w.]{1,60} [-|] |[^\w\s]{1,2}\s{0,4}){0,6}(?:ERROR|CRITICAL|FATAL)\b"
 )
+# Programs in Go, such as collectors of metrics beside a training, log so.
+_LOGFMT = re.compile(r"\blevel=(?:error|critical|fatal) .{0,200}\bmsg=")
 _SERVICE_LEVEL = re.compile(
-    r"\"level(?:name)?\": ?\"(?:ERROR|CRITICAL|FATAL|error|critical|fatal)\"|\blevel=(?:error|critical|fatal) .{0,200}\bmsg="
+    rf"\"level(?:name)?\": ?\"(?:ERROR|CRITICAL|FATAL|error|critical|fatal)\"|{_LOGFMT.pattern}"
     r"|^(?:[\d:TZ.,/+-]{4,40} ){1,2}\[(?:error|critical|fatal) *\] "
 )
 # A native library's logger: the level E or F, a time, the thread, and the place in the code.
@@ -118,6 +120,10 @@ _STATEMENT = re.compile(
 _HANDLED = re.compile(
     r"(?i)\b(?:retry|retrying|fall(?:ing)? ?back|skip(?:ping|ped)?|ignor(?:ing|ed)|instead|optional|disabled|warning)\b"
 )
+# "WARNING … Failed to load x, falling back to y", above the traceback.
+_SURVIVED = re.compile(
+    r"(?i)\b(?:fail|unable|could ?n[o']t|cannot|can't|error|exception).{0,200}\b(?:retrying|falling back|skipp(?:ed|ing)|ignor(?:ed|ing)|continuing)\b"
+)
 # The last line of a traceback: "ValueError: …", "torch.cuda.OutOfMemoryError: …", "KeyboardInterrupt".
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]{0,200}(?:\([\w.]{1,100}\))?(?::|$)")
 # Without the traceback above it, as in a part of a log: "ValueError: …", "torch.OutOfMemoryError: …".
@@ -152,6 +158,11 @@ _POINTS = re.compile(
 )
 
 
+def is_of_other_program(text: str) -> bool:
+    """Whether an error is logged as programs in Python don't."""
+    return bool(_LOGFMT.search(text))
+
+
 def is_error(text: str) -> bool:
     """Whether a line without prefix and colours reports an error by its level or a signal; not the lines of a logged traceback."""
     logged = _LOGGED.match(text)
@@ -165,6 +176,8 @@ def is_error(text: str) -> bool:
 
 def states_failure(text: str) -> bool:
     """Whether a line says in words that something failed, with a level or without one."""
+    if is_of_other_program(text):
+        return False
     return is_error(text) or (bool(_STATEMENT.match(text)) and not _HANDLED.search(text))
 
 
@@ -206,6 +219,11 @@ def is_exception(text: str) -> bool:
 def is_without_effect(text: str, before: str) -> bool:
     """Whether an exception doesn't end its program: Python ignores it, or has ended already; `before` is above its traceback."""
     return bool(_IGNORED.search(before) or _AT_EXIT.search(text))
+
+
+def is_survived(before: str) -> bool:
+    """Whether the line above a traceback says that the program continues without what has failed."""
+    return bool(_SURVIVED.search(before))
 
 
 def points_elsewhere(text: str) -> bool:

@@ -20,6 +20,7 @@ from eagleray.common.redact import redact_text
 from eagleray.features.doctor.uv_projects import uv_versions
 from eagleray.features.presets.checkout.yaml_tree import read_yaml
 from eagleray.injected.outside_files import whole
+from eagleray.injected.source_trees import tree_of
 
 _OPTIONS = ("--runtime-env-json", "--runtime-env")
 _KEY = "py_executable"
@@ -122,9 +123,8 @@ def _of_program(path: Path, name: str, folder: Path) -> Iterator[WorkerPython]:
     text = _content(path)
     if text is None:
         return
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = tree_of(text)
+    if tree is None:
         yield WorkerPython(printable(name), "", unknown=t("the program can't be parsed"))
         return
     for node in sorted(ast.walk(tree), key=_line):

@@ -13,6 +13,7 @@ from attrs import frozen
 
 from eagleray.features.presets.checkout.files import near, roots, text_of
 from eagleray.features.runs.scripts.launch_lines import Launch
+from eagleray.injected.source_trees import tree_of
 
 
 @frozen
@@ -44,9 +45,8 @@ def read_program(text: str, module: str = "") -> Program:
 
     A text that this Python cannot parse has none.
     """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = tree_of(text)
+    if tree is None:
         return Program()
     origins: dict[str, str] = {}
     imports: set[str] = set()

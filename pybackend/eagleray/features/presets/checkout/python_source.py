@@ -12,6 +12,7 @@ from typing import TypeGuard
 from attrs import frozen
 
 from eagleray.features.presets.checkout.files import Definition, Files, is_file
+from eagleray.injected.source_trees import tree_of
 
 
 @frozen
@@ -30,14 +31,7 @@ _TYPE_PARAMETERS = re.compile(r"^(\s*(?:async\s+)?(?:def|class)\s+\w+)\[[^\]\n]*
 def parsed(files: Files, file: Path) -> ast.Module | None:
     """The syntax tree of a Python file, None if it has none."""
     text = files.text(file)
-    return _tree(text) or _tree(_TYPE_PARAMETERS.sub(r"\1", text))
-
-
-def _tree(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    return tree_of(text) or tree_of(_TYPE_PARAMETERS.sub(r"\1", text))
 
 
 def hydra_main(tree: ast.Module) -> HydraMain | None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from eagleray.features.rollouts.agents.model import AgentClass
+from eagleray.injected.source_trees import tree_of
 
 # What the framework passes by name; an agent takes them all with `**kwargs`, or by these names.
 _PASSED = frozenset({"base_url", "api_key", "http_client"})
@@ -13,10 +14,8 @@ _PASSED = frozenset({"base_url", "api_key", "http_client"})
 
 def agent_classes(text: str) -> tuple[AgentClass, ...] | None:
     """The classes that a framework would run, from top to bottom; None while the text isn't valid Python."""
-    try:
-        module = ast.parse(text)
-    # Also for null bytes, and for code that is nested too deeply.
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    module = tree_of(text)
+    if module is None:
         return None
     return tuple(_classes(module.body, ""))
 
