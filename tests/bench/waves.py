@@ -28,15 +28,17 @@ from types import SimpleNamespace
 import httpx2
 from model_agents import Shared
 
-def observing(observed_by):
+def observing(observed_by, base_url):
     sys.path.append(observed_by)
     from eagleray.injected.agents.contention import ContentionSamples
-    from eagleray.injected.agents.http_recording import HttpRecord, HttpRecorder, current_run
+    from eagleray.injected.agents.http_clients import record_clients
+    from eagleray.injected.agents.http_recording import HttpRecord, current_run
+    from eagleray.injected.agents.left_tasks import begin_tasks, watch_tasks
     from eagleray.injected.agents.loop_watch import LoopWatch
     from eagleray.injected.agents.printing import Printed, current_print, watch_prints
     watch_prints("")
-    recorder, loop, running = HttpRecorder(), asyncio.get_running_loop(), {}
-    recorder.install()
+    recorder, loop, running = record_clients(base_url), asyncio.get_running_loop(), {}
+    watch_tasks(loop)
     recorder.blocking.watch()
     contention = ContentionSamples(loop)
     watch = LoopWatch(loop, float("inf"), print, lambda: contention.sample(running.items()))
@@ -46,6 +48,7 @@ def observing(observed_by):
         record, task = HttpRecord(), asyncio.current_task()
         current_run.set(record)
         current_print.set(Printed())
+        begin_tasks()
         running[task] = SimpleNamespace(record=record)
         task.add_done_callback(running.pop)
 
@@ -53,7 +56,7 @@ def observing(observed_by):
 
 async def main(groups, size, waves, base_url, api_key, observed_by):
     agent = Shared()
-    begin_run, stop = observing(observed_by) if observed_by else (int, int)
+    begin_run, stop = observing(observed_by, base_url) if observed_by else (int, int)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     client = httpx2.AsyncClient(limits=limits, timeout=3600.0, trust_env=False)
     async def run(data):

@@ -137,8 +137,9 @@ export interface Contention {
 /**
  * The totals at a moment; `lag_p50_ms` and `lag_max_ms` are those of the event loop.
  *
- * Requests are those of httpx; `unobserved` is the number of connections to the server that other
- * clients opened.
+ * Requests are those of known clients, with `unattributed` ones to the server from threads of
+ * which no run is known;
+ * `unobserved` is the number of connections to the server that other clients opened.
  */
 export interface WaveTotals {
   readonly seconds: number;
@@ -154,6 +155,7 @@ export interface WaveTotals {
   readonly lines: readonly HeldLoop[];
   readonly blocking: readonly BlockingCall[];
   readonly unobserved: number;
+  readonly unattributed: number;
   readonly contention: Contention | null;
 }
 

@@ -5,7 +5,7 @@ import importlib
 import json
 import os
 import time
-import urllib.request
+from urllib.parse import urlsplit
 
 
 def post_by(client, data, extra):
@@ -75,15 +75,21 @@ class Retries(Shared):
         return 1.0
 
 
-class Urllib:
+class Sockets:
     """A client that isn't observed."""
 
     async def run(self, data, **extra):
         base_url = extra.get("base_url") or os.environ["OPENAI_BASE_URL"]
+        parts = urlsplit(base_url)
         body = json.dumps({"model": data["model"]}).encode()
-        request = urllib.request.Request(f"{base_url}/chat/completions", body)
-        (await asyncio.to_thread(urllib.request.urlopen, request)).close()
-        return 1.0
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+        head = (
+            f"POST {parts.path}/chat/completions HTTP/1.1\r\nHost: server\r\nConnection: close\r\n"
+        )
+        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        answer = await reader.read()
+        writer.close()
+        return float(b" 200 " in answer)
 
 
 class TakesTurns(Shared):

@@ -86,9 +86,14 @@ AGENT_WAVE: Shape = {
     "max_requests_in_flight": Field(
         "most requests at once, null if none was observed", INTEGER_OR_NULL
     ),
-    "requests": Field("number of requests of httpx, null if none was observed", INTEGER_OR_NULL),
+    "requests": Field(
+        "number of requests of runs by known clients, null if none was observed", INTEGER_OR_NULL
+    ),
     "unobserved_connections": Field(
-        "connections to the server by other clients than httpx", INTEGER
+        "connections to the server by clients that aren't observed", INTEGER
+    ),
+    "unattributed_requests": Field(
+        "requests to the server from threads of which no run is known", INTEGER
     ),
     "statuses": Field("answers of the server by HTTP status", "object"),
     "finish_reasons": Field("answers of the server by finish reason", "object"),
@@ -180,6 +185,8 @@ def agent_wave_json(observed: Observed, trace: str) -> Json:
         "left_tasks": _left_tasks(observed),
         "trace": trace,
         "unobserved_connections": totals.unobserved,
+        "unattributed_requests": totals.unattributed,
+        "requests": totals.requests - totals.unattributed,
         "statuses": {str(status): number for status, number in answers.statuses.items()},
         "finish_reasons": dict(answers.finish_reasons),
         "empty_answers": answers.empty,

@@ -1,31 +1,20 @@
-"""Observes the HTTP requests of the agent, whichever client of httpx sends them, and the clients that are made.
-
-The classes `Client` and `AsyncClient` of httpx and httpx2 (which `openai` uses since 3.5) are wrapped in this process:
-an agent may make a client of its own, which hooks of the shared client wouldn't see.  Headers are never recorded.
-"""
+"""The record of the HTTP requests of each run, and their totals, whichever client sends them.  Headers are never recorded."""
 
 from __future__ import annotations
 
 import contextvars
-import functools
-import sys
 import time
-import weakref
 
-from .after_import import AfterImport
 from .blocking_calls import BlockingCalls
 from .code_locations import caller_location
 from .token_counts import TokenCount
-from .unobserved_connections import UnobservedConnections, recorded
+from .unobserved_connections import UnobservedConnections
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from types import ModuleType
+    from collections.abc import Callable
     from typing import Any
 
-MODULES = ("httpx", "httpx2")
-_RECORDS = "_eagleray_records"
 # Of a body; the rest is counted only.
 LONGEST_BODY = 1024 * 1024
 _BAD_REQUEST = 400
@@ -76,13 +65,19 @@ class Exchange:
         """Without its query, which may have a key."""
         return str(self._url).partition("?")[0]
 
-    def begin_response(self, response: Any) -> None:
-        self.status = response.status_code
+    def send(self, part: bytes) -> None:
+        """A part of the request's body."""
+        self.body += part[: max(0, LONGEST_BODY - len(self.body))]
+
+    def begin_response(self, status: int, headers: Any, is_decoded: bool = False) -> None:
+        """`is_decoded`: its parts are received as the client has decoded them."""
+        self.status = status
         if self.status >= _BAD_REQUEST:
             self.location = caller_location()
-        kind = str(response.headers.get("content-type", ""))
+        kind = str(headers.get("content-type", ""))
         self._count = TokenCount(kind.startswith("text/event-stream"))
-        self._is_encoded = response.headers.get("content-encoding", "identity") != "identity"
+        encoding = headers.get("content-encoding", "identity")
+        self._is_encoded = encoding != "identity" and not is_decoded
 
     @property
     def is_encoded(self) -> bool:
@@ -158,224 +153,42 @@ class HttpRecord:
 
 
 class HttpRecorder:
-    """The totals of this process; `install` wraps the classes of modules that are imported by then."""
+    """The totals of this process; what records a kind of client calls `begin` and `ended`."""
 
     def __init__(self) -> None:
         self.in_flight = 0
         self.max_in_flight = 0
         self.tokens = 0
         self.requests = 0
+        # Requests to the server from threads of which no run is known; their answers belong to none.
+        self.unattributed = 0
+        # Called when the exchange ends, which a process pickles.
+        self.leave_pool: dict[Exchange, Callable[[], None]] = {}
         self.blocking = BlockingCalls()
         self.unobserved = UnobservedConnections()
-        # The requests that each pool of connections has.
-        self._pools: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        self._pool_of: dict[Exchange, Any] = {}
-        self._installed: set[str] = set()
 
-    def watch_imports(self) -> None:
-        """Wraps the classes of a module that is imported later as soon as it is."""
-        sys.meta_path.insert(0, AfterImport(MODULES, lambda _: self.install()))
-
-    def install(self) -> None:
-        for name in MODULES:
-            module = sys.modules.get(name)
-            # Only a module whose import has ended has both.
-            if name in self._installed or not hasattr(module, "AsyncClient"):
-                continue
-            assert module is not None
-            self._installed.add(name)
-            # A process that was forked from one that records has its wrappers.
-            if not hasattr(module.AsyncClient.send, _RECORDS):
-                self._wrap(module)
-
-    def _wrap(self, module: ModuleType) -> None:
-        for name in ("AsyncClient", "Client"):
-            kind = getattr(module, name)
-            kind.__init__ = self._constructor(kind.__init__)
-        module.AsyncClient.send = self._async_send(
-            module.AsyncClient.send, _recording_stream(module.AsyncByteStream, self)
-        )
-        setattr(module.AsyncClient.send, _RECORDS, True)
-        module.Client.send = self._sync_send(
-            module.Client.send, _recording_sync_stream(module.SyncByteStream, self)
-        )
-
-    def _constructor(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def __init__(client: Any, *args: Any, **kwargs: Any) -> None:
-            started = time.monotonic()
-            original(client, *args, **kwargs)
-            run = current_run.get()
-            if run is not None:
-                run.clients += 1
-                run.client_seconds += time.monotonic() - started
-                run.client_location = run.client_location or caller_location()
-
-        return __init__
-
-    def _async_send(self, original: Any, stream_type: Any) -> Any:
-        @functools.wraps(original)
-        async def send(client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-            exchange = self._begin(client, request, _async_trace)
-            try:
-                with recorded():
-                    response = await original(client, request, *args, **kwargs)
-            except BaseException as error:
-                self._end(exchange, error)
-                raise
-            self._take(exchange, response, stream_type)
-            return response
-
-        return send
-
-    def _sync_send(self, original: Any, stream_type: Any) -> Any:
-        @functools.wraps(original)
-        def send(client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-            exchange = self._begin(client, request, _trace)
-            try:
-                with recorded(), self.blocking.measured():
-                    response = original(client, request, *args, **kwargs)
-            except BaseException as error:
-                self._end(exchange, error)
-                raise
-            self._take(exchange, response, stream_type)
-            return response
-
-        return send
-
-    def _begin(self, client: Any, request: Any, trace_of: Any) -> Exchange:
-        # A body that is streamed has not been read.
-        body = getattr(request, "_content", b"")
-        exchange = Exchange(request.method, request.url, body)
-        # httpcore calls it first when a connection was assigned.
-        if "trace" not in request.extensions:
-            request.extensions = {**request.extensions, "trace": trace_of(exchange, request)}
+    def begin(self, method: str, url: Any, body: bytes = b"") -> Exchange | None:
+        """None for a request that no run sends, unless it is to the server."""
+        exchange = Exchange(method, url, body)
         run = current_run.get()
         if run is not None:
             run.exchanges.append(exchange)
-        self._enter_pool(exchange, client, request.url)
+        elif self.unobserved.is_to_server(exchange.url):
+            self.unattributed += 1
+        else:
+            return None
         self.requests += 1
         self.in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
         return exchange
 
-    def _enter_pool(self, exchange: Exchange, client: Any, url: Any) -> None:
-        """Transports other than httpx's own have no such pool."""
-        try:
-            pool = client._transport_for_url(url)._pool
-            exchange.pool_limit = int(pool._max_connections)
-            busy = self._pools.get(pool, 0)
-        except (AttributeError, TypeError, ValueError):
-            return
-        exchange.waits_for_pool = busy >= exchange.pool_limit
-        self._pool_of[exchange] = pool
-        self._pools[pool] = busy + 1
-
-    def _take(self, exchange: Exchange, response: Any, stream_type: Any) -> None:
-        exchange.begin_response(response)
-        if response.is_closed:
-            exchange.add(getattr(response, "_content", b""))
-            self._end(exchange)
-            return
-        response.stream = stream_type(response.stream, exchange)
-        if exchange.is_encoded:
-            response.aiter_bytes = self._decoded_parts(response.aiter_bytes, exchange)
-            response.iter_bytes = self._decoded_sync_parts(response.iter_bytes, exchange)
-
-    def _decoded_parts(self, original: Any, exchange: Exchange) -> Any:
-        """`aiter_bytes`, by which all but `aiter_raw` reads a body: it decodes what the server has compressed."""
-
-        async def aiter_bytes(*args: Any, **kwargs: Any) -> AsyncIterator[bytes]:
-            try:
-                async for part in original(*args, **kwargs):
-                    exchange.add(part)
-                    yield part
-            finally:
-                # The raw stream has ended before the last part is decoded.
-                self.tokens += exchange.count()
-
-        return aiter_bytes
-
-    def _decoded_sync_parts(self, original: Any, exchange: Exchange) -> Any:
-        def iter_bytes(*args: Any, **kwargs: Any) -> Iterator[bytes]:
-            try:
-                for part in original(*args, **kwargs):
-                    exchange.add(part)
-                    yield part
-            finally:
-                self.tokens += exchange.count()
-
-        return iter_bytes
-
-    def _end(self, exchange: Exchange, error: BaseException | None = None) -> None:
+    def ended(self, exchange: Exchange, error: BaseException | None = None) -> None:
+        """Its body was read, given up or interrupted; later calls do nothing."""
         if exchange.seconds is not None:
             return
         exchange.end(error)
-        pool = self._pool_of.pop(exchange, None)
-        if pool is not None:
-            self._pools[pool] -= 1
+        leave_pool = self.leave_pool.pop(exchange, None)
+        if leave_pool is not None:
+            leave_pool()
         self.tokens += exchange.tokens
         self.in_flight -= 1
-
-    def ended(self, exchange: Exchange, error: BaseException | None) -> None:
-        """The body of a streamed response was read, or given up."""
-        self._end(exchange, error)
-
-
-def _async_trace(exchange: Exchange, request: Any) -> Any:
-    async def trace(name: str, info: Any) -> None:
-        _assigned(exchange, request)
-
-    return trace
-
-
-def _trace(exchange: Exchange, request: Any) -> Any:
-    def trace(name: str, info: Any) -> None:
-        _assigned(exchange, request)
-
-    return trace
-
-
-def _assigned(exchange: Exchange, request: Any) -> None:
-    if not exchange.pool_s:
-        exchange.pool_s = time.monotonic() - exchange.started
-    # Its other events would only cost time.
-    request.extensions.pop("trace", None)
-
-
-def _recording_stream(base: Any, recorder: HttpRecorder) -> Any:
-    class RecordedAsyncStream(base):  # type: ignore[misc]
-        def __init__(self, stream: Any, exchange: Exchange) -> None:
-            self._stream = stream
-            self._exchange = exchange
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for chunk in self._stream:
-                self._exchange.receive(chunk)
-                yield chunk
-            recorder.ended(self._exchange, None)
-
-        async def aclose(self) -> None:
-            recorder.ended(self._exchange, None)
-            await self._stream.aclose()
-
-    return RecordedAsyncStream
-
-
-def _recording_sync_stream(base: Any, recorder: HttpRecorder) -> Any:
-    class RecordedStream(base):  # type: ignore[misc]
-        def __init__(self, stream: Any, exchange: Exchange) -> None:
-            self._stream = stream
-            self._exchange = exchange
-
-        def __iter__(self) -> Iterator[bytes]:
-            for chunk in recorder.blocking.parts(self._stream):
-                self._exchange.receive(chunk)
-                yield chunk
-            recorder.ended(self._exchange, None)
-
-        def close(self) -> None:
-            recorder.ended(self._exchange, None)
-            self._stream.close()
-
-    return RecordedStream

@@ -20,7 +20,7 @@ from ..settings import PROCESS_NAME
 from .contract import outcome, static_rules
 from .errors import described
 from .events import EventWriter
-from .http_recording import HttpRecorder
+from .http_clients import record_clients
 from .loading import NotLoaded, load_class, make_agent
 from .own_threads import own_thread
 from .parquet_rows import read_rows
@@ -34,6 +34,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from typing import Any
+
+    from .http_recording import HttpRecorder
 
 _TICK_S = 0.25
 _STOP_S = 5.0
@@ -76,10 +78,7 @@ def main(arguments: Sequence[str]) -> None:
 def _carry_out(plan: dict[str, Any], writer: EventWriter, stream: Any) -> bool:
     """Whether tasks are left that swallow their cancellation."""
     watch_prints(plan["api_key"])
-    recorder = HttpRecorder()
-    recorder.watch_imports()
-    recorder.install()
-    recorder.unobserved.watch(plan["base_url"])
+    recorder = record_clients(plan["base_url"])
     agent, skipped = _agent(plan, writer)
     if agent is None:
         return False

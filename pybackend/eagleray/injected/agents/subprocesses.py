@@ -11,6 +11,7 @@ from functools import partial
 
 from .code_locations import location_of, user_frame
 from .errors import described
+from .http_clients import record_clients
 from .http_recording import HttpRecord, HttpRecorder, current_run
 from .import_guard import guard_process
 from .left_tasks import begin_tasks, watch_tasks
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 # Of a process whose clean-up doesn't end either.
 _AGAIN_S = 1.0
-
-_recorder: list[HttpRecorder] = []
 
 
 class AgentEnded(Exception):
@@ -61,8 +60,9 @@ class AgentProcesses:
         record: HttpRecord = answer["record"]
         run.record.__dict__.update(record.__dict__)
         run.printed, run.left_tasks = answer["printed"], answer["left_tasks"]
-        self._recorder.requests += len(record.exchanges)
+        self._recorder.requests += len(record.exchanges) + answer["unattributed"]
         self._recorder.unobserved.count += answer["unobserved"]
+        self._recorder.unattributed += answer["unattributed"]
         self._recorder.tokens += sum(exchange.tokens for exchange in record.exchanges)
         if answer["outcome"] == "timeout":
             run.ended("timeout", answer["location"])
@@ -124,13 +124,9 @@ def run_agent(
     os.environ.update(environment)
     # A process that was not forked has its own streams.
     watch_prints(environment["OPENAI_API_KEY"])
-    if not _recorder:
-        _recorder.append(HttpRecorder())
-        _recorder[0].watch_imports()
-        _recorder[0].install()
-        _recorder[0].unobserved.watch(environment["OPENAI_BASE_URL"])
+    recorder = record_clients(environment["OPENAI_BASE_URL"])
     record = HttpRecord()
-    unobserved = _recorder[0].unobserved.count
+    unobserved, unattributed = recorder.unobserved.count, recorder.unattributed
     current_run.set(record)
     printed = Printed()
     current_print.set(printed)
@@ -146,7 +142,8 @@ def run_agent(
         answer.update(outcome="failed", error=described(error))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-    answer["unobserved"] = _recorder[0].unobserved.count - unobserved
+    answer["unobserved"] = recorder.unobserved.count - unobserved
+    answer["unattributed"] = recorder.unattributed - unattributed
     return answer
 
 

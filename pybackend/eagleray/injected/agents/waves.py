@@ -104,6 +104,7 @@ class Wave:
             "lines": watch.lines() if watch else [],
             "blocking": recorder.blocking.as_json(),
             "unobserved": recorder.unobserved.count,
+            "unattributed": recorder.unattributed,
             "contention": self._contention.as_json() if self._contention else None,
         }
 

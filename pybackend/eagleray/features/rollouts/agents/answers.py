@@ -47,8 +47,8 @@ def are_all_refused(observed: Observed) -> bool:
 
 
 def is_observed(observed: Observed) -> bool:
-    """Whether requests were recorded: an agent may send them by another client than httpx."""
-    return observed.totals.requests > 0
+    """Whether requests of runs were recorded: an agent may send them by a client that isn't known."""
+    return observed.totals.requests > observed.totals.unattributed
 
 
 def answer_lines(observed: Observed) -> list[str]:
@@ -62,12 +62,18 @@ def answer_lines(observed: Observed) -> list[str]:
 
 
 def unobserved_text(observed: Observed) -> str:
-    """A sentence, "" where all requests to the server were observed."""
+    """A sentence, "" where all requests to the server were observed, and their runs are known."""
+    if observed.totals.unattributed:
+        return counted(
+            observed.totals.unattributed,
+            "{n} request came from a thread of which no run is known.",
+            "{n} requests came from threads of which no run is known.",
+        )
     if observed.totals.unobserved:
         return counted(
             observed.totals.unobserved,
-            "Requests of {n} connection weren't observed: its client isn't httpx.",
-            "Requests of {n} connections weren't observed: their client isn't httpx.",
+            "Requests of {n} connection weren't observed: its client is unknown.",
+            "Requests of {n} connections weren't observed: their client is unknown.",
         )
     return "" if is_observed(observed) else t("No request was observed.")
 

@@ -7,9 +7,16 @@ from collections import Counter
 from eagleray.common.l10n import counted
 from eagleray.features.rollouts.agents.model import AgentRun, Observed
 
-# Exceptions of httpx, by what they say about a server.
-_UNREACHED = ("ConnectError", "ConnectTimeout")
-_CUT = ("ReadError", "WriteError", "CloseError", "RemoteProtocolError")
+# Exceptions of httpx, http.client with urllib3, and aiohttp, by what they say about a server.
+_UNREACHED = (
+    *("ConnectError", "ConnectTimeout", "ConnectionRefusedError", "NewConnectionError"),
+    *("ConnectTimeoutError", "ClientConnectorError", "ConnectionTimeoutError"),
+)
+_CUT = (
+    *("ReadError", "WriteError", "CloseError", "RemoteProtocolError", "ConnectionResetError"),
+    *("BrokenPipeError", "RemoteDisconnected", "IncompleteRead"),
+    *("ServerDisconnectedError", "ClientOSError", "ClientPayloadError"),
+)
 
 
 def no_answer(observed: Observed) -> str:

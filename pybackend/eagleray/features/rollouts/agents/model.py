@@ -210,7 +210,8 @@ class AgentRun:
 class WaveTotals:
     """The totals at a moment; `lag_p50_ms` and `lag_max_ms` are those of the event loop.
 
-    Requests are those of httpx; `unobserved` is the number of connections to the server that other clients opened.
+    Requests are those of known clients, with `unattributed` ones to the server from threads of which no run is known;
+    `unobserved` is the number of connections to the server that other clients opened.
     """
 
     seconds: float = 0.0
@@ -226,6 +227,7 @@ class WaveTotals:
     lines: tuple[HeldLoop, ...] = ()
     blocking: tuple[BlockingCall, ...] = ()
     unobserved: int = 0
+    unattributed: int = 0
     contention: Contention | None = None
 
 

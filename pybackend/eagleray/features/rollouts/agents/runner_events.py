@@ -96,6 +96,7 @@ def totals_of(event: Event) -> WaveTotals:
         lines=tuple(map(_held_of, event["lines"])),
         blocking=tuple(map(_blocking_of, event["blocking"])),
         unobserved=int(event["unobserved"]),
+        unattributed=int(event["unattributed"]),
         contention=_contention_of(event["contention"]),
     )
 
