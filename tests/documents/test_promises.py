@@ -15,7 +15,7 @@ from eagleray.adapter.sessions.dap_requests import TABLE
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 KEY = re.compile(r"`(Ctrl\+[\w+]+)`")
 MANIFEST: dict[str, Any] = json.loads((ROOT / "package.json").read_text())
 
@@ -67,7 +67,7 @@ def folders_of_sources() -> list[Path]:
     return [ROOT, package, package / "features", *(package / "features").iterdir()]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_that_are_named_exist(document: Path) -> None:
     text = document.read_text()
     links = re.findall(r"\]\(((?!http)[^)#]+)\)", text)
@@ -116,6 +116,24 @@ def test_every_document_is_linked_by_the_readme() -> None:
     linked = {ROOT / path for path in re.findall(r"\]\((docs/[\w-]+\.md)\)", README)}
     own = {ROOT / "docs" / name for name in ("glossary.md",)}
     assert linked == set((ROOT / "docs").glob("*.md")) - own
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_anchors_of_links_exist(document: Path) -> None:
+    links = re.findall(r"\]\(((?!http)[^)#]*)#([^)]+)\)", document.read_text())
+    targets = [((document.parent / path) if path else document, anchor) for path, anchor in links]
+    assert [f"{path.name}#{anchor}" for path, anchor in targets if anchor not in anchors(path)] == []
+
+
+def anchors(document: Path) -> set[str]:
+    """The ids that Markdown gives headings."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+def test_pages_about_the_inside_are_linked_by_the_page_of_their_name() -> None:
+    for inside in (ROOT / "docs" / "internals").glob("*.md"):
+        assert f"](internals/{inside.name})" in (ROOT / "docs" / inside.name).read_text()
 
 
 def test_pictures_of_the_readme_suit_the_registries() -> None:
