@@ -122,7 +122,9 @@ def test_every_document_is_linked_by_the_readme() -> None:
 def test_anchors_of_links_exist(document: Path) -> None:
     links = re.findall(r"\]\(((?!http)[^)#]*)#([^)]+)\)", document.read_text())
     targets = [((document.parent / path) if path else document, anchor) for path, anchor in links]
-    assert [f"{path.name}#{anchor}" for path, anchor in targets if anchor not in anchors(path)] == []
+    assert [
+        f"{path.name}#{anchor}" for path, anchor in targets if anchor not in anchors(path)
+    ] == []
 
 
 def anchors(document: Path) -> set[str]:

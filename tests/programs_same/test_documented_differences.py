@@ -1,4 +1,4 @@
-"""The table of docs/runs.md says what a program can see of Eagleray: no less than it sees, and no more."""
+"""The table of docs/internals/runs.md says what a program can see of Eagleray: no less than it sees, and no more."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ _OWN = re.compile(r"_eagleray_run_\w+")
 def documented() -> dict[str, str]:
     """The rows in italics: what they name, with the whole text of the difference."""
     rows = re.findall(
-        r"^\| \*(.+?)\* \| (.+?) \|", (REPOSITORY / "docs" / "runs.md").read_text(), re.MULTILINE
+        r"^\| \*(.+?)\* \| (.+?) \|",
+        (REPOSITORY / "docs" / "internals" / "runs.md").read_text(),
+        re.MULTILINE,
     )
     assert len(rows) == len(dict(rows))
     return dict(rows)
