@@ -8,7 +8,7 @@ import pytest
 from eagleray.features.rollouts.comparing.model import EngineFacts
 from eagleray.features.rollouts.comparing.published import PUBLISHED, ModelClass, model_class, table
 
-DOCS = Path(__file__).parents[3] / "docs" / "rollouts.md"
+DOCS = Path(__file__).parents[3] / "docs" / "internals" / "rollouts.md"
 
 
 def class_of(name: str, a: str = "bfloat16", b: str = "bfloat16") -> ModelClass:
@@ -20,7 +20,7 @@ def test_every_figure_has_its_source() -> None:
 
 
 def test_docs_have_the_table() -> None:
-    """Print `published.table()` into docs/rollouts.md after a change."""
+    """Print `published.table()` into docs/internals/rollouts.md after a change."""
     assert table() in DOCS.read_text()
 
 

@@ -158,7 +158,7 @@ def _bits(text: str, *, is_dtype: bool) -> int:
 
 
 def table() -> str:
-    """The rows as the table of docs/rollouts.md."""
+    """The rows as the table of docs/internals/rollouts.md."""
     lines = [
         "| Precision | Model | Published | k3 | Usual up to | Source |",
         "| --- | --- | --- | --- | --- | --- |",
