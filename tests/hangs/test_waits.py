@@ -52,6 +52,31 @@ EXPECTED = {
         "wait-chain",
         r"P waits for a file lock of P, which is in keep_file \(waits\.py:\d+\)\.",
     ),
+    "polled_lock": (
+        "wait-chain",
+        r"P waits for the lock file /\S+/lock of P, which is in keep_file \(waits\.py:\d+\)\.",
+    ),
+    "inherited_lock": (
+        "wait-chain",
+        r"P waits for the lock file /\S+/lock of P \(sleep\) in build \(waits\.py:\d+\)\.",
+    ),
+    "own_file_lock": (
+        "deadlock",
+        r"P waits for a file lock in build \(waits\.py:\d+\): it holds that itself\.",
+    ),
+    "held_lock_file": (
+        "wait-chain",
+        r"P waits for the lock file /\S+/lock of P, which is in keep_lock_file \(waits\.py:\d+\)\.",
+    ),
+    "left_lock_file": (
+        "wait-chain",
+        r"P waits for the lock file /\S+/lock in wait_for_file \(waits\.py:\d+\): "
+        r"no process of this machine has it open\.",
+    ),
+    "polled_file_lock": (
+        "wait-chain",
+        r"P waits for the lock file /\S+/lock of P, which waits for an answer of P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
+    ),
     "silent_server": (
         "wait-chain",
         r"P waits for the end of P, which waits for an answer of P \(waits\.py\) in ask \(waits\.py:\d+\)\.",

@@ -1,5 +1,6 @@
 """What samples read of the variables of processes that hang, poll, or go on, without stopping them."""
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from eagleray.sampling import proc
 from eagleray.sampling.dumps import Tools
+from eagleray.sampling.file_locks import PolledLock, polled_lock
 from eagleray.sampling.node import ProcessSample, Sampler
 from eagleray.sampling.processes import described
 from eagleray.tools.pyspy import find_program
@@ -15,6 +17,7 @@ from tests.sampling.python_process import python
 
 # `all_reduce` is called from a file with the path of PyTorch's own.
 COLLECTIVE = """
+import os
 import time
 
 def all_reduce():
@@ -105,3 +108,20 @@ def test_process_whose_variables_cannot_be_read_while_it_runs_has_its_stack(tmp_
     with running("clean_up", tmp_path) as pid:
         last = sampled(pid, str(py_spy))[-1]
     assert (last.how, last.reason, last.exceptions) == ("py-spy blocking", "", ())
+
+
+def test_lock_file_is_unknown_where_variables_name_two(tmp_path: Path) -> None:
+    names = ("a.lock", "b.lock")
+    for name in names:
+        (tmp_path / name).touch()
+
+    def polled(*paths: Path) -> PolledLock | None:
+        variables = [{"name": path.name, "repr": f'"{path}"'} for path in paths]
+        baton = {"name": "self", "repr": "<FileBaton at 0x7f12>"}
+        wait = {"filename": "/lib/torch/utils/file_baton.py", "locals": [baton]}
+        return polled_lock(os.getpid(), [wait, {"filename": "ops.py", "locals": variables}])
+
+    first, second = (tmp_path / name for name in names)
+    assert polled(first) == PolledLock(str(first), is_until_deleted=True)
+    assert polled(first, second) is None
+    assert polled(tmp_path / "no.lock", tmp_path) is None

@@ -22,6 +22,7 @@ import subprocess
 from typing import NamedTuple
 
 from . import proc, seccomp
+from .file_locks import PolledLock, polled_lock
 from .frames import PythonFrame, answers_from_inside, is_users
 from .signalled import main_stack
 
@@ -71,7 +72,8 @@ class Thread(NamedTuple):
 
     `peers` are the integers `src`, `port` and so on in PyTorch's functions, and `exceptions` the names of the types of the
     exceptions in local variables.  `variables` is a hash of those of the user's functions that only the thread itself can
-    change, 0 without any.  Nothing else of the variables is kept: they may hold secrets.  `tid` is its number in the kernel.
+    change, 0 without any.  `polled` is the lock file of a library for which it waits.  Nothing else of the variables is kept: they may
+    hold secrets.  `tid` is its number in the kernel.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Thread(NamedTuple):
     exceptions: tuple[str, ...] = ()
     variables: int = 0
     tid: int = 0
+    polled: PolledLock | None = None
 
 
 class ProcessDump(NamedTuple):
@@ -281,6 +284,7 @@ def _thread(pid: int, thread: dict[str, Any]) -> Thread:
         *_peers_and_exceptions(thread["frames"]),
         _hash_of_variables(thread["frames"]),
         thread["os_thread_id"] or (pid if is_main else 0),
+        polled_lock(pid, thread["frames"]),
     )
 
 

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from . import proc
+from . import file_locks, proc
 from .processes import title_of
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ FILE_LOCK, SHARED_LOCK, OWN = "file-lock", "shared-lock", "own"
 KINDS = (CHILD, READ, WRITE, ANSWER, CONNECT, CLIENT, FILE_LOCK, SHARED_LOCK, OWN)
 
 # The numbers of system calls by processor, and how each waits; `poll` and `ppoll` wait for several files.
-_POLL, _EPOLL, _LOCK, _FUTEX = "poll", "epoll", "lock", "futex"
+_POLL, _EPOLL, _LOCK, _FUTEX, _SLEEP = "poll", "epoll", "lock", "futex", "sleep"
 _CALLS = {
     "x86_64": {
         CHILD: (61, 247),
@@ -40,6 +40,7 @@ _CALLS = {
         _LOCK: (72, 73),
         _FUTEX: (202,),
         _EPOLL: (232, 281, 441),
+        _SLEEP: (23, 35, 230, 270),
     },
     "aarch64": {
         CHILD: (260, 95),
@@ -51,6 +52,7 @@ _CALLS = {
         _LOCK: (25, 32),
         _FUTEX: (98,),
         _EPOLL: (22, 441),
+        _SLEEP: (72, 101, 115),
     },
 }
 _KIND_OF = {
@@ -82,7 +84,8 @@ _LISTENS = 10
 class KernelWait(NamedTuple):
     """A thread waits as one of `KINDS` says; each of `pids`, processes of this machine, can end that.
 
-    `OWN`: another thread of its process ends it.  `address` is the other end of a connection, `host:port`, else "".
+    `OWN`: another thread of its process ends it.  `address` is the other end of a connection, `host:port`, or the
+    path of a lock file, else "".
     `is_whole`: nothing but `pids` can end it, as far as open files tell, and all threads of the process wait.
     `program` is what the first of `pids` runs, if it is known.
     """
@@ -99,6 +102,7 @@ class ThreadPlace(NamedTuple):
     """A thread of a process by its number, with its name.
 
     `is_idle`: its stack is one of a pool that has nothing to do.  `is_at_event`: a handler of a signal may end its wait.
+    `polled`: it tries again and again to get this lock.
     """
 
     pid: int
@@ -106,6 +110,7 @@ class ThreadPlace(NamedTuple):
     name: str
     is_idle: bool = False
     is_at_event: bool = False
+    polled: file_locks.PolledLock | None = None
 
 
 def kernel_waits(
@@ -127,6 +132,11 @@ def kernel_waits(
     }
     tables = _Tables({name for call in calls.values() for name in call.files})
     waits: dict[int, tuple[KernelWait, ...]] = {}
+    tables.add_locks(
+        place
+        for place, call in calls.items()
+        if call.kind == _SLEEP or (call.kind == FILE_LOCK and not tables.lock_owner(place))
+    )
     for pid, places in by_pid.items():
         listed = [
             (place, wait)
@@ -210,6 +220,8 @@ def _call(place: ThreadPlace) -> _Call | None:
         return _Call(CHILD, pid)
     if kind == _LOCK:
         return _Call(FILE_LOCK)
+    if kind == _SLEEP or (number == _RESTARTED and place.polled):
+        return _Call(_SLEEP, is_timed=True) if place.polled else None
     if kind == _EPOLL:
         files = _watched(place.pid, arguments[0] & 0xFFFFFFFF)
         # Only whether it serves clients counts: then nothing tells that it hangs.
@@ -313,8 +325,14 @@ def _wait(
         pids = (call.pid,) if call.pid else tuple(children.get(place.pid, ())[:_MOST_PIDS])
         return KernelWait(thread, CHILD, pids, is_whole=bool(call.pid)) if pids else None
     if call.kind == FILE_LOCK:
-        owner = tables.lock_owners.get(place.tid) or tables.lock_owners.get(place.pid)
-        return KernelWait(thread, FILE_LOCK, (owner,), is_whole=True) if owner else None
+        owner = tables.lock_owner(place)
+        return (
+            KernelWait(thread, FILE_LOCK, (owner,), is_whole=True)
+            if owner
+            else tables.lock_wait(place)
+        )
+    if call.kind == _SLEEP:
+        return tables.lock_wait(place)
     if call.kind == SHARED_LOCK:
         pids = tables.sharing(place.pid, call.files[0])
         return KernelWait(thread, SHARED_LOCK, pids, is_whole=tables.is_whole)
@@ -358,7 +376,9 @@ class _Tables:
 
     def __init__(self, names: Iterable[str]) -> None:
         self.is_whole = True
-        self.lock_owners = _lock_owners()
+        self._lock_owners = _lock_owners()
+        self._lock_files: dict[ThreadPlace, dict[str, file_locks.LockFile]] = {}
+        self._locks: dict[file_locks.LockFile, file_locks.Holders] = {}
         self._holders: dict[str, dict[int, int]] = {}
         self._sharing: dict[str, list[int]] = {}
         self._connections: dict[str, dict[str, _TcpRow]] = {}
@@ -366,6 +386,33 @@ class _Tables:
         self._unix_peers = _unix_peers() if any(map(_is_socket, wanted)) else {}
         peers = {self._unix_peers[name] for name in wanted if name in self._unix_peers}
         self._search(wanted | peers)
+
+    def lock_owner(self, place: ThreadPlace) -> int:
+        """The living owner of the file lock for which a call of `place` waits, 0 if none is known."""
+        owner = self._lock_owners.get(place.tid) or self._lock_owners.get(place.pid, 0)
+        return owner if owner and proc.is_alive(owner) else 0
+
+    def add_locks(self, places: Iterable[ThreadPlace]) -> None:
+        """Adds the holders of the lock files for which `places` wait."""
+        self._lock_files = {
+            place: file_locks.files_of(place.pid, place.polled or file_locks.PolledLock())
+            for place in places
+        }
+        files = {file for listed in self._lock_files.values() for file in listed.values()}
+        self._locks = file_locks.holders(files) if files else {}
+
+    def lock_wait(self, place: ThreadPlace) -> KernelWait | None:
+        """The wait of `place` for a lock file that another process holds, or that nobody deletes; None if that isn't known."""
+        polled = place.polled or file_locks.PolledLock()
+        for path, file in self._lock_files.get(place, {}).items():
+            holders = self._locks[file]
+            pids = holders.locked_by or (holders.open_in if polled.is_until_deleted else ())
+            if place.pid in pids and not polled.path:
+                # Its own lock: it waits for that of another file, or has it twice.
+                continue
+            if pids or (polled.is_until_deleted and holders.is_whole):
+                return KernelWait(place.name, FILE_LOCK, pids, path)
+        return None
 
     def sharing(self, pid: int, memory: str) -> tuple[int, ...]:
         """The processes besides `pid` that have this shared memory.

@@ -13,6 +13,7 @@ from . import gpus as gpu_uses
 from . import proc
 from .dumps import ProcessDump, Thread, Tools, dump, dump_with_variables
 from .endings import Ending, endings
+from .file_locks import PolledLock, polls_open_file
 from .frames import is_backward, is_collective, is_users, merging_key, waits_for_debugger
 from .gpus import GpuUse
 from .kernel_waits import KernelWait, ThreadPlace, kernel_waits
@@ -400,6 +401,7 @@ def _places(taken: ProcessDump) -> list[ThreadPlace]:
             each.name,
             each is not leading and not does_something(each),
             any(frame.function == "Event.wait" for frame in each.frames),
+            each.polled or (PolledLock() if polls_open_file(each.frames) else None),
         )
         for each in sorted(taken.threads, key=lambda thread: thread is not leading)
     ]

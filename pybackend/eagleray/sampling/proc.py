@@ -55,6 +55,11 @@ def stat(pid: int) -> ProcessStat | None:
     )
 
 
+def is_alive(pid: int) -> bool:
+    process = stat(pid)
+    return process is not None and process.state not in "ZX"
+
+
 def all_processes() -> dict[int, ProcessStat]:
     """Every process of this machine by its pid."""
     result = (stat(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit())

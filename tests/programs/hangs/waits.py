@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import fcntl
+import importlib
 import multiprocessing
 import os
 import queue
@@ -13,6 +14,8 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, SoftFileLock
 
 LOCK = threading.Lock()
 FORKED = multiprocessing.get_context("fork")
@@ -140,6 +143,109 @@ def keep_file(path: Path, is_held: Any) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         is_held.set()
         time.sleep(600)
+
+
+def polled_lock() -> None:
+    """A process tries again and again to lock a file."""
+    path = Path(sys.argv[2])
+    is_held = FORKED.Event()
+    child = FORKED.Process(target=keep_file, args=(path, is_held))
+    child.start()
+    is_held.wait()
+    ready()
+    with path.open("w") as file:
+        try_to_lock(file)
+
+
+def try_to_lock(file: Any) -> None:
+    while True:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.1)
+
+
+def inherited_lock() -> None:
+    """What has locked a file has ended, and a program that it started has the lock."""
+    path = Path(sys.argv[2])
+    if os.fork() == 0:
+        file = path.open("w")
+        os.set_inheritable(file.fileno(), True)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        subprocess.Popen(["sleep", "30"], close_fds=False)
+        os._exit(0)
+    os.wait()
+    ready()
+    with path.open("w") as file:
+        build(file)
+
+
+def own_file_lock() -> None:
+    with Path(sys.argv[2]).open("w") as file, Path(sys.argv[2]).open("w") as again:
+        build(file)
+        ready()
+        build(again)
+
+
+def held_lock_file() -> None:
+    path = Path(sys.argv[2])
+    child = FORKED.Process(target=keep_lock_file, args=(path,))
+    child.start()
+    while not path.exists():
+        time.sleep(0.01)
+    ready()
+    wait_for_file(str(path))
+
+
+def keep_lock_file(path: Path) -> None:
+    lock = SoftFileLock(path)
+    lock.acquire()
+    time.sleep(600)
+
+
+def left_lock_file() -> None:
+    """The process that has made the lock file has ended."""
+    path = Path(sys.argv[2])
+    path.touch()
+    ready()
+    wait_for_file(str(path))
+
+
+def wait_for_file(lock_path: str) -> None:
+    baton = file_baton(Path(lock_path).parent).FileBaton(lock_path)
+    baton.wait()
+
+
+def file_baton(folder: Path) -> Any:
+    """A module with the path and the class of PyTorch's own."""
+    package = folder / "site-packages" / "torch" / "utils"
+    package.mkdir(parents=True)
+    (package / "file_baton.py").write_text(
+        "import os, time\n"
+        "class FileBaton:\n"
+        "    def __init__(self, path): self.path = path\n"
+        "    def wait(self):\n"
+        "        while os.path.exists(self.path): time.sleep(0.1)\n"
+    )
+    sys.path.insert(0, str(folder / "site-packages"))
+    return importlib.import_module("torch.utils.file_baton")
+
+
+def polled_file_lock() -> None:
+    """Both use the package filelock."""
+    path = Path(sys.argv[2])
+    lock = FileLock(path)
+    lock.acquire()
+    child = FORKED.Process(target=lock_again, args=(path,))
+    child.start()
+    time.sleep(0.3)
+    ready()
+    ask(server())
+
+
+def lock_again(path: Path) -> None:
+    again = FileLock(path)
+    again.acquire()
 
 
 def silent_server() -> None:

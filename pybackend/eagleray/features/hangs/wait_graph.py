@@ -51,7 +51,7 @@ class Wait:
     """`what` is waited for by the thread with `stack`.  One of `targets` can end it; without any nothing in the picture can.
 
     `kind` is that of the kernel, "" for a wait in Ray.  `alone` says why nothing can end it, or what keeps the last process of
-    the path from it, "" without that.  `outside` names the processes that can end it where none of them is in the picture.
+    the path from it, "" without that.  `outside` names those that can end it where the picture has no other process that can.
     """
 
     what: str
@@ -300,14 +300,17 @@ class WaitGraph:
         return Wait(name, self._targets([called.process]))
 
     def _of_kernel(self, process: SampledProcess, wait: kernel_waits.KernelWait) -> Wait:
-        targets = self._targets((process.host, pid) for pid in wait.pids)
+        targets = self._targets(
+            (process.host, pid) for pid in wait.pids if pid != process.process.pid
+        )
+        alone = ""
         is_outside = bool(wait.pids) and not targets
         others = _name(wait, targets)
         library_wait = _library_wait(process, wait.thread)
         if wait.kind == CHILD:
             text = t("the end of {processes}", processes=others)
         elif wait.kind == FILE_LOCK:
-            text = t("a file lock of {processes}", processes=others)
+            text, alone = _file_lock(process, wait, others)
         elif wait.kind == SHARED_LOCK:
             text = _shared_text(library_wait, others)
         elif wait.kind == CLIENT:
@@ -329,7 +332,6 @@ class WaitGraph:
         else:
             text = t("{processes} to read its data", processes=others)
         stack = next((each for each in process.others if each.thread == wait.thread), None)
-        alone = ""
         if wait.kind == SHARED_LOCK and wait.is_whole and not wait.pids:
             alone = t("no other process is left that could end that")
         if library_wait is not None and library_wait.what == library_waits.OUTPUT and is_outside:
@@ -377,6 +379,21 @@ def _library_wait(process: SampledProcess, thread: str) -> library_waits.Library
     stacks = (process.stack, *process.others)
     stack = next((each for each in stacks if each and each.thread == thread), None)
     return library_waits.wait_of(stack.frames) if stack else None
+
+
+def _file_lock(
+    process: SampledProcess, wait: kernel_waits.KernelWait, others: str
+) -> tuple[str, str]:
+    """The lock for which a process waits, and why nothing can end that, "" if something may."""
+    path = printable(wait.address, 200)
+    text = t("the lock file {path}", path=path) if path else t("a file lock")
+    if process.process.pid in wait.pids:
+        return text, t("it holds that itself")
+    if not wait.pids:
+        return text, t("no process of this machine has it open")
+    if path:
+        return t("the lock file {path} of {processes}", path=path, processes=others), ""
+    return t("a file lock of {processes}", processes=others), ""
 
 
 def _shared_text(wait: library_waits.LibraryWait | None, others: str) -> str:

@@ -10,7 +10,7 @@ from eagleray.features.hangs.evidence import SampledProcess
 from eagleray.features.hangs.rules.scene import Scene, reading
 from eagleray.features.hangs.verdict import Kind, Reading
 from eagleray.features.hangs.wait_graph import Path
-from eagleray.sampling.kernel_waits import WRITE
+from eagleray.sampling.kernel_waits import FILE_LOCK, WRITE
 from eagleray.sampling.processes import ACTOR
 
 _MOST_PATHS = 2
@@ -73,7 +73,10 @@ def chains(scene: Scene) -> Iterator[Reading]:
             yield reading(scene, Kind.SLOW, last, 0.65, text, step)
         else:
             step = t("Look at {ranks}, and at the end of its log.", ranks=wording.ranks(last[:1]))
-            if outside := shown[0].waits[-1].outside:
+            ending = shown[0].waits[-1]
+            if ending.kind == FILE_LOCK and not (ending.targets or ending.outside):
+                step = t("Delete the file, unless another machine uses it.")
+            elif outside := ending.outside:
                 step = t("Look at {processes}.", processes=outside)
             if last[0].process.role == ACTOR and last[0].activity.place is None:
                 step = t("Read from inside what its tasks await.")

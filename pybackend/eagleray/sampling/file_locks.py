@@ -1,0 +1,186 @@
+"""Lock files that threads poll, and the processes of this machine that hold them.
+
+A thread that polls sleeps between its attempts, so the kernel doesn't tell for which file.  Its path is in the variables of a library,
+or in those of what has called it; other code keeps the file open, which the process that has locked it does, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import stat
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from .blocks import around
+from .frames import PythonFrame, is_users
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from typing import Any
+
+_BY_PATH = re.compile(r"(^|/)(torch/utils/file_baton|filelock/\w+)\.py$")
+_BY_OPEN_FILE = re.compile(r"(^|/)(portalocker|fasteners)/\w+\.py$")
+# They wait until the file is deleted, which the process that made it has open (torch 2.13, filelock 4.2).
+_UNTIL_DELETED = re.compile(r"<(?:[\w.]+\.)?(FileBaton|SoftFileLock) at ")
+_TEXT = re.compile(r'"(.*[^.])"', re.DOTALL)
+_NAME = re.compile(r"(?<![a-z])(file)?lock", re.IGNORECASE)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_MOST_CALLERS = 3
+_MOST_FILES = 256
+_SEARCH_S = 1.0
+
+
+class PolledLock(NamedTuple):
+    """The path of a lock file, "" for one that the process has open; `is_until_deleted`: its existence is the lock."""
+
+    path: str = ""
+    is_until_deleted: bool = False
+
+
+class LockFile(NamedTuple):
+    """A file by its device and inode, which mount namespaces don't change."""
+
+    name: str
+    device: int
+    inode: int
+
+
+class Holders(NamedTuple):
+    """The processes that have a file open or have locked it; `is_whole`: the files of all processes were read."""
+
+    open_in: tuple[int, ...]
+    locked_by: tuple[int, ...]
+    is_whole: bool
+
+
+def polled_lock(pid: int, frames: Sequence[dict[str, Any]]) -> PolledLock | None:
+    """The lock file for which a library of locks waits in `frames` of py-spy, innermost first; None if its path isn't certain."""
+    inner = next(
+        (at for at, frame in enumerate(frames) if not _BY_PATH.search(str(frame["filename"]))), 0
+    )
+    if not inner:
+        return None
+    own = [variable for frame in frames[:inner] for variable in frame.get("locals") or []]
+    is_until_deleted = any(_UNTIL_DELETED.match(str(variable["repr"])) for variable in own)
+    for variables in (own, *(each.get("locals") or [] for each in frames[inner:][:_MOST_CALLERS])):
+        paths = {
+            file: path for each in variables for path, file in _lock_paths(pid, str(each["repr"]))
+        }
+        if paths:
+            path, *others = paths.values()
+            return None if others else PolledLock(path, is_until_deleted)
+    return None
+
+
+def _lock_paths(pid: int, text: str) -> Iterator[tuple[str, LockFile]]:
+    """The files with the name of a lock which the text of a variable, or a folder of this name, leads to."""
+    match = _TEXT.fullmatch(text)
+    if not match or not match[1].isprintable() or "/" not in match[1]:
+        return
+    path = Path(_link(f"/proc/{pid}/cwd"), match[1])
+    for each in (path, path / "lock"):
+        if _NAME.search(each.name) and (file := lock_file(_of_process(pid, str(each)))):
+            yield str(each), file
+
+
+def _of_process(pid: int, path: str) -> str:
+    """The path as this process may use it for a file of `pid`, which may have another root."""
+    return f"/proc/{pid}/root{path}"
+
+
+def polls_open_file(frames: Sequence[PythonFrame]) -> bool:
+    """Whether a thread is in a library of locks, or in a function of the user that locks a file itself."""
+    if any(_BY_OPEN_FILE.search(frame.file) for frame in frames):
+        return True
+    place = next((frame for frame in reversed(frames) if is_users(frame)), None)
+    nodes = list(around(place.file, place.line)) if place else []
+    function = next((node for node in reversed(nodes) if isinstance(node, _FUNCTIONS)), None)
+    return function is not None and any(
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func).rpartition(".")[2] in ("flock", "lockf")
+        for node in ast.walk(function)
+    )
+
+
+def lock_file(path: str) -> LockFile | None:
+    """The regular file at `path`; None if it isn't one."""
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return LockFile(Path(_link(path) or path).name, status.st_dev, status.st_ino)
+
+
+def files_of(pid: int, polled: PolledLock) -> dict[str, LockFile]:
+    """The file that a thread of `pid` polls, or all that the process has open where the path isn't known, by their paths."""
+    files: dict[str, LockFile] = {}
+    if polled.path:
+        file = lock_file(_of_process(pid, polled.path))
+        return {polled.path: file} if file else {}
+    try:
+        for entry in list(os.scandir(f"/proc/{pid}/fd"))[:_MOST_FILES]:
+            if (path := _link(entry.path)).startswith("/") and (file := lock_file(entry.path)):
+                files[path] = file
+    except OSError:
+        pass
+    return files
+
+
+def holders(wanted: Collection[LockFile]) -> dict[LockFile, Holders]:
+    """The processes that hold each of the files."""
+    names = {each.name for each in wanted}
+    open_in: dict[LockFile, list[int]] = {each: [] for each in wanted}
+    locked: dict[LockFile, dict[int, int]] = {each: {} for each in wanted}
+    is_whole = True
+    end = time.monotonic() + _SEARCH_S
+    for pid in (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()):
+        if time.monotonic() > end:
+            is_whole = False
+            break
+        try:
+            for entry in os.scandir(f"/proc/{pid}/fd"):
+                if Path(_link(entry.path)).name not in names:
+                    continue
+                file = lock_file(entry.path)
+                if file in open_in:
+                    open_in[file].append(pid)
+                    if maker := _maker(pid, entry.name):
+                        locked[file][pid] = maker
+        except FileNotFoundError:
+            continue
+        except OSError:
+            is_whole = False
+    return {
+        each: Holders(tuple(dict.fromkeys(open_in[each])), _owners(locked[each]), is_whole)
+        for each in wanted
+    }
+
+
+def _owners(makers: dict[int, int]) -> tuple[int, ...]:
+    """The processes that have made a lock, or those that still have it from one that has ended."""
+    return tuple({pid for pid, maker in makers.items() if pid == maker} or makers)
+
+
+def _maker(pid: int, descriptor: str) -> int:
+    """The process that has made the lock of an open file (proc_pid_fdinfo(5)); 0 for a file that isn't locked."""
+    try:
+        with Path(f"/proc/{pid}/fdinfo/{descriptor}").open(
+            encoding="ascii"
+        ) as file:  # kernel's file
+            fields = next((line.split() for line in file if line.startswith("lock:")), [])
+    except (OSError, ValueError):
+        return 0
+    return int(fields[5]) if len(fields) > 5 and fields[5].isdigit() else 0
+
+
+def _link(path: str) -> str:
+    try:
+        return str(Path(path).readlink())
+    except OSError:
+        return ""
