@@ -130,6 +130,10 @@ EXPECTED = {
         "unknown",
         r"No known kind of hang fits what the processes do\.",
     ),
+    "idle_pool": (
+        "unknown",
+        r"P is in idle_pool \(waits\.py:\d+\)\..*",
+    ),
     "long_command": (
         "wait-chain",
         r"P waits for the end of P, which is in <module> \(<string>:1\)\.",

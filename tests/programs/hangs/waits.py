@@ -418,6 +418,14 @@ def left_output() -> None:
             child.communicate()
 
 
+def idle_pool() -> None:
+    """Nothing hangs: a pool has no tasks."""
+    with FORKED.Pool(2) as pool:
+        pool.map(abs, range(4))
+        ready()
+        time.sleep(600)
+
+
 def long_command() -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as child:
         ready()

@@ -41,6 +41,19 @@ def group_at(file: str, line: int, function: str) -> str:
     return ""
 
 
+def store_key_at(file: str, line: int) -> str:
+    """The text of the keys in the only call at `line` that waits for keys of a store, `store.get` or `store.wait`; "" without it."""
+    calls = [
+        call
+        for call in _calls(file, line)
+        if _name(call) in ("get", "wait")
+        and isinstance(call.func, ast.Attribute)
+        and "store" in ast.unparse(call.func.value).lower()
+        and call.args
+    ]
+    return ast.unparse(calls[0].args[0]) if len(calls) == 1 else ""
+
+
 def _calls(file: str, line: int) -> tuple[ast.Call, ...]:
     module = parsed(file)
     return _calls_in(module, line) if module else ()

@@ -14,7 +14,7 @@ from attrs import define, frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t, translated
-from eagleray.features.hangs import library_waits, wording
+from eagleray.features.hangs import library_waits, source_lines, wording
 from eagleray.features.hangs.activity import Doing, innermost
 from eagleray.features.hangs.evidence import HangEvidence, SampledProcess
 from eagleray.features.hangs.task_graph import (
@@ -313,6 +313,10 @@ class WaitGraph:
             text, alone = _file_lock(process, wait, others)
         elif wait.kind == SHARED_LOCK:
             text = _shared_text(library_wait, others)
+        elif _is_for_store(process, wait):
+            # The store has a thread of its own in the process that serves it, which answers whatever other threads do.
+            targets = tuple(each for each in targets if each.activity.doing is Doing.STOPPED)
+            text, is_outside = _store_text(process, wait), False
         elif wait.kind == CLIENT:
             text = t("a client that connects")
         elif wait.kind in (ANSWER, CONNECT):
@@ -374,11 +378,33 @@ def _name(wait: kernel_waits.KernelWait, targets: tuple[SampledProcess, ...]) ->
     return f"{text} ({printable(wait.program, 40)})" if wait.program else text
 
 
+def _stack(process: SampledProcess, thread: str) -> ThreadStack | None:
+    stacks = (process.stack, *process.others)
+    return next((each for each in stacks if each and each.thread == thread), None)
+
+
 def _library_wait(process: SampledProcess, thread: str) -> library_waits.LibraryWait | None:
     """The function of a library in which a thread of `process` waits."""
-    stacks = (process.stack, *process.others)
-    stack = next((each for each in stacks if each and each.thread == thread), None)
+    stack = _stack(process, thread)
     return library_waits.wait_of(stack.frames) if stack else None
+
+
+def _is_for_store(process: SampledProcess, wait: kernel_waits.KernelWait) -> bool:
+    """Whether a rank waits for an answer of the store at which its world has met."""
+    port = process.process.rendezvous.rpartition(":")[2]
+    return wait.kind == ANSWER and bool(port) and wait.address.rpartition(":")[2] == port
+
+
+def _store_text(process: SampledProcess, wait: kernel_waits.KernelWait) -> str:
+    """The store for which a thread of a rank waits, with the key as the source has it."""
+    stack = _stack(process, wait.thread)
+    place = innermost(stack.frames, is_users) if stack else None
+    key = source_lines.store_key_at(place.file, place.line) if place else ""
+    address = printable(wait.address, 80)
+    if key:
+        key = printable(key, 80)
+        return t("the key {key} of the store at {address}", key=key, address=address)
+    return t("the store at {address}", address=address)
 
 
 def _file_lock(
@@ -412,7 +438,7 @@ def _has_only_whole_waits(process: SampledProcess) -> bool:
         and process.stack is not None
         and process.activity.doing not in (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
         and not process.is_busy
-        and all(wait.is_whole for wait in process.last.waits)
+        and all(wait.is_whole and not _is_for_store(process, wait) for wait in process.last.waits)
     )
 
 

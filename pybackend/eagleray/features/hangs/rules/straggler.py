@@ -84,15 +84,19 @@ def late(scene: Scene) -> Iterator[Reading]:
 def outliers(scene: Scene) -> Iterator[Reading]:
     """Most ranks are at the same place, no rank moves, and it isn't known for what they wait.
 
-    A process that waits for others in `ray.get`, as the driver does, is not at fault, and processes of another kind are
-    elsewhere anyway.
+    A process that waits for others in `ray.get`, as the driver does, is not at fault, and processes of another kind, or what has
+    started the others, are elsewhere anyway.
     """
     if scene.waiting:
         return
+    parents = {(each.host, each.process.parent) for each in scene.world.ranks}
     by_kind: dict[str, list[SampledProcess]] = {}
     for each in scene.world.ranks:
         # A process that could not be read doesn't count as a place.
-        if each.activity.doing not in (Doing.IN_RAY_GET, Doing.UNREADABLE, Doing.ENDED):
+        if (
+            each.activity.doing not in (Doing.IN_RAY_GET, Doing.UNREADABLE, Doing.ENDED)
+            and (each.host, each.process.pid) not in parents
+        ):
             by_kind.setdefault(each.process.group, []).append(each)
     most = max(by_kind.values(), key=len, default=[])
     different = minority(most, lambda each: each.activity)
