@@ -13,6 +13,7 @@ from eagleray.features.hangs.evidence import DeadActor, HangEvidence, World, evi
 from eagleray.features.hangs.verdict import Kind, Reading
 from eagleray.inspecting.readings import ProcessReading
 from eagleray.sampling.frames import PythonFrame
+from eagleray.sampling.kernel_waits import ANSWER, KernelWait
 from eagleray.sampling.merging import Member, ThreadStack, merged
 from eagleray.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.sampling.proc import ThreadUse
@@ -55,13 +56,14 @@ def verdict_on(
     reading: ProcessReading | None = None,
     records: tuple[tuple[str, str], ...] = (),
     changed: tuple[int, ...] = (),
+    waits: dict[int, tuple[KernelWait, ...]] | None = None,
 ) -> Reading:
     """The reading of three samples, two seconds apart, in which each process has one of `states`.
 
     `wakes` and `cores`: how often each process was woken between two samples, and how much CPU it has used.  Reading a
     stack wakes each twice.  A process without frames could not be read.  `reading` is what each has told from inside.
     `records` are the flight recorders that PyTorch serves of each, in the first and in the last sample.
-    `changed` are the numbers of those whose variables differ from the first sample on.
+    `changed` are the numbers of those whose variables differ from the first sample on, and `waits` those in the kernel.
     """
     processes = tuple(stacks)
     of_each = list(zip(wakes or (0,) * len(processes), cores or (0,) * len(processes), strict=True))
@@ -80,6 +82,7 @@ def verdict_on(
                 before=ThreadUse(at * (woken + 2), us_of_a_wake * at * woken),
                 after=ThreadUse(at * (woken + 2) + 2, us_of_a_wake * at * woken),
                 variables_changed=process.number in changed and at > 0,
+                waits=(waits or {}).get(process.number, ()),
             )
             for process, (woken, used) in zip(processes, of_each, strict=True)
         )
@@ -120,6 +123,22 @@ def test_ranks_that_wait_are_not_the_ones_that_make_a_program_slow(wakes: tuple[
     reading = verdict_on(stacks, wakes)
     assert (reading.kind, str(reading.culprits)) == (Kind.SLOW, "")
     assert "ranks 0-1 moved" in reading.sentence
+
+
+def test_rank_that_waits_for_the_store_does_not_wait_for_the_rank_that_serves_it(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "train.py"
+    source.write_text("def meet(store, epoch):\n    return store.get(f'done/{epoch}')\n")
+    stacks = {
+        rank(0): REDUCES,
+        rank(1): (PythonFrame("meet", str(source), 2),),
+        rank(2): REDUCES,
+    }
+    of_store = KernelWait("MainThread", ANSWER, (100,), "10.0.0.7:29500", is_whole=True)
+    sentence = verdict_on(stacks, waits={1: (of_store,)}).sentence
+    assert "Rank 1 waits for the key f'done/{epoch}' of the store at 10.0.0.7:29500" in sentence
+    assert "which" not in sentence.partition("Rank 1 waits")[2]
 
 
 def actor(number: int) -> Described:
