@@ -28,7 +28,7 @@ CONTRIBUTED: dict[str, Any] = MANIFEST["contributes"]
 def row_of(path: tuple[str, ...]) -> str:
     """The row of a command in docs/command-line.md, with the row above it where it says "the same"; fails if it has none."""
     command = f"`eagleray {' '.join(path)}"
-    rows = ROW.findall(COMMAND_LINE)
+    rows: list[str] = ROW.findall(COMMAND_LINE)
     (index,) = [i for i, row in enumerate(rows) if re.match(rf"\| {re.escape(command)}[ `]", row)]
     return rows[index - 1] + rows[index] if "the same" in rows[index] else rows[index]
 
