@@ -36,17 +36,14 @@ def test_keys_of_a_line_whose_program_is_not_found_are_changed_there(tmp_path: P
         "trainer.save_freq=1000000",
         "trainer.logger=[console]",
     ]
-    assert reasons(proposal, "steps")[0][1] == "run.sh:1 sets it already."
-    assert "It changes keys that your line sets." in proposal.summary
+    assert reasons(proposal, "steps")[0][1] == "Defined in run.sh:1."
 
 
 def test_keys_of_the_command_that_a_script_passes_on_are_changed(tmp_path: Path) -> None:
     files = {"run.sh": 'torchrun --nproc_per_node=4 -m titan.train --module llama "$@"\n'}
     proposal = made(tmp_path, files, "bash", "run.sh", "--training.steps", "5000")
     assert proposal.plan.overrides == ("--training.steps", "2")
-    assert reasons(proposal, "steps") == [
-        ("set, effect not verified", "command:1 sets it already.")
-    ]
+    assert reasons(proposal, "steps") == [("set, effect not verified", "Defined in command:1.")]
 
 
 @pytest.mark.parametrize("line", ["--max-steps 30", "--steps 30", "agent.max_steps=3"])
@@ -83,7 +80,7 @@ def test_file_that_holds_the_steps_is_named(
     proposal = made(tmp_path, {name: text}, *argv)
     [(outcome, why)] = reasons(proposal, "steps")
     assert outcome == "not changed" and why.endswith(place)
-    assert why.startswith("Whether the line can override it isn't known.")
+    assert why.startswith("The line isn't known to override its file.")
     assert proposal.plan.overrides == ()
 
 
@@ -148,6 +145,21 @@ def test_switch_or_share_of_an_epoch_gets_no_name_or_interval(tmp_path: Path) ->
         "steps": "++trainer.max_steps=2 conf/own.yaml:2",
         "no_checkpoint": "++trainer.save_interval=1000000 conf/own.yaml:5",
     }
+
+
+def test_none_is_a_tracker_only_for_trainers_of_transformers(tmp_path: Path) -> None:
+    """open-instruct's `finetune.py` hands `report_to` to accelerate, which refuses "none"."""
+    fields = "    max_train_steps: int = 0\n    report_to: str = 'all'\n    with_tracking: bool = False\n"
+    files = CHOICES | {
+        "own.py": f"from dataclasses import dataclass\n\n\n@dataclass\nclass Fields:\n{fields}",
+    }
+    files["run.sh"] = "torchrun fit.py --with_tracking\n"
+    proposal = made(tmp_path, files)
+    assert settings(proposal) == {
+        "steps": "--max_train_steps 2 own.py:6",
+        "no_trackers": "--with_tracking false own.py:8",
+    }
+    assert "bash" not in [change.value.partition(" ")[0] for change in proposal.changes]
 
 
 def test_no_is_a_text_for_omegaconf(tmp_path: Path) -> None:

@@ -61,7 +61,10 @@ def classes_in(file: Path) -> dict[str, Class]:
     """The classes of a file by name."""
     if not file.is_file():
         return {}
-    tree = ast.parse(file.read_text("utf-8", "replace"))
+    try:
+        tree = ast.parse(file.read_text("utf-8", "replace"))
+    except SyntaxError:  # written for a newer Python (a recipe of SkyRL)
+        return {}
     return {node.name: _class(node) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
 
 

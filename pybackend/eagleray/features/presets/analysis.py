@@ -248,17 +248,10 @@ def _remark(identity: Identity, target: str, hidden: int = 0) -> str:
     name = re.split(r"[/})\"]", target)[-1]
     if identity.launches == "execute_train":
         made = t("{name} makes the command of the trainer itself.", name=name)
-        return " ".join(
-            [
-                made,
-                t("Add {option} there to shorten it.", option="--num-rollout 2"),
-                t("First it runs `{command}`, which ends this run.", command="pkill -9 ray"),
-                t(
-                    "Start Ray yourself, and set {name}=1.",
-                    name=f"{identity.tables[0].package.upper()}_SCRIPT_EXTERNAL_RAY",
-                ),
-            ]
-        )
+        option = t("Add {option} there to shorten it.", option="--num-rollout 2")
+        variable = f"{identity.tables[0].package.upper()}_SCRIPT_EXTERNAL_RAY"
+        ends = t("First it runs `{command}`, which ends this run.", command="pkill -9 ray")
+        return f"{made} {option} {ends} {t('Start Ray yourself, and set {name}=1.', name=variable)}"
     if identity.launches:
         made = t("{name} itself runs `{command}`.", name=name, command=identity.launches)
         return f"{made} {t('Its arguments are not visible here. Shorten them there.')}"

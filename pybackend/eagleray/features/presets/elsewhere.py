@@ -51,11 +51,6 @@ class Elsewhere:
     has_environment: bool
 
     @property
-    def is_local(self) -> bool:
-        """Whether the program runs on this machine, started by a server."""
-        return self.tool.partition(" ")[0] in _SERVERS
-
-    @property
     def remark(self) -> str:
         """Why nothing is shortened, and the next step."""
         what = (
@@ -65,7 +60,7 @@ class Elsewhere:
         )
         why = (
             t("A server of its own runs it, so nothing is shortened.")
-            if self.is_local
+            if self.tool.partition(" ")[0] in _SERVERS
             else t("Eagleray reads only files of this machine, so nothing is shortened.")
         )
         return " ".join(

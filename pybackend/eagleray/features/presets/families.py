@@ -61,8 +61,7 @@ def recognised_by_keys(
     for keys in candidates:
         if keys and (offers := _offers(keys, launch)):
             table = _table(keys, offers)
-            checkout_keys = CheckoutKeys(keys.find, of_line=isinstance(keys, WrittenKeys))
-            return Recognised(table, DetectedVersion("", "")), checkout_keys
+            return Recognised(table, DetectedVersion("", "")), CheckoutKeys(keys.find)
     return None
 
 
@@ -110,6 +109,10 @@ def _entries(
     flags: list[KeyEntry] = []
     for rule in rules:
         if (entries or flags) and not rule.get("also"):
+            continue
+        # `report_to` takes "none" in transformers, and ends programs that hand it to accelerate (open-instruct).
+        beside = rule.get("beside")
+        if beside and not any(keys.allows(key, "no") for key, _ in _spellings(keys, beside)):
             continue
         for name in rule["names"]:
             declared_keys = [

@@ -164,20 +164,11 @@ def _where_it_acts(
     value, assumed = multiplied(entry, answer, line)
     if recognised.table.syntax == "none":
         setting = f"{entry.key}={entry.value.replace('{value}', value)}"
-        why = (
-            t("Whether the line can override it isn't known. Set it in {place}.", place=place)
-            if analysis.keys and analysis.keys.of_line
-            else t(
-                "The program's arguments don't override its file. Set it in {place}.", place=place
-            )
-        )
+        why = t("The line isn't known to override its file. Set it in {place}.", place=place)
         yield Override(request, change=ProposedChange(request, "not changed", setting, why))
         return
     override = _of_entry(request, entry, value, plan, analysis, recognised)
-    in_line = t("{place} sets it already.", place=place) if place else ""
-    declared = t("Defined in {place}.", place=place) if place else ""
-    defined = in_line if analysis.keys and analysis.keys.of_line else declared
-    defined = "" if override.change else defined
+    defined = t("Defined in {place}.", place=place) if place and not override.change else ""
     why = " ".join(part for part in (override.why, defined, result.why, assumed) if part)
     yield evolve(override, why=why, verified=bool(check.acts) and not (result.why or assumed))
 
@@ -299,8 +290,10 @@ def _lines_with(
 def line_of(plan: RunPlan, analysis: ProgramAnalysis) -> tuple[LineWord, ...]:
     """The arguments of the training line, and those that the user adds to the script."""
     of_line = analysis.launch.arguments if analysis.launch else ()
-    behind = plan.command if analysis.script else ()
-    return (*of_line, *map(LineWord, behind))
+    words = plan.command if analysis.script else ()
+    script = analysis.root.name if analysis.root else ""
+    first = words.index(script) + 1 if script in words else 0
+    return (*of_line, *map(LineWord, words[first:]))
 
 
 def _not_set(request: str, key: str, analysis: ProgramAnalysis) -> Override:

@@ -259,10 +259,7 @@ def _about_framework(analysis: ProgramAnalysis, preset: Preset) -> tuple[Propose
     if recognised.table.is_unknown:
         about = [t("Eagleray doesn't know this trainer.")]
         if recognised.table.syntax != "none":
-            of_line = analysis.keys and analysis.keys.of_line
-            in_code = t("It sets keys that your code declares.")
-            about += [t("It changes keys that your line sets.") if of_line else in_code]
-            about += [t("Their effect isn't verified.")]
+            about += [t("It sets keys of your code or line."), t("Their effect isn't verified.")]
         return (ProposedChange(t("Debug run"), "no framework", "", " ".join(about)),)
     of_version = _about_version(recognised, analysis)
     if preset.framework not in ("", recognised.table.framework, recognised.table.title):

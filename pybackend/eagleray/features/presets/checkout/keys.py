@@ -130,12 +130,11 @@ _READERS = {"hydra": _hydra, "yaml": _yaml, "class": _class, "flags": _flags}
 
 @frozen
 class CheckoutKeys:
-    """Finds the keys of a program's configuration in its checkout.  `of_line`: only those that its line or file sets."""
+    """Finds the keys of a program's configuration in its checkout."""
 
     find: Find
     package: Path | None = None
     files: Files | None = None
-    of_line: bool = False
 
     def reads(self, key: str) -> Definition | None:
         """Where the program's package reads a key that its configuration doesn't declare, with a default."""

@@ -23,18 +23,24 @@ _SETTING = re.compile(r"\+{0,2}[A-Za-z_][\w.]*=.*", re.DOTALL)
 
 @frozen
 class WrittenKeys:
-    """`find` says where a key is written, `text` what it is set to there.  `syntax` "none": in a file."""
+    """`at` gives the value of a key in the script or file `name`.  `syntax` "none": in a file."""
 
     syntax: Syntax
-    find: Callable[[str], Definition | None]
-    text: Callable[[str], str]
+    name: str
+    at: Callable[[str], YamlNode | None]
     switches: frozenset[str] = frozenset()
 
+    def find(self, key: str) -> Definition | None:
+        node = self.at(key)
+        name = self.name if node and node.line else t("command")
+        return Definition(name, max(node.line, 1)) if node else None
+
     def is_list(self, key: str) -> bool:
-        return self.text(key).lstrip("\"'").startswith("[")
+        node = self.at(key)
+        return node is not None and node.value.lstrip("\"'").startswith("[")
 
     def allows(self, key: str, _: str) -> bool:
-        return self.find(key) is not None
+        return self.at(key) is not None
 
 
 def keys_of_line(arguments: Sequence[LineWord], name: str) -> WrittenKeys:
@@ -43,22 +49,15 @@ def keys_of_line(arguments: Sequence[LineWord], name: str) -> WrittenKeys:
     options = sum(word.text.startswith("--") for word in arguments)
     syntax: Syntax = "dotlist" if settings > options else "argparse"
 
-    def find(key: str) -> Definition | None:
-        setting = value_of(arguments, key, syntax)
-        if setting is None or (syntax == "argparse" and not _has_value(arguments, setting[0])):
-            return None
-        return Definition(name if setting[0].line else t("command"), max(setting[0].line, 1))
+    def at(key: str) -> YamlNode | None:
+        word, value = value_of(arguments, key, syntax) or (None, None)
+        after = arguments[arguments.index(word) + 1 :] if word else ()
+        is_switch = (
+            "=" not in word.text and (not after or after[0].text.startswith("--")) if word else True
+        )
+        return None if word is None or is_switch else YamlNode(word.line, value or "")
 
-    def text(key: str) -> str:
-        setting = value_of(arguments, key, syntax)
-        return (setting[1] or "") if setting else ""
-
-    return WrittenKeys(syntax, find, text)
-
-
-def _has_value(arguments: Sequence[LineWord], option: LineWord) -> bool:
-    after = arguments[arguments.index(option) + 1 :]
-    return "=" in option.text or bool(after and not after[0].text.startswith("--"))
+    return WrittenKeys(syntax, name, at)
 
 
 def keys_of_file(arguments: Iterable[LineWord], files: Files) -> WrittenKeys | None:
@@ -71,23 +70,11 @@ def keys_of_file(arguments: Iterable[LineWord], files: Files) -> WrittenKeys | N
         file = next(filter(None, located), None)
         text = files.text(file) if file and is_file(file) else ""
         if file and _OF_TRAINING.search(text):
-            return _of_text(files.shown(file), text)
+            root = read_yaml(text)
+            return WrittenKeys(
+                "none", files.shown(file), root.at if root.children else _nodes(text).get
+            )
     return None
-
-
-def _of_text(name: str, text: str) -> WrittenKeys:
-    root = read_yaml(text)
-    nodes = root.at if root.children else _nodes(text).get
-
-    def find(key: str) -> Definition | None:
-        node = nodes(key)
-        return Definition(name, node.line) if node else None
-
-    def value(key: str) -> str:
-        node = nodes(key)
-        return node.value if node else ""
-
-    return WrittenKeys("none", find, value)
 
 
 def _nodes(text: str) -> dict[str, YamlNode]:
