@@ -290,10 +290,10 @@ def _lines_with(
 def line_of(plan: RunPlan, analysis: ProgramAnalysis) -> tuple[LineWord, ...]:
     """The arguments of the training line, and those that the user adds to the script."""
     of_line = analysis.launch.arguments if analysis.launch else ()
-    words = plan.command if analysis.script else ()
+    command = plan.command if analysis.script else ()
     script = analysis.root.name if analysis.root else ""
-    first = words.index(script) + 1 if script in words else 0
-    return (*of_line, *map(LineWord, words[first:]))
+    first = command.index(script) + 1 if script in command else 0
+    return (*of_line, *map(LineWord, command[first:]))
 
 
 def _not_set(request: str, key: str, analysis: ProgramAnalysis) -> Override:
