@@ -389,3 +389,68 @@ def test_literal_beside_the_name_of_a_level_is_matched(tmp_path: Path) -> None:
     diagnosis = diagnosis_of(tmp_path, (text + "2026-11-21 01:26:02 ERROR the end\n",))
     assert [each.evidence[0].line for each in diagnosis.causes] == [61]
     assert [each.text for each in diagnosis.unknown] == ["2026-11-21 01:26:02 ERROR the end"]
+
+
+def logged(*texts: str) -> str:
+    prefix = "(Worker_TP3 pid=91) ERROR 11-21 01:25:07 [multiproc_executor.py:932] "
+    return "".join(f"{prefix}{text}\n" for text in texts)
+
+
+def test_message_of_a_logged_exception_is_no_error_of_its_own(tmp_path: Path) -> None:
+    text = logged(
+        "Traceback (most recent call last):",
+        '  File "/opt/torch/_inductor/post_grad.py", line 1288, in decompose',
+        "    graph_pass.apply(graph)",
+        "torch._inductor.exc.InductorError: AssertionError: a kernel was not removed",
+        "",
+        "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace. For even more context, set TORCH_LOGS.",
+    )
+    text += (
+        "(EngineCore pid=89) ERROR 11-21 01:25:08 [core.py:1108] EngineCore failed to start.\n"
+        "(EngineCore pid=89) RuntimeError: Worker failed with error 'a kernel was not removed',"
+        " please check the stack trace above for the root cause\n"
+    )
+    first = diagnosis_of(tmp_path, (text,)).causes[0]
+    assert first.id == "torch-compile-failed"
+
+
+def test_shapes_that_differ_while_weights_are_loaded_are_no_samples(tmp_path: Path) -> None:
+    text = (
+        'Traceback (most recent call last):\n  File "/opt/rl/hf_load.py", line 402, in _load_weight_with_bridge\n'
+        "    param.copy_(converted)\n"
+        "RuntimeError: The size of tensor a (1024) must match the size of tensor b (2048) at non-singleton dimension 0\n"
+    )
+    first = diagnosis_of(tmp_path, (text,)).causes[0]
+    assert (first.id, first.fix[:30]) == ("tensor-shapes", "A weight doesn't fit the model")
+
+
+def test_statement_of_a_time_limit_comes_before_the_watchdog(tmp_path: Path) -> None:
+    text = " ## ring_broadcast: rank 1 timed out waiting for acknowledgement of rank 0 (30000 ms)\n"
+    first = diagnosis_of(tmp_path, (text + WATCHDOG,)).causes[0]
+    assert (first.id, first.evidence[0].line) == ("unknown-error", 1)
+
+
+def test_line_of_a_node_without_times_keeps_its_place_in_the_file(tmp_path: Path) -> None:
+    text = (
+        "(RayWorkerWrapper pid=584, ip=10.2.1.18) k8s17:584:2512 [3] misc/ibvwrap.cc:226 NCCL WARN Call to ibv_modify_qp failed"
+        " with 110 Connection timed out, on dev mlx5_0:1\n"
+        + "(Other pid=1) 2026-11-21 01:25:07 INFO waits\n" * 120
+        + "(EngineCore_DP0 pid=310) ERROR 11-21 01:25:11 [core.py:866] RuntimeError: NCCL error: unhandled system error\n"
+    )
+    first = diagnosis_of(tmp_path, (text,)).causes[0]
+    assert first.evidence[0].line == 1
+
+
+def test_exception_of_a_pasted_part_has_its_frames(tmp_path: Path) -> None:
+    text = (
+        "Loading:  12%|#         | 11/94\n"
+        'File "/opt/swift/gpt_bridge.py", line 858, in _set_mlp_state\n'
+        "    weight = state['gate_up_proj'].load()\n"
+        "shards.ShardError: row 17 has no label\n"
+    )
+    assert diagnosis_of(tmp_path, (text,)).raised == "Raised in _set_mlp_state (gpt_bridge.py:858)."
+
+
+def test_memory_that_cannot_be_registered_is_a_limit_of_locked_memory(tmp_path: Path) -> None:
+    text = "E1211 08:45:02.411820  8743 rdma_context.cpp:330] Failed to register memory 0x7f1a: Cannot allocate memory [12]\n"
+    assert [each.id for each in diagnosis_of(tmp_path, (text,)).causes] == ["nccl-memlock"]

@@ -27,19 +27,28 @@ _SENTENCES = re.compile(r"(?<=[.!?]) +(?=[A-Z`'\"(-])|\n(?=[A-Z])")
 _TIMED = re.compile(r"^\W{0,3}(?:INFO|WARN|DEBUG|20\d\d-|\d\d:\d\d)")
 # pip's and uv's environments for builds.
 _BUILD = re.compile(r"/pip-build-env-|/builds-v\d{1,3}/|/setuptools/build_meta\.py$")
+_LOADS = re.compile(r"(?:^|_)load_(?:\w+_)?(?:weight|state_dict|checkpoint|model)")
 # Lines of a message after its first one.
 _MOST_LINES = 5
 _MOST_SENTENCES = 2
 _LONGEST = 300
 
 
-def is_in_build(frames: Sequence[PythonFrame]) -> bool:
-    """Whether a package was being built, in an environment of its own with nothing but what its build declares."""
-    return any(_BUILD.search(frame.file) for frame in frames)
+def fix_by_frames(rule: str, frames: Sequence[PythonFrame]) -> str:
+    """The fix of an error that means something else where it was raised than in the rule's own words, "" if it doesn't.
 
-
-def advice_for_build() -> str:
-    return t("The build has its own environment. Install it first, then use --no-build-isolation.")
+    1. A module that is missing while a package is built, in an environment with nothing but what its build declares.
+    2. Shapes that differ while weights are loaded.
+    """
+    if rule == "module-missing" and any(_BUILD.search(frame.file) for frame in frames):
+        return t(
+            "The build has its own environment. Install it first, then use --no-build-isolation."
+        )
+    if rule == "tensor-shapes" and any(_LOADS.search(frame.function) for frame in frames[-5:]):
+        return t(
+            "A weight doesn't fit the model: check its config, and the versions of what loads it."
+        )
+    return ""
 
 
 def message_at(lines: Sequence[str], index: int) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from attrs import define, evolve, field, frozen
 
 from eagleray.features.doctor import texts
-from eagleray.features.doctor.advice import advice_for_build, advice_in, is_in_build, message_at
+from eagleray.features.doctor.advice import advice_in, fix_by_frames, message_at
 from eagleray.features.doctor.clocks import Clocks
 from eagleray.features.doctor.frameworks import frameworks_of_logs, with_settings_of
 from eagleray.features.doctor.installed_packages import InstalledPackages
@@ -48,6 +49,7 @@ from eagleray.features.doctor.unknown_errors import (
     is_survived,
     is_terminate,
     is_without_effect,
+    logger_of,
     message_of,
     points_elsewhere,
     raised_at,
@@ -312,7 +314,9 @@ class _FileReading:
             line = parse_line(raw)
             if TRACEBACK in line.text:
                 break
-            if states_failure(line.text) and not self.findings.matcher.matches(line.text):
+            if end in self.exceptions or not states_failure(line.text):
+                continue
+            if not self.findings.matcher.matches(line.text):
                 statement = (end, line)
         return self._evidence(hit, *statement) if statement is not None else None
 
@@ -331,12 +335,19 @@ class _FileReading:
         elif is_exception(line.text):
             evidence = self._evidence(hit, start, line)
             after = [parse_line(text).text for _, text in self.log.lines_from(start)]
-            self._add_raised(hit, start, [], message_at(after, 0))
+            self._add_raised(hit, start, self._frames_above(start, line), message_at(after, 0))
             self._add_exception(evidence)
         elif is_crash(line.text):
             self._crash(hit, start, line, raw)
         elif is_error(line.text) and not self._is_heading(start, line, raw):
             self._add_unknown(self._evidence(hit, start, line))
+
+    def _frames_above(self, start: int, line: LogLine) -> list[PythonFrame]:
+        """The frames right above an exception in a part of a traceback, which lacks its first line."""
+        above = (parse_line(raw) for raw in self.log.lines_backwards(start)[1:])
+        own = (unlogged(other.text) for other in above if other.process == line.process)
+        frames = itertools.takewhile(lambda text: text.startswith((" ", 'File "')), own)
+        return frames_in([*frames][::-1])
 
     def _is_heading(self, start: int, line: LogLine, raw: bytes) -> bool:
         """Whether a traceback follows, whose exception says more."""
@@ -384,7 +395,15 @@ class _FileReading:
         if sign != TRACEBACK and (has_header or not frames):
             return
         offset, exception = lines[index]
-        starts = {at for at, _ in lines[: index + 1]}
+        record = self._record(offset)
+        rest = itertools.takewhile(
+            lambda item: (
+                record and self._record(item[0]) == record and TRACEBACK not in item[1].text
+            ),
+            lines[index + 1 :],
+        )
+        # A logger writes its prefix before each line of a message.
+        starts = {at for at, _ in (*lines[: index + 1], *rest)}
         self.exceptions |= starts
         text = unlogged(exception.text)
         before = self._before(start, line)
@@ -404,6 +423,9 @@ class _FileReading:
             self.findings.survived.add(evidence)
         self._add_unknown(evidence)
         self._add_to_chain(evidence, before, line, (texts_of, index))
+
+    def _record(self, offset: int) -> str:
+        return logger_of(parse_line(self.log.line_at(offset)[1]).text)
 
     def _add_raised(
         self, hit: Hit, start: int, frames: list[PythonFrame], message: list[str]
@@ -541,7 +563,8 @@ def _diagnosis(
     order = Order.of([*of_rules, *findings.unknown, *findings.exceptions, *findings.statements])
     candidates = [_candidate(group, order) for group in groups]
     exceptions = sorted(findings.exceptions, key=order.place)
-    exceptions = [item for item in exceptions if not points_elsewhere(item.text)] or exceptions
+    clear = [item for item in exceptions if not points_elsewhere(item.text)]
+    exceptions = clear if clear or candidates else exceptions
     exceptions = [item for item in exceptions if item not in findings.survived] or exceptions
     exceptions = without_survived(exceptions)
     errors = [(item, *findings.chained.get(item, [])) for item in exceptions]
@@ -564,8 +587,8 @@ def _diagnosis(
     advice = advice_in(message) if message else ""
     if causes and causes[0].id == UNKNOWN and advice:
         causes[0] = evolve(causes[0], fix=advice)
-    if causes and causes[0].id == "module-missing" and is_in_build(frames):
-        causes[0] = evolve(causes[0], fix=advice_for_build())
+    if causes and (fix := fix_by_frames(causes[0].id, frames)):
+        causes[0] = evolve(causes[0], fix=fix)
     explained = installed.explanation(frames, " ".join(message))
     raised = " ".join(filter(None, [raised_at(frames), explained, "" if causes else advice]))
     return Diagnosis(sentence, tuple(causes), tuple(unknown), checked, raised)

@@ -61,7 +61,21 @@ class Order:
         lines = sorted({_key(item): item for item in evidence}.items())
         for _, of_file in groupby(lines, key=lambda item: item[0][:2]):
             order._add([item for _, item in of_file])
+        order._add_times_of_others()
         return order
+
+    def _add_times_of_others(self) -> None:
+        """Lines of a node without any time, as those of NCCL, get that of the line above them in the file."""
+        for _, lines in groupby(
+            sorted(self._times, key=lambda key: (key[0], key[2])), lambda key: key[0]
+        ):
+            keys = [*lines]
+            time = next((self._times[key] for key in keys if self._times[key] is not None), None)
+            for key in keys:
+                if self._times[key] is None:
+                    self._times[key] = time
+                else:
+                    time = self._times[key]
 
     def _add(self, lines: Sequence[LogEvidence]) -> None:
         """Lines of one file and node, whose writers may have several clocks: a later line is never earlier."""

@@ -115,7 +115,8 @@ _CHINESE = re.compile(
 # "[… DP0 TP2] Failed to update parameter online: …", "The worker group startup timed out after 30.0 seconds …".
 _STATEMENT = re.compile(
     r"^(?:\[[^\]]{0,80}\]\s{0,4}|[\d:.,/TZ+-]{4,40}\s{1,4}){0,4}(?:(?:[\w ]{1,40}\. )?(?:(?:Failed|Unable) to |Could(?: not|n't) |Can(?:not|'t) )"
-    r"|[\w' -]{1,100} (?:failed(?:[:.]| with| because| after)|timed out after ))"
+    r"|[\w' -]{1,100} (?:failed(?:[:.]| with| because| after)|timed out after )"
+    r"|\W{0,4}[\w':-][\w':. -]{0,100} timed out (?:waiting )?(?:for|after) )"
 )
 _HANDLED = re.compile(
     r"(?i)\b(?:retry|retrying|fall(?:ing)? ?back|skip(?:ping|ped)?|ignor(?:ing|ed)|instead|optional|disabled|warning)\b"
@@ -154,7 +155,7 @@ _IGNORED = re.compile(r"(?:^|\W)Exception ignored (?:in|on|while)\b")
 _AT_EXIT = re.compile(r"\binterpreter shutdown\b|\bPython is likely shutting down\b")
 # An exception that says that another line has the reason: "… See stack trace for root cause."
 _POINTS = re.compile(
-    r"(?i)\broot cause above\b|\bsee (?:the )?(?:stack ?trace|errors?|logs?) (?:above|for (?:the )?root cause)\b"
+    r"(?i)\broot cause above\b|\b(?:see|check) (?:the )?(?:stack ?trace|errors?|logs?) (?:above|for (?:the )?root cause)\b"
 )
 
 
@@ -235,6 +236,12 @@ def unlogged(text: str) -> str:
     """A line of a traceback without what a logger has written before it."""
     logged = _LOGGED.match(text)
     return text[logged.end() :] if logged else text
+
+
+def logger_of(text: str) -> str:
+    """What a logger has written before a line of a traceback, which tells the lines of one message; "" without it."""
+    logged = _LOGGED.match(text)
+    return logged[0].strip() if logged else ""
 
 
 def is_bare(text: str) -> bool:
