@@ -12,6 +12,7 @@ export function waveReport(changes: Partial<WaveReport> = {}): WaveReport {
       lines: [],
       blocking: [],
       unobserved: 0,
+      unattributed: 0,
       contention: null,
     },
   };
