@@ -346,16 +346,33 @@ def test_last_exception_is_named_after_many_lines_with_an_error_level(tmp_path: 
     assert diagnosis.unknown[0].line == 10_003
 
 
-def test_module_that_a_build_lacks_is_installed_before_it(tmp_path: Path) -> None:
-    text = (
-        "      Traceback (most recent call last):\n"
-        '        File "/tmp/pip-build-env-8gq1/overlay/lib/python3.12/site-packages/setuptools/build_meta.py", line 317, in run_setup\n'
-        "          exec(code, locals())\n"
-        '        File "<string>", line 22, in <module>\n'
-        "      ModuleNotFoundError: No module named 'torch'\n"
-    )
+PIP_BUILD = (
+    "      Traceback (most recent call last):\n"
+    '        File "/tmp/pip-build-env-8gq1/overlay/lib/python3.12/site-packages/setuptools/build_meta.py", line 317, in run_setup\n'
+    "          exec(code, locals())\n"
+    '        File "<string>", line 22, in <module>\n'
+    "      ModuleNotFoundError: No module named 'torch'\n"
+)
+UV_BUILD = (
+    "(raylet)   × Failed to build `flash-attn==2.8.3`\n"
+    "(raylet)   ├─▶ The build backend returned an error\n"
+    "(raylet)       ModuleNotFoundError: No module named 'torch'\n"
+)
+RUN = (
+    "(raylet)   × Failed to build `flash-attn==2.8.3`\n"
+    + "step\n" * 90
+    + "ModuleNotFoundError: No module named 'torch'\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_in_build"), [(PIP_BUILD, True), (UV_BUILD, True), (RUN, False)]
+)
+def test_module_that_a_build_lacks_is_installed_before_it(
+    tmp_path: Path, text: str, is_in_build: bool
+) -> None:
     first = diagnosis_of(tmp_path, (text,)).causes[0]
-    assert "--no-build-isolation" in first.fix
+    assert (first.id, "--no-build-isolation" in first.fix) == ("module-missing", is_in_build)
 
 
 def test_errors_of_programs_in_go_come_after_others(tmp_path: Path) -> None:

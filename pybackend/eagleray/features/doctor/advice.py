@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
+from eagleray.features.doctor.model import Cause, LogEvidence
 from eagleray.features.doctor.unknown_errors import TRACEBACK, is_error, is_frame, unlogged
 from eagleray.sampling.frames import PythonFrame
 
@@ -27,6 +28,7 @@ _SENTENCES = re.compile(r"(?<=[.!?]) +(?=[A-Z`'\"(-])|\n(?=[A-Z])")
 _TIMED = re.compile(r"^\W{0,3}(?:INFO|WARN|DEBUG|20\d\d-|\d\d:\d\d)")
 # pip's and uv's environments for builds.
 _BUILD = re.compile(r"/pip-build-env-|/builds-v\d{1,3}/|/setuptools/build_meta\.py$")
+_LONGEST_OUTPUT = 40
 _LOADS = re.compile(r"(?:^|_)load_(?:\w+_)?(?:weight|state_dict|checkpoint|model)")
 # Lines of a message after its first one.
 _MOST_LINES = 5
@@ -34,13 +36,19 @@ _MOST_SENTENCES = 2
 _LONGEST = 300
 
 
-def fix_by_frames(rule: str, frames: Sequence[PythonFrame]) -> str:
-    """The fix of an error that means something else where it was raised than in the rule's own words, "" if it doesn't.
+def fix_by_place(causes: Sequence[Cause], frames: Sequence[PythonFrame]) -> str:
+    """The fix of the first cause if it means something else where it was raised than in the rule's own words, else "".
 
     1. A module that is missing while a package is built, in an environment with nothing but what its build declares.
     2. Shapes that differ while weights are loaded.
     """
-    if rule == "module-missing" and any(_BUILD.search(frame.file) for frame in frames):
+    rule = causes[0].id if causes else ""
+    is_in_build = any(_BUILD.search(frame.file) for frame in frames) or any(
+        _is_head_of_build(line, causes[0].evidence[0])
+        for cause in causes[1:]
+        for line in cause.evidence
+    )
+    if rule == "module-missing" and is_in_build:
         return t(
             "The build has its own environment. Install it first, then use --no-build-isolation."
         )
@@ -49,6 +57,12 @@ def fix_by_frames(rule: str, frames: Sequence[PythonFrame]) -> str:
             "A weight doesn't fit the model: check its config, and the versions of what loads it."
         )
     return ""
+
+
+def _is_head_of_build(line: LogEvidence, error: LogEvidence) -> bool:
+    """Whether uv has written a line before the output of a build, of which Ray's logs lack the frames."""
+    is_near = line.path == error.path and 0 < error.line - line.line < _LONGEST_OUTPUT
+    return is_near and "× Failed to " in line.text
 
 
 def message_at(lines: Sequence[str], index: int) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import define, evolve, field, frozen
 
 from eagleray.features.doctor import texts
-from eagleray.features.doctor.advice import advice_in, fix_by_frames, message_at
+from eagleray.features.doctor.advice import advice_in, fix_by_place, message_at
 from eagleray.features.doctor.clocks import Clocks
 from eagleray.features.doctor.frameworks import frameworks_of_logs, with_settings_of
 from eagleray.features.doctor.installed_packages import InstalledPackages
@@ -587,7 +587,7 @@ def _diagnosis(
     advice = advice_in(message) if message else ""
     if causes and causes[0].id == UNKNOWN and advice:
         causes[0] = evolve(causes[0], fix=advice)
-    if causes and (fix := fix_by_frames(causes[0].id, frames)):
+    if fix := fix_by_place(causes, frames):
         causes[0] = evolve(causes[0], fix=fix)
     explained = installed.explanation(frames, " ".join(message))
     raised = " ".join(filter(None, [raised_at(frames), explained, "" if causes else advice]))
