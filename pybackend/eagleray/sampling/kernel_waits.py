@@ -205,6 +205,9 @@ class _Call(NamedTuple):
 
 def _call(place: ThreadPlace) -> _Call | None:
     """The call of a thread; None if it runs, or waits for something else."""
+    if place.polled and place.polled.path:
+        # Its stack tells: it may be between two sleeps.
+        return _Call(_SLEEP, is_timed=True)
     fields = _syscall(place)
     if len(fields) < 7 or not fields[0].isdigit():
         return None
