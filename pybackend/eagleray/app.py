@@ -86,7 +86,7 @@ class Settings:
 
 
 def _ssh(options: dict[str, Any], environ: dict[str, str]) -> SshSettings:
-    """Returns the ssh settings: EAGLERAY_SSH has priority; a terminal has none and leaves those of the editor as they are."""
+    """Returns the ssh settings: EAGLERAY_SSH has priority; a terminal has none and keeps the editor's settings."""
     variables = {name: environ[name] for name in USER_VARIABLES if environ.get(name)}
     ssh = options.get("ssh")
     if not isinstance(ssh, dict):
@@ -101,7 +101,7 @@ class App:
 
     Nothing is queried until then.  Making an object creates folders and reads files: with more than one client (the
     sidecar), use each first off the event loop.  `follows_routes`: whether the states of routes are followed once a
-    cluster can be connected to.  `supervisor` is that of the first run.
+    cluster can be connected to.  `supervisor` is the supervisor of the first run.
     """
 
     def __init__(

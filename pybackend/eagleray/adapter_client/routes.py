@@ -91,7 +91,7 @@ class AdapterRoutes:
     async def run(
         self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
     ) -> CommandOutput:
-        """Runs a command on an ssh destination, without a terminal; a failed command is no error."""
+        """Runs a command on an ssh destination, without a terminal; a failed command raises no error."""
         return await (await self._connections.current()).request(
             control.RUN_COMMAND, RemoteCommand(ssh, argv, stdin, limit_s), limit_s + USER_S
         )
@@ -108,7 +108,7 @@ class AdapterRoutes:
                 await connection.request(control.RECONNECT, Reconnect(route), MEMORY_S)
 
     def route_states(self) -> list[RouteState]:
-        """Returns the last event without a request; [] while there is no listener."""
+        """Returns the last event without a request; [] without a listener."""
         return [state for states in self._states.values() for state in states]
 
     def listen_routes(self, listener: RoutesListener) -> Callable[[], None]:

@@ -81,7 +81,7 @@ class AdapterRuns:
         ]
 
     def last_states(self) -> list[AdapterRunState]:
-        """Returns the last event without a request; [] while there is no listener."""
+        """Returns the last event without a request; [] without a listener."""
         return [state for states in self._states.values() for state in states]
 
     def listen(self, listener: RunsListener) -> Callable[[], None]:

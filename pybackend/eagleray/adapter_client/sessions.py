@@ -73,7 +73,7 @@ class AdapterSessions:
             end()
 
     def last_workers(self) -> list[WorkerState]:
-        """Returns the last event without a request; [] while there is no listener."""
+        """Returns the last event without a request; [] without a listener."""
         from_events = {
             key: state for states in self._states.values() for key, state in states.items()
         }

@@ -32,7 +32,7 @@ INTERRUPTED = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Those of `agent run`."""
+    """Adds the arguments of `agent run`."""
     parser.add_argument(
         "target", metavar="MODULE:CLASS", help=t("The class of the agent, or FILE.py:CLASS.")
     )
@@ -195,7 +195,7 @@ class ProgressLine:
 
 
 def _print_output(output: bytes) -> None:
-    """What the agent prints: standard output is for the result."""
+    """Prints the agent's output on standard error: standard output is for the result."""
     sys.stderr.write(output.decode("utf-8", "replace"))
     sys.stderr.flush()
 

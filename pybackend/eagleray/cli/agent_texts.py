@@ -1,4 +1,4 @@
-"""What `eagleray agent` prints for people: lines of text about a run or a wave."""
+"""The text output of `eagleray agent`: lines about a run or a wave."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from eagleray.features.presets.model import ANSWERS
 ADDRESS_HELP = "8265, host:8265, http://…, ssh://HOST/8265, slurm://JOB or ssh://HOST/slurm://JOB"
 LONGEST_PAUSE_S = 3600
 TOKENS, LEAST_TOKENS = 2000, 200
-# What completion offers for an argument; see `completed`.
+# The values that completion offers for an argument; see `completed`.
 COMPLETED = ("workers", "paused", "runs", "servers", "clusters", "presets", "files")
 
 

@@ -37,7 +37,7 @@ class Wanted:
 
 
 class WrongCommandLine(Exception):
-    """What is wrong, and the command whose help tells more."""
+    """A wrong command line, with its reason and the command whose help tells more."""
 
     def __init__(self, message: str, path: Path = ()) -> None:
         super().__init__(message)
@@ -210,7 +210,7 @@ def _unexpected(
     ours: list[str],
     program: list[str],
 ) -> str:
-    """What to write instead of arguments that the command doesn't have."""
+    """Returns what to write instead of arguments that the command doesn't have."""
     positional = [text for text in extra if not text.startswith("-")]
     if command.takes_program and positional and not program:
         # The user's command begins there.

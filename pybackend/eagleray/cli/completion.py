@@ -26,7 +26,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 @frozen
 class Value:
-    """What an argument takes: fixed choices, or a kind that `eagleray __complete` or the shell lists; "" for anything."""
+    """The values of an argument: fixed choices, or a kind that `eagleray __complete` or the shell lists; "" for
+    anything.
+    """
 
     choices: tuple[str, ...] = ()
     kind: str = ""
@@ -75,7 +77,7 @@ def _value(action: argparse.Action) -> Value:
 
 
 def paths_of_input() -> dict[str, Path]:
-    """What the words of a command line lead to: "runs", "runs stop", "runs forget", "paused"."""
+    """The commands and arguments that a command line leads to: "runs", "runs stop", "runs forget", "paused"."""
     paths: dict[str, Path] = {}
     for name, entry in COMMANDS.items():
         paths[name] = (name,)

@@ -11,7 +11,7 @@ from eagleray.features.rollouts.integration.counters import (
     counters_text,
 )
 
-# Of a line of output; the counters are within the first part of theirs.
+# The length to read of an output line; counters are near the start of their line.
 _LONGEST_LINE = 10_000
 _ERASE = "\r\x1b[K"
 

@@ -185,7 +185,9 @@ async def _before(app: App, arguments: argparse.Namespace) -> Diagnosis:
 
 
 def _inherited_ports(program: Sequence[str]) -> Iterator[str]:
-    """The ports that the program inherits, unless its command sets them: "MASTER_PORT=29500"; not those of another machine."""
+    """The ports that the program inherits, unless its command sets them: "MASTER_PORT=29500"; not the ports of another
+    machine.
+    """
     for name in INHERITED_PORTS:
         is_elsewhere = name == "MASTER_PORT" and _master() not in _own_names()
         is_set = any(word.startswith(f"{name}=") for word in program)
@@ -201,7 +203,7 @@ def _own_names() -> tuple[str, ...]:
     return ("localhost", "127.0.0.1", "::1", socket.gethostname())
 
 
-# What takes no longer prints no progress.
+# A shorter check prints no progress.
 _QUIET_S = 2.0
 
 

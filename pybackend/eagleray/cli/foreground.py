@@ -191,7 +191,7 @@ class Foreground:
         elif "code" in report:
             self.code = int(report["code"])
             if self._cooked is not None:
-                # What is typed now is for the shell.
+                # Text typed now is for the shell.
                 self._give_back()
         else:
             self.is_gone = True

@@ -93,7 +93,7 @@ async def integrate(app: App, arguments: argparse.Namespace) -> int:
 
 
 async def _integrate_areal(app: App, arguments: argparse.Namespace) -> int:
-    """The exit code is that of the script: 0 if every group was accepted."""
+    """Returns the script's exit code: 0 if every group was accepted."""
     trial = new_trial()
     chosen = data_choice(arguments.data)
     items = [item.data for item in first_items(chosen, arguments.items or ITEMS)]

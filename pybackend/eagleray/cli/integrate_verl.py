@@ -27,7 +27,7 @@ from eagleray.features.runs.preparing import RunRequest
 
 
 async def integrate_verl(app: App, arguments: argparse.Namespace) -> int:
-    """The exit code is that of the training, 1 for one that printed no step."""
+    """Returns the training's exit code, or 1 if the training printed no step."""
     plan = await app.preparing.plan(
         RunRequest(path="", args=arguments.program, cwd=str(Path.cwd()))
     )

@@ -80,10 +80,10 @@ STEPS: dict[str, str] = {
 
 
 class TerminalError(EaglerayError):
-    """An error whose next step is that of a terminal, such as a name that the user may have meant."""
+    """An error whose next step is for a terminal, such as a name that the user may have meant."""
 
 
-# What the doctor is asked about.
+# The part that the doctor examines.
 _DOCTOR: dict[DiagnosedPart, str] = {
     "cluster": later("`eagleray doctor --cluster URL` may say why."),
     "machine": later("`eagleray doctor --before` checks this machine."),

@@ -211,7 +211,7 @@ async def _preview(app: App, cluster: str, patterns: tuple[str, ...]) -> None:
         say(error_text(error))
         return
     if not cluster:
-        # Classes of other programs are no mismatch.
+        # Classes of other programs don't count as a mismatch.
         classes = [match for match in classes if match.matched_by]
     for line in preview_lines(classes, patterns):
         say(line)

@@ -86,7 +86,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 
 
 async def start(app: App, arguments: argparse.Namespace, profile: ProfilePlan | None = None) -> int:
-    """Starts the program and follows it; the exit code is that of the program.
+    """Starts the program and follows it; returns the program's exit code.
 
     With a `profile` its workers stop nowhere.
     """

@@ -75,7 +75,7 @@ async def follow(app: App, record: RunRecord, below: LineBelow | None = None) ->
 async def start_attended(
     app: App, plan: RunPlan, start: Callable[[Streams | None], Awaitable[str]]
 ) -> int:
-    """Starts a run and waits for it; the exit code is that of its program, negative if a signal ended that here."""
+    """Starts a run and waits for it; returns the exit code of its program, negative if a signal ended that here."""
     foreground = foreground_of(plan)
     try:
         run_id = await start(None if foreground is None else foreground.streams)

@@ -25,7 +25,7 @@ _MOST_UNREAD = 10
 _LONGEST_LINE = 400
 # The exit code for a hang, with --exit-code.
 HANGS = 3
-# Verdicts on programs that go on.
+# Verdicts on programs that make progress.
 _GOES_ON = ("slow", "unknown")
 
 

@@ -9,7 +9,7 @@ from enum import Enum
 
 
 class Style(Enum):
-    """What is coloured, and the SGR codes for it."""
+    """The coloured kinds of text, with their SGR codes."""
 
     HEADING = "1"
     ATTENTION = "33"

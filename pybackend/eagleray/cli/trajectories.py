@@ -144,7 +144,7 @@ def _print(arguments: argparse.Namespace, shape: object, lines: Sequence[str]) -
 
 
 def _print_rest(page: TrajectoryPage, arguments: argparse.Namespace) -> None:
-    """What the list leaves out, on standard error."""
+    """Prints on standard error what the list leaves out."""
     for line in page.unfinished:
         sentence = t("Line {line} of {file} isn't complete.", line=line.line, file=line.file)
         print(sentence, file=sys.stderr)

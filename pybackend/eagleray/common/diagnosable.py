@@ -41,7 +41,7 @@ MACHINE_CODES = frozenset(
 
 
 def diagnosed_part(code: str) -> DiagnosedPart | None:
-    """What the doctor is asked about after an error with this code; None for one that says all itself."""
+    """Returns the part to diagnose after an error with this code; None if the error explains itself."""
     if code in CLUSTER_CODES:
         return "cluster"
     return "machine" if code in MACHINE_CODES else None

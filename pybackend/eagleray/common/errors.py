@@ -41,7 +41,7 @@ class EaglerayError(Exception):
 
     @property
     def logged(self) -> str:
-        """What the log has besides the texts."""
+        """Returns what the log has besides the texts."""
         return f"{self.detail} {self.output}".strip()
 
     @property

@@ -15,7 +15,7 @@ from eagleray.common.off_loop import off_loop
 
 @contextlib.asynccontextmanager
 async def hold_lock(file: Callable[[], Path], poll_s: float) -> AsyncIterator[None]:
-    """Holds the lock of `file()`, which stays; that of a process that dies is free.
+    """Holds the lock of `file()`, which stays; when a process dies, its lock is free.
 
     On a file system without locks, several processes hold it.
     """

@@ -1,7 +1,7 @@
 """Changes in folders, reported by the kernel (inotify), so that files of a home need not be polled.
 
-inotify reports only changes by this machine.  Changes by another machine with the same home, and all changes where
-there is no inotify, need a poll.
+inotify reports only changes by this machine.  Changes by another machine with the same home, and all changes on systems
+without inotify, need a poll.
 """
 
 from __future__ import annotations

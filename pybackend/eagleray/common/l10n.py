@@ -111,7 +111,7 @@ def _value(match: re.Match[str], values: Mapping[str, object]) -> str:
 
 
 def _tag(language: str) -> str:
-    """ "de_DE.UTF-8@euro" as "de-de"; "" for "C" and for what is no language."""
+    """ "de_DE.UTF-8@euro" as "de-de"; "" for "C" and for other values."""
     tag = re.split(r"[.@]", language)[0].replace("_", "-").lower()
     return tag if _TAG.fullmatch(tag) and tag != "c" else ""
 

@@ -83,7 +83,9 @@ def runs() -> Path:
 
 
 def reports() -> Path:
-    """Returns the folder of data read from reports that can't be stored beside them; it is missing as that of runs."""
+    """Returns the folder of data read from reports that can't be stored beside them; it may be missing, as the folder
+    of runs may.
+    """
     return _private_if_possible(home() / "reports")
 
 

@@ -92,13 +92,13 @@ _REFERENCE = re.compile(
 )
 _QUOTE = re.compile(r"\\?[\"']")
 _UP_TO = {quote: re.compile(rf"[^{quote}\n]+") for quote in "\"'"}
-# `--api-key VALUE`, also on the next line of a script; `--use_wandb` takes a key although its name is that of a switch.
+# `--api-key VALUE`, also on the next line of a script; `--use_wandb` takes a key although it is named like a switch.
 _OPTION = re.compile(
     rf"(?<![\w.-])(?P<name>--?[\w.-]{{0,96}}(?:{_HINT})[\w.-]{{0,64}}|--use_wandb)"
     r"(?P<between>\s+(?:\\\n\s*)?)(?P<value>'[^']*'|\"[^\"]*\"|[^\s'\"-][^\s]*)",
     re.IGNORECASE,
 )
-# A scheme and its value; those of several parts, and cookies, up to the end of the line.
+# A scheme and its value; schemes of several parts, and cookies, up to the end of the line.
 _HEADER = re.compile(
     r"\b(?P<name>(?:Proxy-)?Authorization|(?:Set-)?Cookie)(?P<between>[ \t]{0,4}:[ \t]{0,4})"
     r"(?:(?:(?<=ion:)|(?<=ion: ))(?!AWS4-|Digest\b)(?:(?:Basic|Bearer|Token|Negotiate|ApiKey|Key)[ ]+)?"
@@ -219,7 +219,7 @@ def _without_key(match: re.Match[str]) -> str:
 
 
 def _is_key_or_token(parts: Sequence[str], value: str) -> bool:
-    """Whether a name is that of a key or token, not of a count of tokens or of a property of keys."""
+    """Whether a name belongs to a key or token, not to a count of tokens or to a property of keys."""
     for at, word in enumerate(parts):
         if not (_KEY_OR_TOKEN.fullmatch(word) or word.endswith(("key", "keys", "token", "tokens"))):
             continue
@@ -269,7 +269,7 @@ def _redact_parameter(match: re.Match[str]) -> str:
 
 
 def _redact_named(text: str) -> str:
-    """Also searches the text after a name that isn't that of a secret: `KeyError: MY_TOKEN=…`."""
+    """Also searches the text after a name that isn't a secret's: `KeyError: MY_TOKEN=…`."""
     shown, at = [], 0
     while match := _NAMED.search(text, at):
         shown.append(text[at : match.end()])

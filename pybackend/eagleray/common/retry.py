@@ -59,7 +59,7 @@ class PollSchedule:
 
 # The state of SLURM jobs.  Sites ban loops of `squeue` below 30 to 60 s.
 JOB_STATE = PollSchedule(((60.0, 3.0), (120.0, 10.0), (600.0, 30.0)), 60.0)
-# Whether a Ray dashboard answers on the nodes of a job; the age is that of the running job.
+# Whether a Ray dashboard answers on the nodes of a job; the age is the running job's.
 RAY_IN_JOB = PollSchedule(((60.0, 5.0), (600.0, 15.0), (3600.0, 60.0)), 600.0)
 # The worker table of a run's cluster, since the last worker came or went.  A new worker that may stop waits for it.
 WORKER_TABLE = PollSchedule(((30.0, 0.25), (120.0, 1.0), (600.0, 2.0)), 5.0)

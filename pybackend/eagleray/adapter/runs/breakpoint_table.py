@@ -133,7 +133,7 @@ def _reason(states: dict[str, _InWorker]) -> str:
 
 
 def _meaning(message: str, path: str) -> str:
-    """What debugpy's message means; it takes a path with .zip or .egg in it for one in an archive (debugpy 1.8)."""
+    """The meaning of debugpy's message. It takes a path with .zip or .egg in it for one in an archive (debugpy 1.8)."""
     if message != _NO_FILE:
         return message
     if ".zip" in path or ".egg" in path:

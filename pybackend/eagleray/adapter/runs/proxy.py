@@ -36,7 +36,7 @@ SOONER_S = 3.0
 ANSWER_S = 10.0
 # The node is reached, and nothing listens there.
 REFUSED = frozenset({"port-refused", "far-port-refused"})
-# What listens there is not a debug proxy of this run.
+# The listener there is not a debug proxy of this run.
 NOT_A_PROXY = frozenset({"gate-refused", "gate-of-another-version", "not-a-gate"})
 _BACKOFF = Backoff(first_s=0.2, longest_s=10.0)
 # A debug proxy that is refused for so long has ended, and its worker with it.

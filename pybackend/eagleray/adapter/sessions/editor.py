@@ -234,7 +234,7 @@ class Editor:
 
 
 class DisconnectIntent(Enum):
-    """What happens to the worker when an editor leaves."""
+    """The effect on the worker when an editor leaves."""
 
     RELEASE = "release"  # it resumes, and the adapter disconnects
     HOLD = "hold"  # it stays stopped

@@ -1,4 +1,4 @@
-"""Patches of debugpy inside a worker: this text is sent there together with that of `in_worker`.
+"""Patches of debugpy inside a worker: this text is sent there together with the text of `in_worker`.
 
 Like `in_worker` it must run on every version of Python and debugpy that Ray runs with.
 """

@@ -13,10 +13,10 @@ LIBRARIES = ("rllib", "train", "tune", "data", "serve", "llm", "air")
 
 # The first line of a frame in a traceback; the lines of its code are indented further.
 _TRACEBACK_FRAME = re.compile(r'^  File "(?P<path>[^"]*)", line \d+', re.MULTILINE)
-# What follows the last frame of an exception: its message, and how it led to the next one.
+# Text below the last frame of an exception: its message, and how it led to the next one.
 _MESSAGE = re.compile(r"^\S", re.MULTILINE)
 
-# Threads that Ray and debugpy run for themselves; nobody debugs them.
+# Threads that Ray and debugpy run for themselves; users don't debug them.
 OWN_THREADS = ("PythonGCThread", "ray_", "pydevd.", "Profile", "grpc")
 
 

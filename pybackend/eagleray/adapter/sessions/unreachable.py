@@ -1,4 +1,5 @@
-"""Reports the breakpoints at which a worker can't stop, with the reason: this text is sent there with that of `in_worker`.
+"""Reports the breakpoints at which a worker can't stop, with the reason: this text is sent there with the text of
+`in_worker`.
 
 debugpy calls a breakpoint verified where its file has a line with code.  It doesn't stop there if its condition fails,
 if the program has replaced the trace function (`sys.settrace`, before Python 3.12), or if torch.compile runs the line.

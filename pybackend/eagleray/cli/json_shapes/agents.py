@@ -24,7 +24,7 @@ from eagleray.features.rollouts.agents.statistics import wave_statistics
 from eagleray.features.rollouts.agents.uncounted_tokens import uncounted_requests
 from eagleray.features.rollouts.agents.verdicts import verdicts
 
-# Of a wave; the trace file has all.
+# At most this many of a wave; the trace file has all.
 MOST_FAILURES = 100
 _RULE = ("rule", "ok", "text")
 _AGENT_ERROR = ("type", "message", "traceback", "file", "line")

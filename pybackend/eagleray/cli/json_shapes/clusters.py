@@ -63,7 +63,7 @@ def cluster_json(cluster: Cluster) -> Json:
 
 
 def job_json(status: JobStatus, jobs: Jobs) -> Json:
-    """Flat: the fields of the job beside those of its status."""
+    """Flat: the fields of the job beside the fields of its status."""
     job = status.job
     return shaped(
         shown_job(status, jobs),

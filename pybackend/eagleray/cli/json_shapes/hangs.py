@@ -1,4 +1,4 @@
-"""Pictures of a hang and looks into a process in `--json`."""
+"""Pictures of a hang and inspections of a process in `--json`."""
 
 from __future__ import annotations
 

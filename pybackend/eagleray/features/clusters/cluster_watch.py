@@ -347,7 +347,7 @@ def after_failure(status: ClusterStatus, error: EaglerayError, silent_s: float) 
     is_connection = by_ssh or error.code in CONNECTION_ERRORS
     gone = state in ("unreachable", "not-ray") and silent_s >= FORGET_S and not is_connection
     if before := status.error:
-        # The same failure again is no change, even if its details differ.
+        # The same failure again isn't a change, even if its details differ.
         error = before if before.code == error.code else error
     return evolve(status, state=state, error=error, paused=() if gone else status.paused)
 

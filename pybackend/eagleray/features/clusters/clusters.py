@@ -153,7 +153,7 @@ class ClusterRegistry:
                 self._named.pop(address, None)
 
     def current(self) -> ClusterList:
-        """All clusters with their last status, without any request; those of runs that have ended are left out."""
+        """All clusters with their last status, without any request; clusters of ended runs are left out."""
         statuses = self._watch.statuses()
         clusters = [self._shown(status) for status in statuses if not self._has_ended(status)]
         clusters.sort(key=lambda cluster: cluster.origin != "added")
@@ -370,7 +370,7 @@ def _cluster(
     problems: tuple[ClusterProblem, ...],
     connection: ConnectionStatus,
 ) -> Cluster:
-    """The cluster as it is shown; `problems` are those of its examination and credentials."""
+    """The cluster as it is shown; `problems` come from its examination and its credentials."""
     if connection.is_pending:
         status = evolve(status, state="connecting")
     failure = (

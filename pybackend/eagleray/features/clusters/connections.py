@@ -151,7 +151,7 @@ class ConnectionResolver:
         self._unchecked.discard(cluster)
 
     async def release(self, cluster: str, others: Iterable[str], hosts: Iterable[str]) -> None:
-        """Releases the routes that only this cluster needs, not those of `others` or for polling jobs on `hosts`."""
+        """Releases the routes that only this cluster needs, not the routes of `others` or for polling jobs on `hosts`."""
         needed = {route for other in others for route in self._routes_of(other)}
         needed |= {RouteSpec(ssh=host) for host in hosts}
         unneeded = [route for route in self._routes_of(cluster) if route not in needed]
@@ -170,7 +170,7 @@ class ConnectionResolver:
         return self._connections.get(cluster)
 
     def progress(self, cluster: str) -> str:
-        """What the connection to the cluster waits for."""
+        """Returns what the connection to the cluster waits for."""
         return self._progress.get(cluster, "")
 
     def is_unchecked(self, cluster: str) -> bool:
@@ -303,7 +303,7 @@ class ConnectionResolver:
     async def _allowed_routes(
         self, routes: Sequence[RouteSpec], job: str, steps: JobSteps
     ) -> list[RouteSpec]:
-        """Those of `routes` that may be tried; a bridge into a job is a step, too.
+        """Returns the `routes` that may be tried; a bridge into a job is a step, too.
 
         1. After a click all of them, and a lost bridge is reconnected.
         2. Otherwise routes outside the job, and bridges that are up or about to be: their step has started.
@@ -531,7 +531,7 @@ def _waiting_text(job: JobStatus | None) -> str:
 
 
 def _job_problem(job: JobStatus | None) -> ClusterProblem | None:
-    """What is wrong with the job itself, whatever its dashboard answers: a Ray can outlive its job."""
+    """Returns the problem of the job itself, whatever its dashboard answers: a Ray can outlive its job."""
     if job is None or job.job.state not in ("over", "ending"):
         return None
     return ClusterProblem.of(job_over(job.job.id, job.job.word))

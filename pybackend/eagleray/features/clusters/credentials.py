@@ -158,7 +158,7 @@ def _access(entry: Any, source: str) -> ClusterAccess:
 class TokenRules:
     """Credentials that the user typed in, which stay in memory, those in the user's files, and the rules for both.
 
-    Clusters are named by their ids, so that of two clusters behind one host each gets its own.  Files are read for each
+    Clusters are named by their ids, so two clusters behind one host have separate credentials.  Files are read for each
     request; what reads them is called off the event loop.
     """
 

@@ -24,7 +24,7 @@ from eagleray.tools.worker_processes import WorkerEnvironment
 
 AGAIN_S = 30.0
 ENDED = frozenset({"SUCCEEDED", "FAILED", "STOPPED"})
-# At most this many workers are examined: those of one program are mostly alike.
+# At most this many workers are examined: workers of one program are mostly alike.
 PROCESSES = 32
 LOGS = 6
 LOG_LINES = 200
@@ -150,7 +150,7 @@ class Examiner:
 def _split_by_machine(
     workers: Iterable[WorkerRow], local: frozenset[str]
 ) -> tuple[list[WorkerRow], list[WorkerRow]]:
-    """Workers and drivers of this machine, and those of others, the youngest first."""
+    """Workers and drivers of this machine, then those of other machines, the youngest first."""
     youngest = sorted(workers, key=lambda worker: -worker.started_ms)
     processes = [
         worker for worker in youngest if worker.kind in ("worker", "driver") and worker.pid
@@ -182,7 +182,7 @@ OLDEST_RAY = (2, 9)
 # From this version on breakpoint() opens debugpy unless RAY_DEBUG says otherwise.
 DEBUGPY_BY_DEFAULT = (2, 39)
 
-# What Ray's workers write to stderr (ray/util/debugpy.py, ray/util/rpdb.py).
+# Lines that Ray's workers write to stderr (ray/util/debugpy.py, ray/util/rpdb.py).
 NO_DEBUGPY_LINE = "Ray Debugpy Debugger will not work without"
 LEGACY_LINE = "RemotePdb session open at"
 

@@ -88,8 +88,8 @@ class JobHeadFinder:
         """Finds the head of a job, however long the job is pending; raises when it is over.
 
         1. A pending job is waited for, if `wait`.
-        2. Its nodes are queried on Ray's usual port, all at once.  An answer counts if nobody else can run
-           on these nodes and all nodes of the Ray that answers belong to the job.
+        2. Its nodes are queried on Ray's usual port, all at once.  An answer counts if no other user can run on these
+        nodes and all nodes of the Ray that answers belong to the job.
         3. Otherwise one step of the job searches for dashboards of this user, also on other ports and on
            localhost, if `steps` allows one more.  The one that was started last is chosen.
         4. A job that has just started is given time to start its Ray.

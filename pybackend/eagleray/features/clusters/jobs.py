@@ -304,7 +304,7 @@ class Jobs:
             return
         before = dict(self._jobs[host])
         taken: set[str] = set()
-        # Of two jobs that share a node, the smaller one with all of a Ray's nodes is likelier.
+        # Where two jobs share a node, the smaller job with all of a Ray's nodes is likelier.
         for job, _ in sorted(nodes_of.items(), key=lambda item: len(item[1])):
             head = find_ray(before[job], answers[job], taken)
             self._jobs[host][job] = with_ray(before[job], answers[job], head)

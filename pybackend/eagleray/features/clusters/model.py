@@ -19,7 +19,7 @@ ClusterState = Literal[
 
 @frozen
 class ClusterProblem:
-    """What is wrong with a cluster, and the fix; `retries`: Eagleray retries automatically.
+    """A problem of a cluster, and the fix; `retries`: Eagleray retries automatically.
 
     `output` is what ssh, srun or squeue printed, "" for other problems.
     """
@@ -152,7 +152,7 @@ class Job:
 
 @frozen
 class Choices:
-    """What can be added: the user's jobs, and the hosts of the ssh config with those whose jobs are polled.
+    """The choices to add: the user's jobs, and the hosts of the ssh config with those whose jobs are polled.
 
     `problems` are failed polls.
     """

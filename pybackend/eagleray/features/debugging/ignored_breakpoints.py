@@ -62,7 +62,7 @@ class BreakpointIgnorer:
             await self._sessions.ignore(params)
 
     async def continue_ignored(self, targets: Sequence[PausedWorker]) -> None:
-        """Continues those of the paused workers that wait at an ignored breakpoint."""
+        """Continues the paused workers that wait at an ignored breakpoint."""
         rules = await self.rules()
         if not rules:
             return

@@ -71,9 +71,9 @@ _MOST_PLACES = 50
 _STATED = 30
 # The traceback of a line with an error comes so soon after it.
 _NEAR = 4
-# Of a line that begins so far before its sign, the part around the sign is shown.
+# Where a line begins so far before its sign, the part around the sign is shown.
 _LONGEST_BEFORE = 400
-# Of a traceback; most are much shorter.
+# Lines of a traceback; most are much shorter.
 _LONGEST_TRACEBACK = 65_536
 # This many bytes usually identify a line.
 _SIGN = 20
@@ -142,7 +142,7 @@ def _by_file(hits: Iterator[Hit]) -> Iterator[tuple[int, Iterator[Hit]]]:
 
 @define
 class _MatchedRule:
-    """What one rule has matched: its first lines in each file, each with its match."""
+    """The matches of one rule: its first lines in each file, each with its match."""
 
     count: int = 0
     evidence: list[tuple[LogEvidence, Match]] = field(factory=list)
@@ -157,7 +157,7 @@ class _Findings:
     groups: dict[str, _MatchedRule] = field(factory=dict)
     unknown: list[LogEvidence] = field(factory=list)
     exceptions: list[LogEvidence] = field(factory=list)
-    # Of an exception, those that were raised while it was handled, or the failed lookup behind it.
+    # Exceptions that were raised while another was handled, or the failed lookup behind it.
     chained: dict[LogEvidence, list[LogEvidence]] = field(factory=dict)
     # Those that their program has handled, as the line above them says.
     survived: set[LogEvidence] = field(factory=set)
@@ -327,7 +327,7 @@ class _FileReading:
         if TRACEBACK in line.text:
             self._traceback(hit, start, line, raw)
         elif pointers:
-            # Its frames may have no header: RLinf writes those of Ray's error of a task.
+            # Its frames may have no header: RLinf writes the frames of Ray's error of a task.
             sign = next(text for text in pointers[0].rule.literals if text in line.text)
             self._traceback(hit, start, line, raw, sign)
         elif start in self.exceptions:
@@ -437,7 +437,7 @@ class _FileReading:
     def _add_to_chain(
         self, evidence: LogEvidence, before: str, line: LogLine, place: tuple[list[str], int]
     ) -> None:
-        """Of exceptions that were raised one because of another, one is the first error; the others are its lines, too."""
+        """In a chain of exceptions, one is the first error; the others are its lines, too."""
         findings = self.findings
         first = self.last.get(line.process) if is_chained(before) else None
         if first is None:
@@ -537,7 +537,7 @@ class _FileReading:
         return lines - self.log.line_feeds(start, offset) + 1
 
     def _time(self, start: int, line: LogLine) -> float | None:
-        """In seconds of the clock by which those of the nodes are measured."""
+        """In seconds of the clock by which the clocks of the nodes are measured."""
         own = time_of(line, self.file.written_at)
         if own is not None:
             return self._corrected(own, line)

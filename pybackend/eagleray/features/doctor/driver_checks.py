@@ -22,7 +22,7 @@ DRIVER_CHECKS = 5
 
 @frozen
 class _Version:
-    """What driver and nodes must have alike; `read` returns "" where it isn't known.
+    """A version that driver and nodes must share; `read` returns "" where it isn't known.
 
     A driver without it has `missing`; for "" nothing is reported.
     """
@@ -60,7 +60,7 @@ _VERSIONS = (
 def driver_causes(
     driver: Facts, nodes: Sequence[Facts], ports: Sequence[CommandPort]
 ) -> list[Cause]:
-    """What the driver's facts say of the command's ports and, where its nodes are others, of their versions."""
+    """Returns what the driver's facts say of the command's ports and, where its nodes are others, of their versions."""
     name = name_of(driver)
     own = [port for port in ports if _is_own(port, driver)]
     causes = [
@@ -167,7 +167,7 @@ def _difference(version: _Version, driver: Facts, nodes: Sequence[Facts]) -> Cau
 
 
 def _version(version: _Version, facts: Facts) -> str:
-    """What a node has sent, which may be anything."""
+    """Reads a value that a node has sent, which may be anything."""
     try:
         return printable(redact_text(version.read(facts)), 100)
     except (LookupError, TypeError, AttributeError):

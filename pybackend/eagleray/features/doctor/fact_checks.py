@@ -18,7 +18,7 @@ _VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,5}")
 _PACKAGE = "package."
 
 
-# Those whose versions `remote_scripts/node_facts.py` reads.
+# The packages whose versions `remote_scripts/node_facts.py` reads.
 PACKAGES = (
     *(
         "ray",
@@ -35,7 +35,7 @@ PACKAGES = (
     *("nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime"),
     *("verl", "areal", "nemo-rl", "openrlhf", "rlinf"),
 )
-# What is larger comes from no node, and isn't exact.
+# A larger number comes from no node, and isn't exact.
 _LARGEST = 2.0**63
 
 
@@ -100,7 +100,7 @@ class FactCheck:
         return left < right if self.operator == "below" else left > right
 
     def finding(self, facts: Facts) -> str:
-        """What a node has, as text; "" if all is well, or the node couldn't read it."""
+        """Returns what a node has, as text; "" if all is well, or the node couldn't read it."""
         value = _read(self.fact, facts)
         if value is None or not self.is_true_of(value):
             return ""

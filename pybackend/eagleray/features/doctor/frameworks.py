@@ -38,9 +38,9 @@ def frameworks_in(text: bytes) -> set[str]:
 
 
 def frameworks_of_run(plan: RunPlan) -> set[str]:
-    """1. That of its preset; a preset of the user's own has another name.
+    """1. The framework of its preset; a preset of the user's own has another name.
 
-    2. Those whose modules are in its command.
+    2. Frameworks whose modules are in its command.
     """
     preset = _MODULES.get(plan.preset)
     return {preset} if preset else frameworks_in(" ".join(plan.command).encode())
@@ -49,7 +49,7 @@ def frameworks_of_run(plan: RunPlan) -> set[str]:
 def frameworks_of_logs(
     files: Sequence[ScannedFile], places: Iterable[tuple[Path, int]]
 ) -> set[str]:
-    """1. By the lines around those of causes, which are at `places`.
+    """1. By the lines around causes, which are at `places`.
 
     2. By the beginnings of the logs.
     """
@@ -59,7 +59,7 @@ def frameworks_of_logs(
 
 
 def with_settings_of(causes: Sequence[Cause], frameworks: Collection[str]) -> list[Cause]:
-    """The causes with the settings of these frameworks alone, and those of a name that isn't known here."""
+    """The causes with the settings of these frameworks alone, and the causes of a framework without a name here."""
     others = set(_MODULES.values()) - set(frameworks) if frameworks else set()
     return [
         evolve(

@@ -1,4 +1,4 @@
-"""What packages installed here say of an exception: the condition of its `raise` or `assert`, and versions.
+"""Reads what packages installed here say of an exception: the condition of its `raise` or `assert`, and versions.
 
 A log only chooses among the modules below the folders of packages; they are read as text, and nothing is imported.
 """
@@ -28,7 +28,7 @@ _MISFIT = re.compile(
 _SHORTEST_TEXT = 12
 _LONGEST_CONDITION = 200
 _LARGEST = 2**20
-# What formatting replaces in a literal.
+# The fields that formatting replaces in a literal.
 _FORMATTED = re.compile(r"%[-+.\d]*[a-zA-Z]|\{[^{}]*\}")
 
 

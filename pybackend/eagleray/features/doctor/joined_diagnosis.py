@@ -10,9 +10,9 @@ from eagleray.features.doctor.model import Checked, Diagnosis, UncheckedFile
 
 
 def joined(logs: Diagnosis, nodes: Diagnosis) -> Diagnosis:
-    """Causes in logs first, then those of nodes, then what follows.
+    """Causes in logs first, then causes in nodes, then what follows.
 
-    A warning about a node doesn't explain an error in the logs: the sentence is that of an error.
+    A warning about a node doesn't explain an error in the logs: the sentence is an error's.
     """
     primary = [cause for cause in logs.causes if not cause.secondary]
     secondary = [cause for cause in logs.causes if cause.secondary]

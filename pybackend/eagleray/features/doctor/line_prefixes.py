@@ -1,7 +1,8 @@
-"""What stands before each line of a traceback, learned from its first line: a time, a host, a quote, a number, JSON.
+"""The prefix of each line of a traceback, learned from its first line: a time, a host, a quote, a number, JSON.
 
-Loggers, containers, terminals and people put something else before lines than any list has (field reports: Kubernetes, compose,
-syslog, quoted and numbered text).  What is before "Traceback (most recent call last)" is before the lines that follow, too.
+Loggers, containers, terminals and people put something else before lines than any list has (field reports: Kubernetes,
+compose, syslog, quoted and numbered text).  The prefix of "Traceback (most recent call last)" is also before the lines
+that follow, too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from attrs import frozen
 from eagleray.features.doctor.unknown_errors import TRACEBACK, is_frame
 
 _GROUP = "+ Exception Group "
-# What differs from line to line: a time, a date, seconds since 1970.
+# The parts of a prefix that differ from line to line: a time, a date, seconds since 1970.
 _CHANGES = re.compile(
     r"(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2}\b)"
     r"|\d{1,4}(?:[-/:.,T ]\d{1,9}){2,8}(?:Z|[+-]\d\d:?\d\d)?|\d{9,19}(?:\.\d+)?"

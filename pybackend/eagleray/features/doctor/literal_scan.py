@@ -24,7 +24,7 @@ from eagleray.common.l10n import t
 from eagleray.features.doctor.log_files import ScannedFile
 from eagleray.injected.outside_files import opened
 
-# Of progress: bytes that were read.
+# Reports progress, in bytes that were read.
 OnBytes = Callable[[int], None]
 
 _CHUNK = 2**20
@@ -45,7 +45,7 @@ def _escaped(literal: bytes) -> bytes:
 
 @cache
 def gnu_grep() -> str:
-    """The path of GNU grep, "" without one: that of macOS is slower than Python."""
+    """The path of GNU grep, "" without one: the grep of macOS is slower than Python."""
     path = shutil.which("grep")
     if not path:
         return ""

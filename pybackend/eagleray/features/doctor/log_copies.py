@@ -24,7 +24,7 @@ from eagleray.features.doctor.model import UncheckedFile
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import NodeRow
 
-# Of workers, drivers, and the parts of Ray that start and end them.
+# Logs of workers, drivers, and the parts of Ray that start and end them.
 _LOGS = (
     *("worker-*.out", "worker-*.err", "job-driver-*.log", "raylet.*", "gcs_server.*"),
     *("monitor.*", "runtime_env_setup-*.log"),
@@ -34,7 +34,7 @@ _WORKER_LOG = re.compile(r"worker-[0-9a-f]+-(?P<job>[0-9a-f]{8})-\d+\.(?:out|err
 _NO_JOB = "ffffffff"
 # Our own jobs.
 _OWN = "job-driver-eagleray_*"
-# Of a larger file, a quarter of this is its beginning, the rest its end.
+# For a larger file, a quarter of this is its beginning, the rest its end.
 LARGEST_COPY = 32 * 2**20
 LARGEST_COPIES = 512 * 2**20
 _AT_ONCE = 8
@@ -130,7 +130,7 @@ class _Copying:
         self.on_copied(self._done, count)
 
     async def _copy(self, log: NodeLog) -> str:
-        """What is missing in the copy, "" if it is whole."""
+        """Copies a log; returns what is missing in the copy, "" if nothing is."""
         room = await self._reserved()
         path = self.folder / folder_name(log) / log.name
         size = 0
@@ -164,7 +164,7 @@ class _Copying:
 
 
 def is_log(name: str, jobs: Collection[str] = ()) -> bool:
-    """Also whether the name, which comes from the cluster, is that of a file in a folder.
+    """Also whether the name, which comes from the cluster, names a file in a folder.
 
     The log of a worker has its job in its name; one that was started before it had a job, only letters f.
     """

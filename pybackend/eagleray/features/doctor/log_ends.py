@@ -21,7 +21,7 @@ from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.ray.dashboard import Dashboard
 
-# Of a file that is too large, the beginning has this part of the copy.
+# For a file that is too large, the beginning has this part of the copy.
 _BEGINNING = 1 / 4
 _LIMIT_S = 60.0
 _PIECE = 2**20
@@ -71,7 +71,7 @@ async def copy_log(
 
 
 def between(first: int, last: int) -> str:
-    """What is missing of a log of which so many bytes of its beginning and of its end were copied."""
+    """Returns what is missing of a log of which so many bytes of its beginning and of its end were copied."""
     return t(
         "what is between its first {first} MB and its last {last} MB",
         first=f"{first / 2**20:.1f}",

@@ -29,7 +29,7 @@ _PACKED = (
     b"\xfe\xff",
 )
 _TAR, _TAR_AT = b"ustar", 257
-# What no log is, in folders; a file that is named is always read.
+# Files in folders that aren't logs; a file named by the user is always read.
 NO_LOGS = (
     *(".py", ".pyc", ".so", ".pt", ".pth", ".safetensors", ".bin", ".npy", ".npz", ".pkl"),
     *(".parquet", ".arrow", ".sqlite", ".nsys-rep", ".png", ".jpg", ".mp4", ".tar", ".whl"),
@@ -56,8 +56,9 @@ def list_logs(
 ) -> tuple[list[ScannedFile], list[UncheckedFile]]:
     """The log files at `paths`, files and folders, each once, and those that can't be read; a cancelled list is cut.
 
-    `packed` gets those whose text has to be unpacked, which else can't be read.  Empty files are left out, unless there are no others: a log that is rotated is empty for a moment.
-    Raises EaglerayError if a path doesn't exist, or no file is there.
+    `packed` gets those whose text has to be unpacked, which else can't be read.  Empty files are left out, unless there
+    are no others: a log that is rotated is empty for a moment. Raises EaglerayError if a path doesn't exist, or without
+    any file.
     """
     files: dict[tuple[int, int], ScannedFile] = {}
     unchecked: list[UncheckedFile] = []

@@ -28,7 +28,8 @@ _LABEL = re.compile(
 )
 # "[repeated 14x across cluster]", at the end.
 _REPEATED = re.compile(r" ?\[repeated (?P<count>\d{1,9})x across cluster\](?: \(Ray dedup.*)?$")
-# torch's prefix of tracebacks, "[rank3]: Traceback …", and of C++ logs, "[rank3]:[E1121 …", also behind that of torchrun --tee.
+# torch's prefix of tracebacks, "[rank3]: Traceback …", and of C++ logs, "[rank3]:[E1121 …", also behind the prefix of
+# torchrun --tee.
 _RANK = re.compile(r"(?:\[[a-z_]{1,40}\d{1,6}\]:\s?)?\[rank(?P<rank>\d{1,6})\]:(?P<space> |$)?")
 _MONTHS = r"(?P<month>\d\d)-(?P<day>\d\d)"
 _CLOCK = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?"
@@ -45,17 +46,17 @@ _TIME_WITHIN = 120
 _LONGEST_TEXT = 500
 _BEFORE_SIGN = 200
 _LONGEST_NAME = 200
-# What a line begins or ends with that was cut: half of a token has no form by which it is recognised.
+# The start or end of a cut line: half of a token has no form by which it is recognised.
 _FIRST_WORD = re.compile(r"[^\s\"'&?;,]+")
 _CUT_WORD = re.compile(r"[^\s\"'&?;,]+\Z")
 
 
 @frozen
 class LogLine:
-    """`text` is without colours and prefixes; `worker` is such as "WorkerDict pid=29197", or "task 12" of a launcher; `repeats`
-    counts folded lines.
+    """`text` is without colours and prefixes; `worker` is such as "WorkerDict pid=29197", or "task 12" of a launcher;
+    `repeats` counts folded lines.
 
-    `rank` is that of torch's prefix; None without it. `stamp` is the time of a container runtime, "" without it.
+    `rank` comes from torch's prefix; None without it. `stamp` is the time of a container runtime, "" without it.
     """
 
     text: str
@@ -96,7 +97,7 @@ def parse_line(raw: bytes) -> LogLine:
         text = text[: repeated.start()]
     rank = _RANK.match(text)
     if rank and rank["space"]:
-        # Of a traceback, whose lines are indented behind it.
+        # The prefix of a traceback, whose lines are indented behind it.
         text = text[rank.end() :]
     return LogLine(
         text,
@@ -149,6 +150,6 @@ def _seconds(match: re.Match[str], written_at: float) -> float | None:
         return None
     seconds = time.mktime((year, month, day, hour, minute, second, 0, 0, -1))
     if "year" not in parts and seconds > written_at + 86_400:
-        # Of last December, read in January.
+        # For logs of last December, read in January.
         seconds = time.mktime((year - 1, month, day, hour, minute, second, 0, 0, -1))
     return seconds + float(f"0.{parts['fraction'] or 0}")

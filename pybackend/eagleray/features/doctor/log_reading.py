@@ -27,9 +27,9 @@ ReportStep = Callable[[str, int], None]
 class LogReading:
     """How logs are read: by which rules, and within which time.
 
-    `copies` has logs in a folder for each node; `missing` is what couldn't be read before.  `frameworks` are those of the
-    program, as far as its command names one.  What is packed is unpacked below `unpacks_into`, and not read without it.  Exceptions are
-    explained by the packages of `python`, or of the one on the path.
+    `copies` has logs in a folder for each node; `missing` is what couldn't be read before.  `frameworks` are the
+    program's, as far as its command names one.  Packed logs are unpacked below `unpacks_into`, and not read without it.
+    Exceptions are explained by the packages of `python`, or of the one on the path.
     """
 
     rules: Sequence[Rule]

@@ -1,8 +1,9 @@
-"""Follows the logs of a cluster through its dashboard, until the first line that a rule explains, or the failure of a job.
+"""Follows the logs of a cluster through its dashboard, until the first line that a rule explains, or the failure of a
+job.
 
-Each node's agent reads its own files, in the folder of the session, which is no shared home.  No job and no step is started.
-What bounds the work: few files are followed at once, those of drivers first, and of few nodes; the list of files is read a few
-times a minute.
+Each node's agent reads its own files, in the folder of the session, which isn't a shared home.  No job and no step is
+started. Limits bound the work: few files are followed at once, drivers' files first, and of few nodes; the list of
+files is read a few times a minute.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _LONGEST_LINE = 2**16
 _MOST_UNKNOWN = 100
 # Ray 2.60 dashboard/modules/job/common.py JobStatus.
 _ENDED = ("FAILED", "SUCCEEDED", "STOPPED")
-# Of a file that is new since the last list.
+# The part to read of a file that is new since the last list.
 _FIRST_LINES = 1000
 
 
@@ -102,7 +103,7 @@ class LogWatch:
     _problems: asyncio.Queue[_Problem] = field(factory=asyncio.Queue)
     # The files of the last list; None before the first one.
     _listed: set[NodeLog] | None = None
-    # Those with a traceback, also when their workers have ended.
+    # Logs with a traceback, also when their workers have ended.
     _with_unknown: dict[NodeLog, _FollowedLog] = field(factory=dict)
     # Jobs that had ended when they were listed last.
     _ended: set[str] = field(factory=set)
@@ -236,7 +237,7 @@ class _FollowedLog:
         return problems
 
     def _keep_unknown(self) -> None:
-        """The lines before its exception are those of now: it was complete with a later line."""
+        """Reads the lines before its exception from now: the exception was complete with a later line."""
         cause = self.matching.unknown
         if cause is None or self._unknown is not None:
             return

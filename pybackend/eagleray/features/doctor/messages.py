@@ -10,8 +10,8 @@ from eagleray.wire.requests import LongRequest, Request
 
 @frozen
 class FollowedRun:
-    """A run by its ID, whose output is followed until its first problem; causes that were `reported`, by their IDs, don't count
-    any more.  `rule_folders` are those of a DiagnosisTarget.
+    """A run by its ID, whose output is followed until its first problem; causes that were `reported`, by their IDs,
+    don't count any more.  `rule_folders` are as in a DiagnosisTarget.
     """
 
     id: str
@@ -23,7 +23,7 @@ class FollowedRun:
 class ClusterLogs:
     """A cluster by its ID, whose logs are followed; causes that were `reported`, by their IDs, don't count any more.
 
-    `rule_folders` are those of a DiagnosisTarget.
+    `rule_folders` are as in a DiagnosisTarget.
     """
 
     cluster: str

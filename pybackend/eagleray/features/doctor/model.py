@@ -10,7 +10,7 @@ from eagleray.features.doctor.fact_checks import FactCheck
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
-# What a sign is to the failure; `ranking.py` says what each is.
+# The role of a sign in the failure; `ranking.py` explains each.
 Role = Literal["cause", "coarse", "symptom", "consequence", "pointer"]
 ROLES: tuple[Role, ...] = ("cause", "coarse", "symptom", "consequence", "pointer")
 # Another line says more of the failure.
@@ -75,11 +75,12 @@ class Rule:
 
 @frozen
 class DiagnosisTarget:
-    """What is diagnosed: log files and folders of this machine, the output of a run by its ID, or all nodes of a cluster
-    (its ID or address) or of a job of SLURM, with logs as far as they can be read.
+    """The target of a diagnosis: log files and folders of this machine, the output of a run by its ID, or all nodes of
+    a cluster (its ID or address) or of a job of SLURM, with logs as far as they can be read.
 
-    `before`: only nodes are checked, for a program that isn't started yet: those of the cluster, and this machine, whose
-    facts `python` reads, the program's interpreter; "" is the one on the path.  `command` is what starts the program.
+    `before`: only nodes are checked, for a program that isn't started yet: those of the cluster, and this machine,
+    whose facts `python` reads, the program's interpreter; "" is the one on the path.  `command` is what starts the
+    program.
 
     `rule_folders` are folders of a workspace that the user trusts: rules of a team in them count, too.
     """
@@ -114,10 +115,11 @@ class LogEvidence:
 
 @frozen
 class Cause:
-    """What a rule has matched: the earliest lines of each file first, of `count` lines in `files` files.
+    """The matches of a rule: the earliest lines of each file first, of `count` lines in `files` files.
 
     `secondary`: it follows from an earlier cause.  `why` says why later errors follow from it, "" if none do; of a
-    secondary one, why it follows.  `changes` are settings of a run that fix it, `command` is one for a terminal that helps.
+    secondary one, why it follows.  `changes` are settings of a run that fix it, `command` is one for a terminal that
+    helps.
     """
 
     id: str
@@ -145,7 +147,7 @@ class UncheckedFile:
 
 @frozen
 class Checked:
-    """What was read: number of files and bytes, the rules, and files that were not read."""
+    """The input that was read: number of files and bytes, the rules, and files that were not read."""
 
     files: int
     bytes: int

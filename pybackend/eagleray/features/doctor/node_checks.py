@@ -38,8 +38,8 @@ _LIMIT_S = 20.0
 class NodeFacts:
     """The facts of the nodes that have answered, and the names of those that haven't, each with a reason or "".
 
-    `driver` has those of the machine that starts a program, read by the program's Python; it may be one of the nodes.
-    `workers` are the interpreters that its command names for workers.
+    `driver` has the facts of the machine that starts a program, read by the program's Python; it may be one of the
+    nodes. `workers` are the interpreters that its command names for workers.
     """
 
     facts: tuple[Mapping[str, Any], ...]
@@ -75,9 +75,10 @@ def node_diagnosis(
     own: Sequence[Rule] = (),
     ports: Sequence[CommandPort] = (),
 ) -> Diagnosis:
-    """What the facts of all nodes say, errors first; each cause names its nodes as evidence.
+    """Returns causes in the facts of all nodes, errors first; each cause names its nodes as evidence.
 
-    `before`: no program runs there yet.  `ports` are those of the command, on the machine of its driver.  Checks among the `own` rules are done, too, and replace ours with the same ID.
+    `before`: no program runs there yet.  `ports` are the command's ports, on the machine of its driver.  Checks among
+    the `own` rules are done, too, and replace ours with the same ID.
     """
     checks = [_check(rule, rule.check) for rule in own if rule.check is not None]
     replaced = {rule.id for rule in checks}
@@ -144,7 +145,7 @@ def _cause(rule: NodeRule, nodes: Sequence[Mapping[str, Any]], if_different: boo
 
 
 def _read(rule: NodeRule, facts: Mapping[str, Any]) -> str:
-    """What the rule says of a node; "" for facts that a node has not sent as we do."""
+    """Returns the rule's finding about a node; "" for facts that a node has not sent as we do."""
     try:
         return rule.read(facts)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):

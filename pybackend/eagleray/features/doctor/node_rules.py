@@ -179,7 +179,7 @@ def _nccl_timeout(facts: Facts) -> str:
 
 
 def _leftovers(facts: Facts) -> str:
-    """Those that hold GPU memory come first."""
+    """Returns leftover processes, those with GPU memory first."""
     left = [process for process in facts.get("processes", ()) if process.get("is_left")]
     left.sort(key=lambda process: -process.get("gpu_mib", 0))
     parts = [", ".join(_leftover(process) for process in left[:20])] if left else []

@@ -71,7 +71,7 @@ def _below(name: str, packed: Path) -> str:
 
 
 def copy_of(stdin: BinaryIO, parent: Path) -> Path:
-    """What comes from a pipe, up to 4 GB, as a file; raises OSError."""
+    """Copies a pipe's output, up to 4 GB, into a file; raises OSError."""
     path = new_copies_folder(parent) / STDIN_NAME
     size = 0
     while size < LARGEST_STDIN and (piece := stdin.read(_PIECE)):

@@ -1,4 +1,6 @@
-"""What follows from the text of a regular expression: the literals that each match contains, and whether it may take too long."""
+"""Properties of a regular expression, from its text: the literals that each match contains, and whether it may take too
+long.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +140,7 @@ def _unbounded(items: Any, is_inside: bool) -> int:
             raise PatternError("a back-reference within a repeat may take for ever")
         is_repeated = operation in _REPEATS and value[1] > 1
         inner = [_unbounded(part, is_inside or is_repeated) for part in _inner(operation, value)]
-        # Of alternatives, only one matches.
+        # Only one of several alternatives matches.
         count += is_unbounded + max(inner, default=0)
     return count
 

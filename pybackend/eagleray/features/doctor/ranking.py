@@ -36,7 +36,7 @@ _BLOCK = 100
 
 @frozen
 class Candidate:
-    """What a rule has matched, with the rule's role."""
+    """The matches of a rule, with the rule's role."""
 
     cause: Cause
     role: Role

@@ -28,7 +28,7 @@ def rank_near(
     head: Callable[[], Iterable[bytes]],
     near: Callable[[], Iterable[bytes]],
 ) -> int | None:
-    """The rank that other lines of the same process say, those of the file's `head` and `near` the line:
+    """The rank that other lines of the same process say, lines in the file's `head` and `near` the line:
 
     1. None where the line may be of any process: without Ray's prefix, in a file that isn't a worker's own.
     2. The name of the actor whose log it is.

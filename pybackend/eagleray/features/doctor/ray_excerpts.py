@@ -18,7 +18,7 @@ from eagleray.features.doctor.unknown_errors import FORMS, MARKERS
 from eagleray.slurm.client import step_of
 from eagleray.tools.commands import Commands, run_remote_script
 
-# An answer of 8 MB is truncated in transfer, and a step's is that of all its nodes.
+# An answer of 8 MB is truncated in transfer, and a step's answer comes from all its nodes.
 _MOST_DATA = 4 * 2**20
 # Each is a file of its own here.
 _MOST_LOGS = 2000
@@ -63,7 +63,7 @@ async def ray_excerpts(
 
 
 def signs_of(rules: Sequence[Rule]) -> str:
-    """What lines are searched for, as the script takes it."""
+    """Returns the signs that lines are searched for, as the script takes them."""
     patterns = [(rule.literals, rule.pattern) for rule in rules if rule.check is None]
     text = json.dumps({"rules": patterns, "markers": MARKERS, "forms": FORMS})
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

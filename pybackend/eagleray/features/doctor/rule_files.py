@@ -1,4 +1,4 @@
-"""Reads rules from JSON files: Eagleray's own in `rules/`, and those of users and teams."""
+"""Reads rules from JSON files: Eagleray's own in `rules/`, and rules of users and teams."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OF_CHECKS = {
 _LISTS = ("examples", "counterexamples")
 _CHANGE_FIELDS = {"where", "name", "value", "framework"}
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{1,60}")
-# What may be the name of a setting; its value is a fixed text, never a part of a log.
+# The form of a setting's name; its value is a fixed text, never a part of a log.
 _NAMES: dict[Place, re.Pattern[str]] = {
     "environment": re.compile(r"[A-Za-z_]\w{0,100}"),
     "override": re.compile(r"(?:[+~]{0,2}|--)[A-Za-z_][\w.@/-]{0,200}"),
@@ -75,8 +75,8 @@ def all_rules(more: Sequence[Path], folders: Sequence[str] = ()) -> tuple[Rule, 
 
     1. Eagleray's.
     2. The user's.
-    3. Those of a team, in `folders` of a workspace, which the user trusts.
-    4. Those of `more`.
+    3. A team's, in `folders` of a workspace, which the user trusts.
+    4. The rules of `more`.
 
     Raises EaglerayError for a file without valid rules.
     """

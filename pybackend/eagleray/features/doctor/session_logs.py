@@ -12,7 +12,7 @@ from eagleray.features.doctor.log_copies import is_log
 from eagleray.features.runs.model import RunPlan, RunState
 
 _SESSION = re.compile(r"session_[\w-]{1,100}")
-# Of /tmp/ray on a node that many use.
+# Sessions in /tmp/ray on a node that many use.
 _MOST_SESSIONS = 200
 
 

@@ -29,7 +29,7 @@ from eagleray.tools.commands import Commands, run_remote_script
 
 _SHOW_S = 30.0
 _READ_S = 90
-# An answer of 8 MB is truncated in transfer, and a step's is that of all its nodes.
+# An answer of 8 MB is truncated in transfer, and a step's answer comes from all its nodes.
 _MOST_DATA = 4 * 2**20
 _LARGEST = 64 * 2**20
 _MOST_FILES = 200
@@ -181,7 +181,7 @@ def _copied(
 
 
 def _write(path: Path, row: Mapping[str, Any], content: bytes) -> str:
-    """What is missing in the copy, "" if it is whole."""
+    """Writes a copy; returns what is missing in it, "" if nothing is."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.write_bytes(content)
     size = row.get("size")

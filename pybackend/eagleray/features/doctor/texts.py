@@ -14,7 +14,7 @@ _SEVERITY_MARKS = {"error": "✗", "warning": "!", "info": "·"}
 
 
 def sentence(causes: Sequence[Cause], unknown: Sequence[LogEvidence], checked: Checked) -> str:
-    """What a user reads first."""
+    """Returns the sentence that a user reads first."""
     if causes:
         return causes[0].sentence
     if unknown:

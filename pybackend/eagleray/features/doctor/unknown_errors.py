@@ -12,7 +12,7 @@ from eagleray.common.l10n import t
 from eagleray.sampling.frames import PythonFrame, is_users
 
 TRACEBACK = "Traceback (most recent call last)"
-# Of which each such line has one, or one of FORMS; Chinese frameworks log "错误" (error) and "失败" (failed).
+# Each such line has one of these words, or one of FORMS; Chinese frameworks log "错误" (error) and "失败" (failed).
 MARKERS = (
     TRACEBACK,
     "ERROR",
@@ -52,7 +52,7 @@ MARKERS = (
     "超时",
     "无法",
 )
-# What has no fixed text, as `grep -E` and Python read it alike.
+# Signs without a fixed text, as `grep -E` and Python read it alike.
 FORMS = (
     # torch: "[E1121 01:25:07.123456789 ProcessGroupNCCL.cpp:616] ", and until 2.2 "[E ProcessGroupNCCL.cpp:464] ".
     r"\[[EF]([0-9]{3,4} [0-9][0-9]:| [A-Z][A-Za-z]*\.c)",
@@ -67,7 +67,7 @@ FORMS = (
     r"level\"?[=:] ?\"?(error|critical|fatal)",
     r"\[(error|critical|fatal) *\]",
 )
-# What loggers write before the level: brackets, a time, the place or name of the logger.  "Error rate: 0.1" has none.
+# The text of loggers before the level: brackets, a time, the place or name of the logger.  "Error rate: 0.1" has none.
 _LEVEL = re.compile(
     r"^(?:\[[^\]]{0,80}\]\s{0,4}|\([^)]{0,80}\)\s{0,4}|[\d:.,/TZ+|-]{2,40}\s{1,4}|[\w./-]{1,60}:\d{1,6}\s{1,4}"
     r"|[\w.]{1,60} [-|] |[^\w\s]{1,2}\s{0,4}){0,6}(?:ERROR|CRITICAL|FATAL)\b"
@@ -98,7 +98,7 @@ _SHELL = re.compile(
     r"^\S{1,200}: line \d{1,6}: .{0,300}(?:No such file or directory|Permission denied|unbound variable"
     r"|syntax error|cannot execute|Not a directory|Argument list too long)"
 )
-# How a process ends that can't go on.
+# Exit messages of a process that can't continue.
 _CRASH = re.compile(
     r"^(?:Fatal Python error: |terminate called |LLVM ERROR: |<jemalloc>: (?!Invalid conf)|thread '.{0,100} panicked at "
     r"|\*\*\* Error in `|\*\*\* (?:stack smashing|buffer overflow) detected \*\*\*|double free or corruption"
@@ -131,8 +131,9 @@ _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]{0,200}(?:\([\w.]{1,100}\))?(?::|$)")
 _NAMED_EXCEPTION = re.compile(r"^(?:\w{1,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception): \S")
 # "ray.exceptions.RayTaskError(ValueError): ray::step() (pid=1, ip=10.0.0.1)".
 _TASK_ERROR = re.compile(r"^ray\.exceptions\.RayTaskError(?:\((?P<cause>\w{1,100})\))?: ")
-# What vLLM logs before each line of a traceback: "(EngineCore_DP0 pid=7) ERROR 11-21 01:25:07 [core.py:10] ", without brackets
-# until 0.8, and a second prefix of Ray; and torch: "E0303 11:40:42.533000 713 torch/_inductor/compile.py:533] ".
+# vLLM's prefix of each line of a traceback: "(EngineCore_DP0 pid=7) ERROR 11-21 01:25:07 [core.py:10] ", without
+# brackets until 0.8, and a second prefix of Ray; and torch: "E0303 11:40:42.533000 713 torch/_inductor/compile.py:533]
+# ".
 _LOGGED = re.compile(
     r"^(?:(?:\([\w.-]{1,60} pid=\d{1,9}[^()]{0,60}\) ){0,2}(?:ERROR|CRITICAL) \d\d-\d\d [\d:.]{8,15} \[?"
     r"|E\d{4} [\d:.]{15} \d{1,9} )[\w./-]{1,120}:\d{1,6}\](?: |$)"
@@ -140,16 +141,16 @@ _LOGGED = re.compile(
 _FRAME = re.compile(r"(?:\s|File \"|Traceback |ray::|\^|\+-)")
 # A logger's line after a traceback has a colon, too, and isn't an exception.
 _LEVELS = re.compile(r"^(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b")
-# What Python writes before a traceback whose exception was raised while the one above was handled, or because of it.
+# Python's line before a traceback whose exception was raised while the one above was handled, or because of it.
 _HANDLING = "During handling of the above exception, another exception occurred:"
 _BECAUSE = "The above exception was the direct cause of the following exception:"
-# Of a lookup that fails, the exception has only what was looked up: a handler that raises another one says what it means.
+# The exception of a failed lookup names only the key: a handler that raises another one says what it means.
 _LOOKUP = re.compile(
     r"^(?:[A-Za-z_][\w.]{0,100}\.)?(?:KeyError|IndexError|AttributeError|StopIteration)\b"
 )
 # Exit messages of a program that was stopped.
 STOPS = ("KeyboardInterrupt", "SystemExit")
-# What Python writes above the traceback of a destructor or exit handler, whose exception has no effect.
+# Python's line above the traceback of a destructor or exit handler, whose exception has no effect.
 _IGNORED = re.compile(r"(?:^|\W)Exception ignored (?:in|on|while)\b")
 # Threads that are still busy when the program has done its work (CPython 3.12, FunASR#2774).
 _AT_EXIT = re.compile(r"\binterpreter shutdown\b|\bPython is likely shutting down\b")
@@ -183,7 +184,7 @@ def states_failure(text: str) -> bool:
 
 
 def is_crash(text: str) -> bool:
-    """Whether a line says that a process ends which can't go on: as good a sign as an exception."""
+    """Whether a line says that a process ends which can't continue: as good a sign as an exception."""
     native = _NATIVE.match(text)
     return bool(_CRASH.match(text)) or (native is not None and native["level"] == "F")
 
@@ -213,7 +214,7 @@ def _is_native_error(text: str) -> bool:
 
 
 def is_exception(text: str) -> bool:
-    """Whether a line is that of an exception, whatever is above it."""
+    """Whether a line belongs to an exception, whatever is above it."""
     return bool(_NAMED_EXCEPTION.match(text)) and not is_of_task(text)
 
 
@@ -322,7 +323,7 @@ def _is_raised(lines: Sequence[str], index: int) -> bool:
 
 
 def _names(line: str, cause: str) -> bool:
-    """Whether a line is that of the exception `cause`, of any one if that is ""."""
+    """Whether a line belongs to the exception `cause`, or to any exception if `cause` is ""."""
     if not cause:
         return bool(_EXCEPTION.match(line)) and not _LEVELS.match(line)
     return bool(re.match(rf"(?:[\w.]+\.)?{re.escape(cause)}\b", line))
@@ -353,7 +354,8 @@ def dumped_frames(lines: Sequence[str]) -> list[PythonFrame]:
 def raised_at(frames: Sequence[PythonFrame]) -> str:
     """Where an exception was raised, by the frames of its traceback; "" without any.
 
-    `Raised in average_tensor (stage_1_and_2.py:1480), called in step (train.py:88).`: the innermost frame, and that of the user's code.
+    `Raised in average_tensor (stage_1_and_2.py:1480), called in step (train.py:88).`: the innermost frame, and the
+    frame of the user's code.
     """
     if not frames:
         return ""

@@ -12,7 +12,7 @@ from eagleray.common.l10n import t
 from eagleray.injected.outside_files import whole
 
 _LOCK = "uv.lock"
-# Those of large projects have 3 MB.
+# Lock files of large projects have 3 MB.
 _LARGEST = 32 * 2**20
 _PACKAGES = ("ray", "debugpy")
 _PACKAGE = re.compile(
@@ -39,9 +39,8 @@ class UvVersions:
 
 
 def uv_versions(tokens: Sequence[str], folder: Path) -> UvVersions:
-    """Those of a command that is started in `folder`:
-
-    1. Its Python is that of `--python`, of a `.python-version`, or the only one that the lock file allows.
+    """Returns the versions of a command that is started in `folder`: 1. Its Python comes from `--python`, of a
+    `.python-version`, or the only one that the lock file allows.
     2. Its packages are those of the lock file of the project, unless the command adds others.
     """
     project = _option(tokens, _PROJECT)

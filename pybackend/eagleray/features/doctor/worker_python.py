@@ -1,4 +1,4 @@
-"""Finds the interpreter that a command has Ray start workers with, if it isn't that of the node.
+"""Finds the interpreter that a command has Ray start workers with, if it isn't the node's.
 
 It reads files of the program and executes nothing: a command such as `uv run` may install packages.
 """
@@ -33,10 +33,11 @@ _MOST = 20
 
 @frozen
 class WorkerPython:
-    """What starts workers: its `text`, as an option, a file or a line of the program (`place`) has it.
+    """The command or interpreter that starts workers: its `text`, as an option, a file or a line of the program
+    (`place`) has it.
 
-    `path` is that of a Python, "" for a command and where it isn't known.  `versions` has those of Python, Ray and debugpy that the
-    `lock` file names.  `unknown` says what can't be compared, "" if all can.
+    `path` is a Python's path, "" for a command and where it isn't known.  `versions` has those of Python, Ray and
+    debugpy that the `lock` file names.  `unknown` says what can't be compared, "" if all can.
     """
 
     place: str
@@ -48,7 +49,7 @@ class WorkerPython:
 
 
 def worker_pythons(command: Sequence[str], folder: Path) -> tuple[WorkerPython, ...]:
-    """Those that a command names which is started in `folder`; blocks while it reads files.
+    """Returns the Pythons for workers that a command names which is started in `folder`; blocks while it reads files.
 
     1. `ray job submit --runtime-env-json JSON`.
     2. `--runtime-env FILE`.
@@ -189,7 +190,7 @@ def _python(place: str, text: str, folder: Path, working_dir: Any) -> WorkerPyth
 def _of_uv(
     place: str, shown: str, tokens: Sequence[str], folder: Path, working_dir: Any
 ) -> WorkerPython:
-    """Workers start in the working_dir, a copy of that of the driver, or of the folder in which it is started."""
+    """Workers start in the working_dir, a copy of the driver's, or of the folder in which it is started."""
     if isinstance(working_dir, str) and working_dir:
         folder = folder / working_dir
         if "://" in working_dir:

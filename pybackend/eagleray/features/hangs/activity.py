@@ -1,4 +1,4 @@
-"""What a process does, read from the stack of its leading thread and from what the kernel says of it."""
+"""The activity of a process, read from the stack of its leading thread and the kernel's facts about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eagleray.sampling.unwinding import handler_of, is_exit_function, is_tearing
 
 
 class Doing(Enum):
-    """What a process does, in the order in which that is decided."""
+    """The activities of a process, in the order in which they are decided."""
 
     ENDED = "ended"
     IN_DEBUGGER = "debugger"
@@ -34,11 +34,11 @@ class Doing(Enum):
 
 @frozen
 class Activity:
-    """What a process does, and in which call.
+    """The activity of a process, and its call.
 
-    `call` is the collective, message or `ray.get` it is in, "" for others.  `place` is the innermost frame of the user's
-    code, None if there is none.  `handler` is `except`, `finally` or `__exit__` if that frame is in the way out of an
-    exception, or of a block that has ended well.
+    `call` is the collective, message or `ray.get` it is in, "" for others.  `place` is the innermost frame of the
+    user's code, None if there is none.  `handler` is `except`, `finally` or `__exit__` if that frame is in the way out
+    of an exception, or of a block that has ended well.
     """
 
     doing: Doing
@@ -60,7 +60,7 @@ WAIT = "wait"
 # The reductions of DDP and FSDP run within the backward pass, where no Python frame tells that they wait (torch 2.13).
 BACKWARD = "backward"
 
-# What PyTorch connects to first; libraries make one of their own, too.
+# The store that PyTorch connects to first; libraries make stores of their own, too.
 STORE = "TCPStore"
 
 _INITIALIZERS = re.compile(
@@ -73,14 +73,14 @@ _LOADER = re.compile(r"torch/utils/data/dataloader\.py$")
 _LOADER_END = re.compile(r"(^|\.)_shutdown_workers$")
 _RAY_GET = re.compile(r"(^|\.)(get|get_objects|wait)$")
 _UNWRAPPED = re.compile(r"(^|\.)_?wrap(per|ped)?\b|<locals>\.")
-# What blocks in C until the work of a process group or of a GPU is done.
+# Calls that block in C until the work of a process group or of a GPU is done.
 _BLOCKING_METHODS = (WAIT, "synchronize", "item", "cpu", "tolist")
 
 
 def activity(
     sample: ProcessSample, stack: ThreadStack | None, *, is_at_exit: bool = False
 ) -> Activity:
-    """What a process does whose leading thread has `stack`, None if it could not be read.
+    """Returns the activity of a process whose leading thread has `stack`, None if it could not be read.
 
     `is_at_exit`: its main thread has reached the end of the program, so that what is left only keeps it from ending.  A
     collective in a thread still counts as one, unless an exception has ended the program.

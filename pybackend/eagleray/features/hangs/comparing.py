@@ -1,4 +1,4 @@
-"""What has changed between two pictures: the verdict, and which ranks are elsewhere."""
+"""Changes between two pictures: the verdict, and which ranks are elsewhere."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ parsed = lru_cache(1024)(flight_recorder.parse)
 
 
 def record_of(process: SampledProcess) -> RankRecord | None:
-    """What the flight recorder of a rank has recorded; None if it is off, or wasn't read."""
+    """Returns the record of a rank's flight recorder; None if it is off, or wasn't read."""
     return parsed(process.record) if process.record else None
 
 
@@ -98,7 +98,8 @@ def _has_not_ended(records: Records, differing: Mismatch) -> bool:
 
 
 def _in_other_group(records: Records, stuck: list[str]) -> list[int]:
-    """The ranks whose pending collective is in another group than that of most, though they are members of that.
+    """The ranks whose pending collective is in another group than most ranks', though they are members of the group of
+    most.
 
     Of these, one that itself waits only for others of them is held up by those; the same then holds among them.
     """

@@ -18,7 +18,7 @@ from eagleray.sampling.frames import is_noise
 from eagleray.sampling.rank_sets import RankSet
 
 _EXPLAINS_ALL = (Kind.DEBUGGER, Kind.STOPPED, Kind.RAY_GET_CYCLE, Kind.STARVATION)
-# What is impossible while the program makes progress.
+# Verdicts that are impossible while the program makes progress.
 _PROOFS = (
     Kind.DEADLOCK,
     Kind.CLEANUP_DEADLOCK,
@@ -80,7 +80,7 @@ def _precedence(reading: Reading) -> tuple[int, float]:
 def _unknown(worlds: Sequence[World], evidence: HangEvidence, best: Sequence[Reading]) -> Reading:
     """No kind stands for a program that has ended but for some threads, or can't be read: only its sentence says so."""
     if evidence.is_given and best and not any(each.stack for each in evidence.processes):
-        # What a log says is true, and doesn't prove this kind.
+        # A log's message is true, and doesn't prove this kind.
         text, step = best[0].sentence, best[0].next_step
         return Reading(Kind.UNKNOWN, RankSet(), 0.0, text, step)
     text, step = _sentence_and_step(worlds, evidence)

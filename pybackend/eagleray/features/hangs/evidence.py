@@ -1,4 +1,4 @@
-"""What the samples of all nodes say about each process, and about the ranks of each world."""
+"""Evidence in the samples of all nodes about each process, and about the ranks of each world."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _WORK_OF_A_WAKE_US = 45
 _BUSY_CPU = 0.2
 
 _TAKES_PART = (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
-# What waits for processes that it has started; `multiprocess` is the copy of Python's that datasets uses.
+# Modules that wait for processes they have started; `multiprocess` is the copy of Python's that datasets uses.
 _PROCESSES = re.compile(r"(^|/)(multiprocess(ing)?|concurrent/futures|subprocess\.py)(/|$)")
 _LOADER_WORKER = re.compile(r"torch/utils/data/_utils/worker\.py$")
 _SERVERS = ("/multiprocessing/resource_tracker.py", "/multiprocessing/forkserver.py")
@@ -144,7 +144,7 @@ class SampledProcess:
             if each.causes[0].kind not in _OF_CONTROL
             and (not each.variable or is_users(each.frame))
         ]
-        # Of equals, that of the main thread, which comes first.
+        # Among equal threads, the main thread, which comes first.
         return tuple(sorted(held_by_user, key=lambda each: bool(each.variable)))
 
     @property
@@ -224,11 +224,12 @@ class RankEnding(NamedTuple):
 
 @frozen
 class LoggedAbsence:
-    """What a message in a log says of processes that others have missed.
+    """A message in a log about processes that others have missed.
 
-    `how`: at a `barrier`, `store` or among `nodes`, `never` in a collective; for `gloo`, `id` (of a communicator) and `ended-store`
-    `ranks` are those that have waited, else those that are missed.  `joined` of `size` have come, 0 where it isn't said.
-    `group`: the process group that numbers the ranks, "" for all ranks, "?" if unknown.  `first`: its rank that gives the ID.
+    `how`: at a `barrier`, `store` or among `nodes`, `never` in a collective; for `gloo`, `id` (of a communicator) and
+    `ended-store` `ranks` are those that have waited, else those that are missed.  `joined` of `size` have come, 0 where
+    it isn't said. `group`: the process group that numbers the ranks, "" for all ranks, "?" if unknown.  `first`: its
+    rank that gives the ID.
     """
 
     how: str
@@ -245,7 +246,7 @@ class HangEvidence:
     """All processes that were sampled, the tasks that Ray has listed all the time, and the actors that are dead.
 
     `workers` names those of a cluster that alone were sampled, "" for all.  `endings` are those of ranks without Ray.
-    `is_given`: somebody else has dumped the stacks.  `ras` is what NCCL's RAS has answered on each node.
+    `is_given`: Eagleray hasn't dumped the stacks itself.  `ras` is what NCCL's RAS has answered on each node.
     `absences`: messages in a log that name processes which others have missed.
     """
 
@@ -267,7 +268,7 @@ class HangEvidence:
     @cached_property
     def worlds(self) -> tuple[World, ...]:
         by_group: dict[str, list[SampledProcess]] = defaultdict(list)
-        # Actors whose rank nobody knows are a world, too, once one of them is in a collective.
+        # Actors of unknown rank are a world, too, once one of them is in a collective.
         in_groups = {
             each.process.group
             for each in self.processes
@@ -335,7 +336,9 @@ def evidence(
     workers: str = "",
     dead: Iterable[DeadActor] = (),
 ) -> HangEvidence:
-    """What `nodes` have sampled every `pause_s` seconds or, on a busy node, less often; `is_whole`: they are all nodes on which ranks may be."""
+    """Returns what `nodes` have sampled every `pause_s` seconds or, on a busy node, less often; `is_whole`: they are
+    all nodes on which ranks may be.
+    """
     listed = list(nodes)
     sampled = [each for node in listed for each in _sampled_on(node, max(pause_s, node.interval_s))]
     named = with_worlds((each.host, each.process) for each in sampled)

@@ -24,7 +24,7 @@ _STOPS_WORKERS = re.compile(r"close|stop|restart|shutdown|kill|terminate")
 
 
 def endings(evidence: HangEvidence, world: World, gone: RankSet) -> str:
-    """What is on record of the ends of the ranks `gone`; that there is nothing, if so."""
+    """Returns the records of the ends of the ranks `gone`, or says that none exist."""
     of_world = _of_world(evidence, world, gone)
     ranks_by_end: dict[str, list[int]] = defaultdict(list)
     for ending in sorted(of_world, key=lambda each: each.rank):
@@ -70,7 +70,7 @@ def _torchrun_continues(evidence: HangEvidence, world: World) -> bool:
     if len(launchers) != 1 or not all(each.process.is_world_here for each in world.ranks):
         return False
     [launcher] = launchers
-    # Whose exit code it hasn't taken has still a process, of which nothing can be read.
+    # An ended child still has a process until its exit code is collected, but no stack.
     if any(each.activity.doing is Doing.ENDED for each in evidence.children(launcher)):
         return False
     return all(stack is not None and _only_monitors(stack) for stack in launcher.stacks)
@@ -82,7 +82,9 @@ def _only_monitors(stack: ThreadStack) -> bool:
 
 
 def finished(gone: RankSet, waiting: Sequence[SampledProcess]) -> tuple[str, str]:
-    """What is wrong, and the next step, where the ranks `gone` have ended well and the ranks `waiting` wait for them."""
+    """Returns the problem and the next step where the ranks `gone` have ended well and the ranks `waiting` wait for
+    them.
+    """
     ranks = wording.Ranks_of(gone)
     step = t("Check that all ranks have the same number of batches.")
     if not waiting:
@@ -104,7 +106,7 @@ def finished(gone: RankSet, waiting: Sequence[SampledProcess]) -> tuple[str, str
 
 
 def not_joined(evidence: HangEvidence, world: World, gone: RankSet) -> tuple[str, str]:
-    """What is wrong, and the next step, where the others form a process group without the ranks `gone`.
+    """Returns the problem and the next step where the others form a process group without the ranks `gone`.
 
     1. They ended well.
     2. Something else is on record of their ends, or they ended during the picture.
@@ -155,7 +157,7 @@ def end_text(exit_code: int | None, exception: str) -> str:
 
 
 def at_end_of_program(world: World) -> tuple[str, str] | None:
-    """What is wrong, and the next step, where all ranks have reached the end of the program; None elsewhere."""
+    """Returns the problem and the next step where all ranks have reached the end of the program; None elsewhere."""
     ranks = world.ranks
     if not ranks or world.missing or not all(_has_finished(each) for each in ranks):
         return None

@@ -23,7 +23,7 @@ UNSURE = "?"
 
 @frozen
 class Collective:
-    """A collective of one rank; `shapes` and `dtypes` are those of its inputs."""
+    """A collective of one rank; `shapes` and `dtypes` describe its inputs."""
 
     group: str
     number: int
@@ -43,7 +43,7 @@ class GroupProgress:
 
 @frozen
 class RankRecord:
-    """What a rank has recorded: its progress by process group, and its collectives by group and number.
+    """The record of a rank: its progress by process group, and its collectives by group and number.
 
     `launches` are those of NCCL's RAS (`sampling/ras_records.py`), by group and operation; a flight recorder has none.
     `is_logged`: it is what a log has of a rank (`pasted/logged_waits.py`), where further ranks may be missing.
@@ -57,7 +57,7 @@ class RankRecord:
 
 @frozen
 class Mismatch:
-    """Ranks whose collective of the same number differs from that of most others; `differs`: operation, shape or type."""
+    """Ranks whose collective of the same number differs from most others'; `differs`: operation, shape or type."""
 
     group: str
     number: int

@@ -16,7 +16,7 @@ from eagleray.inspecting.readings import ProcessReading
 MOST_PROCESSES = 32
 MOST_IN_ALL = 512
 
-# What keeps a process from answering, before it is asked; and verdicts to which no process can add anything.
+# Reasons that keep a process from answering, before any request; and verdicts to which no process can add anything.
 _SILENT = {Doing.ENDED: "ended", Doing.STOPPED: "stopped", Doing.IN_DEBUGGER: "stopped"}
 _SETTLED = (Kind.SLOW, Kind.DEBUGGER, Kind.STOPPED, Kind.RAY_GET_CYCLE, Kind.STARVATION)
 
@@ -64,7 +64,7 @@ class Question:
 
 
 def question(evidence: HangEvidence, verdict: HangVerdict) -> Question:
-    """What to ask about this verdict."""
+    """Returns what to ask about this verdict."""
     if verdict.reading.kind in _SETTLED:
         return Question(())
     holding = [place_of(each) for each in evidence.processes if each.holds_gil]
@@ -76,8 +76,9 @@ def chosen(evidence: HangEvidence, verdict: HangVerdict) -> list[SampledProcess]
     """The processes to read, at most `MOST_PROCESSES` of a machine and `MOST_IN_ALL`.
 
     1. None for a verdict to which they add nothing.
-    2. The culprits of the verdict; for `unknown`, those of the two likeliest readings.
-    3. One process of each thing that is done, then all others: counters of collectives say more the more ranks have them.
+    2. The culprits of the verdict; for `unknown`, the culprits of the two likeliest readings.
+    3. One process of each thing that is done, then all others: counters of collectives say more the more ranks have
+    them.
     """
     if verdict.reading.kind in _SETTLED:
         return []

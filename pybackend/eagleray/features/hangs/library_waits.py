@@ -1,4 +1,5 @@
-"""What processes wait for, read from the library functions that their code has called, where no kind of hang explains them.
+"""Finds what processes wait for, read from the library functions that their code has called, where no kind of hang
+explains them.
 
 Functions are those of Python 3.10 to 3.14, torch 2.13, Ray 2.60, vLLM 0.32 and the clients that they use.
 """
@@ -172,7 +173,7 @@ def _sentence(wait: LibraryWait | None, place: str, alike: Sequence[SampledProce
 
 
 def _on_others(processes: Sequence[SampledProcess]) -> Iterator[str]:
-    """What the other threads do, one of which has to end the wait."""
+    """Returns what the other threads do, one of which has to end the wait."""
     if places := _others(processes):
         yield t("Other threads are in {places}.", places=places)
     elif all(each.last.how.startswith("py-spy") and not each.others for each in processes):

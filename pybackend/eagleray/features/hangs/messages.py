@@ -22,7 +22,7 @@ class PictureFile:
 
 @frozen
 class GivenStacks:
-    """What may have stacks that others have dumped: files and folders by their paths, or a text."""
+    """The inputs that may have stacks dumped by other tools: files and folders by their paths, or a text."""
 
     paths: tuple[str, ...]
     text: str

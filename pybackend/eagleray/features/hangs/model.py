@@ -1,6 +1,6 @@
 """The picture of a hang, as `--json` prints it and a file keeps it: plain values only.
 
-Ranks are texts such as `0-1,3`; a process that is no rank is counted by its pid.
+Ranks are texts such as `0-1,3`; a process without a rank is counted by its pid.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ VERSION = 1
 
 @frozen
 class PictureTarget:
-    """What a picture is taken of; an empty field doesn't restrict it.
+    """The target of a picture; an empty field doesn't restrict it.
 
-    `cluster` is the id of a cluster, `job_id` that of a Ray job in it, `workers` the title of a group of workers in it or
-    patterns for their names, `run_id` the id of a run.  Without Ray these are `pids` of this machine, the steps of a `slurm_job`, and processes of `hosts` that are reached through ssh: ranks, or
-    those with the text `matching` in their command line.
-    `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
-    `native`: native frames of one process of each class are read, which stops it for a moment.
-    `ras` is the address of NCCL's RAS, as HOST:PORT, which alone is read.
+    `cluster` is the id of a cluster, `job_id` that of a Ray job in it, `workers` the title of a group of workers in it
+    or patterns for their names, `run_id` the id of a run.  Without Ray these are `pids` of this machine, the steps of a
+    `slurm_job`, and processes of `hosts` that are reached through ssh: ranks, or those with the text `matching` in
+    their command line. `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
+    `native`: native frames of one process of each class are read, which stops it for a moment. `ras` is the address of
+    NCCL's RAS, as HOST:PORT, which alone is read.
     """
 
     cluster: str = ""
@@ -90,10 +90,10 @@ class GpuRow:
 
 @frozen
 class RankRow:
-    """A process: `cpu` is in cores, `state` the kernel's letter, and `moves` whether it went on between samples.
+    """A process: `cpu` is in cores, `state` the kernel's letter, and `moves` whether it made progress between samples.
 
-    `collectives` are those of its flight recorder, none where that is off or wasn't read; `gpus` those that it uses, none
-    without nvidia-smi.
+    `collectives` come from its flight recorder, none where that is off or wasn't read; `gpus` are the GPUs that it
+    uses, none without nvidia-smi.
     """
 
     group: str
@@ -197,7 +197,7 @@ class AwaitRow:
 
 @frozen
 class InsideRow:
-    """What a process says of itself; `reason` is why it doesn't, or not all (`cut`), "" if it does."""
+    """The answers of a process about itself; `reason` is why it doesn't, or not all (`cut`), "" if it does."""
 
     group: str
     rank: int
@@ -216,7 +216,7 @@ class NativeFrameRow:
 
 @frozen
 class NativeRow:
-    """What a thread of a process runs below its Python code, outermost frame first; no frames if it runs Python code.
+    """The native frames of a thread below its Python code, outermost frame first; no frames if it runs Python code.
 
     `reason` is why that wasn't read, "" if it was.  Reading it stopped the process for at most `paused_s` seconds, and
     `resumed`: py-spy had left it stopped.
@@ -233,7 +233,7 @@ class NativeRow:
 
 @frozen
 class ExitRow:
-    """What is on record of a rank that has ended, or whose log ends with an exception.
+    """The record of a rank that has ended, or whose log ends with an exception.
 
     `exit_code` is negative for a signal, None if it is unknown; `oom_kills` counts the processes that the kernel has
     killed for lack of memory beside it.  `exception` is what the rank has printed last, raised at `path` and `line`.
@@ -267,11 +267,12 @@ class CommunicatorRow:
 
 @frozen
 class RasRow:
-    """What NCCL's RAS has answered on a node: how many communicators, and the `ranks` of the largest.
+    """The answers of NCCL's RAS on a node: how many communicators, and the `ranks` of the largest.
 
-    `state` says whether ranks have launched `equal` numbers of collectives, and if not, whether these `advance`, or ranks are
-    `behind`; "" if that isn't known.  Send and recv aren't counted, and equal numbers don't exclude a hang.
-    `reasons` say why answers are missing: `timeout`, `refused`, `unreadable`, or `old` for a version that a question may crash.
+    `state` says whether ranks have launched `equal` numbers of collectives, and if not, whether these `advance`, or
+    ranks are `behind`; "" if that isn't known.  Send and recv aren't counted, and equal numbers don't exclude a hang.
+    `reasons` say why answers are missing: `timeout`, `refused`, `unreadable`, or `old` for a version that a question
+    may crash.
     """
 
     node: str
@@ -286,7 +287,7 @@ class RasRow:
 
 @frozen
 class Picture:
-    """What was seen at one time, `taken_at` in seconds since 1970; `inside` of those processes that were asked.
+    """The state at one time, `taken_at` in seconds since 1970; `inside` of those processes that were asked.
 
     `native` is of the one process whose native frames say more, none for most verdicts.  `exits` are of those ranks of
     which logs or the system say something.  `ras` is of the nodes where NCCL's RAS listens.

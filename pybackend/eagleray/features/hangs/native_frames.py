@@ -25,10 +25,11 @@ MOST_CLASSES = 4
 def representatives(
     evidence: HangEvidence, verdict: HangVerdict, *, of_classes: bool = False
 ) -> tuple[Place, ...]:
-    """The processes whose native frames are read, which stops them for longer than a sample does; none for most verdicts.
+    """The processes whose native frames are read, which stops them for longer than a sample does; none for most
+    verdicts.
 
-    1. The first culprit that keeps the GIL, is late, or cleans up: the end of a process group has no frame of Python.  For
-       `unknown`, that of a reading which says that the GIL is kept.
+    1. The first culprit that keeps the GIL, is late, or cleans up: the end of a process group has no frame of Python.
+    For `unknown`, the culprit of a reading which says that the GIL is kept.
     2. For the transport, which has no culprit, the first rank that waits in its collective.
     3. `of_classes`: the first of each class of stacks, culprits and large classes first, `MOST_CLASSES` in all.
     4. None that py-spy couldn't read.
@@ -48,12 +49,12 @@ def representatives(
 
 
 def _firsts(processes: Iterable[SampledProcess]) -> list[SampledProcess]:
-    """Those that can be read, by their ranks."""
+    """Returns the processes that can be read, by their ranks."""
     return sorted(filter(_is_readable, processes), key=lambda each: each.rank)
 
 
 def _first_of_classes(processes: Iterable[SampledProcess]) -> list[SampledProcess]:
-    """The first process of each class, that of the largest class first."""
+    """The first process of each class, the largest class first."""
     classes: dict[object, list[SampledProcess]] = {}
     for each in _firsts(processes):
         classes.setdefault(_class_of(each), []).append(each)

@@ -37,7 +37,7 @@ _WAITS = (Doing.IN_COLLECTIVE.value, Doing.INITIALIZING.value)
 GroupKey = tuple[bool, str, str]
 # The ids of the stopped workers of a group, with their lines and the numbers of their stops.
 Stops = frozenset[tuple[str, str, int, int]]
-# The picture of a group on this machine; None if nobody there can wait for it.
+# The picture of a group on this machine; None if no process there can wait for it.
 TakeHere = Callable[[PausedGroup], Awaitable[Picture | None]]
 
 

@@ -133,7 +133,7 @@ def _program(state: RunState) -> tuple[int]:
 
 
 def target_text(target: PictureTarget) -> str:
-    """Of what a picture is, in a sentence."""
+    """Names the target of a picture, in a sentence."""
     if target.ras:
         return t("NCCL at {address}", address=target.ras)
     if target.pids:

@@ -27,7 +27,7 @@ def evidence_of_answers(
     reasons: Iterable[str] = (),
     pause_s: float = 0,
 ) -> HangEvidence:
-    """What these answers of one time, or of two, say; they are of the same jobs."""
+    """Returns the evidence in answers of one time, or of two; they are about the same jobs."""
     launches = [Launches(answers, rounds[0] if at else None) for at, answers in enumerate(rounds)]
     last = launches[-1]
     by_host: dict[str, list[tuple[Place, Described]]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""What NCCL's RAS has answered, in sentences for the terminal and the page."""
+"""The answers of NCCL's RAS, in sentences for the terminal and the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Ray knows of the processes of each node: the actors with their names and numbers, and the drivers."""
+"""Ray's names for the processes of each node: the actors with their names and numbers, and the drivers."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def job_of_driver(worker_id: str) -> str:
 
 
 def _groups(actors: Iterable[ActorRow]) -> dict[str, list[ActorRow]]:
-    """Actors that do the same: those of a class within one job."""
+    """Actors that do the same: the actors of a class within one job."""
     by_class: dict[str, dict[str, list[ActorRow]]] = defaultdict(lambda: defaultdict(list))
     for row in actors:
         by_class[row.class_name][row.job_id].append(row)

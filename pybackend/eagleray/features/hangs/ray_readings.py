@@ -28,7 +28,7 @@ _MOST_CALLS = 4
 _WORKING_CPU = 0.05
 
 
-# What Ray 2.60 says of a dead actor, and what that means; the first that fits.
+# Messages of Ray 2.60 about a dead actor, and their meaning; the first that fits.
 _DEATHS = (
     (
         "running low on memory|OutOfMemory|memory pressure",
@@ -86,7 +86,7 @@ def ray_get_cycle(evidence: HangEvidence) -> Iterator[Reading]:
 
 
 def starvation(evidence: HangEvidence) -> Iterator[Reading]:
-    """Somebody waits in `ray.get` for a task that no node can take, and nothing else works that would make room."""
+    """A process waits in `ray.get` for a task that no node can take, and nothing else works that would make room."""
     calls = without_node(evidence.tasks, _in_ray_get(evidence))
     impossible = [call for call in calls if not call.called.fits]
     if not calls:
@@ -102,7 +102,7 @@ def starvation(evidence: HangEvidence) -> Iterator[Reading]:
         step = t("Ask for less, or add a node that has it.")
         yield _reading(evidence, Kind.STARVATION, impossible, 0.9, text, step)
         return
-    # What was not sampled may work, too.
+    # Processes that were not sampled may work, too.
     works = bool(evidence.workers) or any(map(_works, evidence.processes))
     text = t("{caller} waits for {called}, but other tasks or actors hold all {needs}.", **names)
     step = t("End a task that holds them, or start fewer tasks.")
@@ -110,7 +110,7 @@ def starvation(evidence: HangEvidence) -> Iterator[Reading]:
 
 
 def awaiting_actors(evidence: HangEvidence) -> Iterator[Reading]:
-    """Somebody waits in `ray.get` for methods of async actors, whose tasks all wait, as they have told from inside."""
+    """A process waits in `ray.get` for methods of async actors, whose tasks all wait, as they have told from inside."""
     by_process = {_id(process): process for process in evidence.processes}
     calls = [
         call
@@ -126,7 +126,7 @@ def awaiting_actors(evidence: HangEvidence) -> Iterator[Reading]:
         called=task_text(calls[0].called),
     )
     step = t("Look at what the tasks of the event loop await.")
-    # What works may be what they wait for, as an inference engine, and so may what was not sampled.
+    # They may wait for a process that works, such as an inference engine, or for one that was not sampled.
     is_part = bool(evidence.workers) or not evidence.is_whole
     yield Reading(
         Kind.ASYNCIO,

@@ -63,7 +63,7 @@ def rows(
 
 
 def steady(before: Iterable[TaskRow], after: Iterable[TaskRow]) -> list[TaskRow]:
-    """The tasks of `after` that were in the same state `before`: what changes is no part of a hang."""
+    """The tasks of `after` that were in the same state `before`: a task that changes isn't part of a hang."""
     earlier = {(task.task_id, task.attempt, task.state) for task in before}
     return [task for task in after if (task.task_id, task.attempt, task.state) in earlier]
 

@@ -48,7 +48,7 @@ def structured(value: Any) -> Picture:
 
 
 def changes_json(moves: Iterable[Move]) -> list[dict[str, Any]]:
-    """What has changed between two pictures; no frames stand for a process that was not read."""
+    """Returns the changes between two pictures; no frames stand for a process that was not read."""
     return [
         {
             "group": move.group,

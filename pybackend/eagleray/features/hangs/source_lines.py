@@ -1,4 +1,4 @@
-"""What the source of a program says about the lines at which its ranks stand: branches and process groups.
+"""Reads in a program's source the lines at which its ranks are stopped: branches and process groups.
 
 Files are read on this machine, where the user's checkout is; a file that isn't here, or isn't Python, says nothing.
 """

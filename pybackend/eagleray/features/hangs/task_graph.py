@@ -1,4 +1,4 @@
-"""Who waits for whom in Ray, by its own state: cycles of `ray.get`, and tasks that no node can take."""
+"""Waits between processes in Ray, by its own state: cycles of `ray.get`, and tasks that no node can take."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RUNNING_IN_RAY_GET = "RUNNING_IN_RAY_GET"
 RUNNING_IN_RAY_WAIT = "RUNNING_IN_RAY_WAIT"
 QUEUED_AT_ACTOR = ("SUBMITTED_TO_WORKER", "PENDING_ACTOR_TASK_ORDERING_OR_CONCURRENCY")
 NEEDS_NODE = "PENDING_NODE_ASSIGNMENT"
-# The id of the task of a constructor is this and that of its actor.
+# The id of the task of a constructor is this prefix and the id of its actor.
 _CONSTRUCTORS = "f" * 16
 
 # A process: its host and pid.

@@ -35,7 +35,7 @@ from eagleray.sampling.rank_sets import RankSet
 _MOST_THREADS = 20
 _LONGEST_CHAIN = 170
 _LONGEST_LINE = 10_000
-# What Markdown or HTML would take for more than text; underscores within a name are none.
+# Characters that Markdown or HTML would take for more than text, without underscores within a name.
 _MARKS = re.compile(r"[\\`*<>\[\]|~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 REASONS = {
     "ended": later("has ended"),
@@ -208,7 +208,7 @@ def _verdict(taken: Picture) -> Iterator[str]:
 
 
 def ras_lines(taken: Picture) -> Iterator[str]:
-    """What NCCL's RAS has answered, where nodes say the same once."""
+    """Returns the answers of NCCL's RAS; equal answers of nodes appear once."""
     yield from dict.fromkeys(sentence for row in taken.ras for sentence in row.sentences)
 
 
@@ -241,7 +241,7 @@ def native_lines(taken: Picture) -> Iterator[str]:
 
 
 def exit_lines(taken: Picture) -> Iterator[str]:
-    """What ranks have printed last, and their exit codes; equal ranks share a line."""
+    """Returns the last output of ranks, and their exit codes; equal ranks share a line."""
     alike: dict[tuple[str, str], list[int]] = defaultdict(list)
     for each in taken.exits:
         place = f" ({PurePosixPath(each.path).name}:{each.line})" if each.path else ""
@@ -252,7 +252,7 @@ def exit_lines(taken: Picture) -> Iterator[str]:
 
 
 def inside_lines(taken: Picture) -> Iterator[str]:
-    """What processes have said of themselves: exceptions, awaited tasks and collectives."""
+    """Returns the answers of processes about themselves: exceptions, awaited tasks and collectives."""
     roles = {(each.group, each.rank): each for each in taken.ranks}
     listed = sorted(taken.inside, key=lambda each: (each.group, each.rank))
     yield from _unread([each for each in listed if each.reason], roles)
@@ -403,7 +403,7 @@ def _resumed(ranks: Iterable[int]) -> str:
 
 
 def _folded(frames: Iterable[PythonFrame]) -> list[str]:
-    """The frames of a chain that tell something: those of the user, and the last."""
+    """The frames of a chain that tell something: the user's, and the last."""
     shown = [frame for frame in frames if not is_noise(frame)]
     return [
         f"{wording.short_function(frame)} ({wording.line_of(frame)})"

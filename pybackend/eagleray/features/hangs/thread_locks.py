@@ -56,7 +56,7 @@ class LockWait:
 def lock_waits(processes: Iterable[SampledProcess]) -> tuple[LockWait, ...]:
     """Waits for locks up to a thread that waits for none, or the shortest cycle of them; () if no thread waits."""
     threads = [thread for process in processes for thread in _threads(process)]
-    # Locks of `threading` are those of one process, those of `multiprocessing` of one machine.
+    # Locks of `threading` belong to one process, locks of `multiprocessing` to one machine.
     holders: dict[tuple[object, Lock], LockingThread] = {}
     for thread in threads:
         for lock in thread.holds:
@@ -121,7 +121,7 @@ def _path(start: int, waits: dict[int, LockWait]) -> tuple[LockWait, ...]:
 def _threads(process: SampledProcess) -> Iterator[LockingThread]:
     if process.goes_on:
         return
-    # What a thread waits for that has a lock already, in the line that takes it.
+    # Waits of a thread that has a lock already, in the line that takes it.
     outward = {wait.thread for wait in process.last.waits if wait.kind != OWN}
     for stack in (*([process.stack] if process.stack else []), *process.others):
         inner = max((at for at, frame in enumerate(stack.frames) if is_users(frame)), default=-1)

@@ -10,7 +10,7 @@ from eagleray.sampling.rank_sets import RankSet
 
 
 class Kind(Enum):
-    """The kinds of a hang; the values are those of `--json`."""
+    """The kinds of a hang; `--json` prints the values."""
 
     CLEANUP_DEADLOCK = "cleanup-deadlock"
     EXCEPTION_IN_FLIGHT = "exception-in-flight"

@@ -48,7 +48,8 @@ _MOST_NAMED = 3
 
 @frozen
 class Wait:
-    """`what` is waited for by the thread with `stack`.  One of `targets` can end it; without any nothing in the picture can.
+    """`what` is waited for by the thread with `stack`.  One of `targets` can end it; without any nothing in the picture
+    can.
 
     `kind` is that of the kernel, "" for a wait in Ray.  `alone` says why nothing can end it, or what keeps the last process of
     the path from it, "" without that.  `outside` names those that can end it where the picture has no other process that can.
@@ -146,7 +147,9 @@ class WaitGraph:
     evidence: HangEvidence
 
     def waits_of(self, process: SampledProcess) -> list[Wait]:
-        """What a process waits for; what its leading thread waits for comes before what others do for which that waits."""
+        """Returns what a process waits for: first the waits of its leading thread, then the waits of threads for which
+        that waits.
+        """
         calls = self._calls.get(_place(process), ())
         if calls:
             return [self._of_call(call.called) for call in calls]
@@ -423,7 +426,7 @@ def _file_lock(
 
 
 def _shared_text(wait: library_waits.LibraryWait | None, others: str) -> str:
-    """What a thread waits for in memory that it shares with the processes `others`, "" if there are none."""
+    """Returns what a thread waits for in memory that it shares with the processes `others`, "" if there are none."""
     is_named = wait is not None and wait.what in library_waits.OF_SHARED_LOCKS
     what = translated(wait.what) if wait and is_named else t("a lock")
     return (

@@ -96,7 +96,7 @@ def Wait_in(processes: Sequence[SampledProcess]) -> str:
 
 
 def place(processes: Sequence[SampledProcess]) -> str:
-    """` at load_checkpoint (trainer.py:91)`, "" if there is no code of the user."""
+    """` at load_checkpoint (trainer.py:91)`, "" without code of the user."""
     frames = dict.fromkeys(each.activity.place for each in processes if each.activity.place)
     return place_of(list(frames))
 

@@ -26,7 +26,7 @@ class Placed:
         return self.process.group.removesuffix(place_of(self.process))
 
 
-# What tells worlds apart that seem to meet at the same address.
+# Details that tell apart worlds which seem to meet at the same address.
 _PARTS: tuple[Callable[[Placed], Hashable], ...] = (
     lambda each: None,
     # Another program that was started in the same environment.

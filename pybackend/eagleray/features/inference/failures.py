@@ -1,6 +1,6 @@
 """Why an inference server ended, in one sentence, from its last lines; a table of rules.
 
-The texts of engines are those of vLLM 0.32, SGLang 0.5, llama.cpp b6800, transformers 5.23 and torch 2.13.
+The texts of engines come from vLLM 0.32, SGLang 0.5, llama.cpp b6800, transformers 5.23 and torch 2.13.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ LIST_HEALTH_S = 2.0
 # One that loads a model for its first request may take longer: it is added all the same, and tried again when listed.
 ADDED_TOKEN_S = 10.0
 _POLL_S = 0.25
-# Kinds of runs whose ports aren't those of this machine.
+# Kinds of runs whose ports aren't on this machine.
 _ELSEWHERE = ("job", "sbatch", "remote")
 # A stop has three signals of 10 s, and what its end leaves behind two of 5 s.
 STOP_S = 60.0
@@ -250,7 +250,7 @@ class Servers:
             return await self._runs.start(plan, confirmed=confirmed, server_key=key)
 
     def _ports_at(self, place: str, stored: Sequence[InferenceServer]) -> frozenset[int]:
-        """The ports of our own live servers there; those of other programs turn out at the start."""
+        """The ports of our own live servers there; ports of other programs turn out at the start."""
         live = {server.run_id for server in stored if server.is_live}
         return frozenset(
             run.plan.server.port

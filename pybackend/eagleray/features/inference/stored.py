@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 class AddedServer:
     """A server that Eagleray doesn't start; `url` ends with `/v1`.
 
-    `outcome`, `detail` and `model` are those of the last request for a token; `outcome` is "" until there is one, and
+    `outcome`, `detail` and `model` describe the last request for a token; `outcome` is "" until there is one, and
     again once the server hasn't answered.
     """
 

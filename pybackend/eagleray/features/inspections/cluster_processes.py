@@ -30,7 +30,7 @@ from eagleray.tools.pyspy import find_program
 OPEN_S = 90.0
 # The job itself waits less long for the process.
 ANSWER_S = 40.0
-# The job ends when nobody has asked for so long, as when the window has gone; so it is asked more often.
+# The job ends after this long without a request, as when the window has gone; so requests come more often.
 UNASKED_S = 180.0
 ALIVE_S = 60.0
 # Each question is two requests to the dashboard.
@@ -173,7 +173,7 @@ class ClusterProcess:
             announced = await self._announced.get()
             if self._has_ended:
                 raise ProcessEnded
-            # Of an earlier question nobody waits for the answer any more.
+            # No caller waits for the answer to an earlier question any more.
             if announced.get("answer") == number:
                 return announced
 

@@ -17,7 +17,7 @@ LOCAL_CHECK_S = 1.0
 class InspectedProcess(Protocol):
     """Questions to one process, wherever it is.
 
-    `how` and `why_outside` are those of `questions.Conversation`.  `check_s` is how often its stacks may be read without
+    `how` and `why_outside` are as in `questions.Conversation`.  `check_s` is how often its stacks may be read without
     a click, None for never.
     """
 

@@ -7,7 +7,7 @@ from eagleray.common.l10n import t
 
 
 def not_inspected(pid: int, reason: str, text: str) -> EaglerayError:
-    """`reason` is that of `NotStarted`, and `text` what it says."""
+    """`reason` and `text` come from `NotStarted`."""
     code, step = {
         "ended": ("process-ended", t("Check the number with `ps`.")),
         "ended-meanwhile": ("process-ended", t("Look for its exit code and its log.")),

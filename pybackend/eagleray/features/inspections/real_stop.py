@@ -20,7 +20,7 @@ class NotStopped(Exception):
 class RealStop:
     """The stop of one thread, which the process releases when its conversation ends.
 
-    `thread` is that of the last request, 0 before.  `is_pending`: it stops at its next line.
+    `thread` is the thread of the last request, 0 before.  `is_pending`: it stops at its next line.
     """
 
     def __init__(self, process: InspectedProcess) -> None:

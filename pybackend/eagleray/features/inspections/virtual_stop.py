@@ -33,7 +33,7 @@ from eagleray.inspecting.questions import INSIDE
 from eagleray.protocol import dap
 from eagleray.protocol.dap import Arguments, Body, Message
 
-# Without a request of the client for so long, nobody sees the stacks any more.
+# After this long without a request, the client no longer shows the stacks.
 UNUSED_S = 600.0
 # A stack that changes more often belongs to a worker that runs: its views would never be still.
 MOST_CHANGES = 3
@@ -110,7 +110,7 @@ class _Scope:
 
 @frozen
 class _Children:
-    """What a value consists of; `reference` is its number in the process, `name` the expression for it, "" for none."""
+    """The children of a value; `reference` is its number in the process, `name` the expression for it, "" for none."""
 
     reference: int
     name: str
@@ -634,7 +634,7 @@ class VirtualStop:
         return self._number_of(thread.ident)
 
     def _number_of(self, ident: int) -> int:
-        """A small number, since those of Python exceed 32 bits."""
+        """A small number, since Python's exceed 32 bits."""
         return self._numbers.setdefault(ident, len(self._numbers) + 1)
 
     def _print(self, category: str, *lines: str) -> None:

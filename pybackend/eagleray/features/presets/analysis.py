@@ -53,7 +53,7 @@ _MOST_PROGRAMS = 4
 
 
 def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
-    """What can be read of the program that `plan` starts; `python` is the interpreter whose packages it has."""
+    """Returns what can be read of the program that `plan` starts; `python` is the interpreter whose packages it has."""
     cwd = Path(plan.cwd)
     stamp = now.strftime("%m%d-%H%M%S")
     if script := _script_argument(plan, cwd):
@@ -77,7 +77,7 @@ def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
 
 
 def _hints(plan: RunPlan, script: Script | None) -> list[str]:
-    """What may be the name of a configuration: arguments of the script, then the values that it assigns."""
+    """Returns possible names of a configuration: arguments of the script, then the values that it assigns."""
     assigned = [assignment.raw for assignment in script.assignments] if script else []
     return [*plan.command, *(name for raw in assigned for name in re.findall(r"[\w.-]+", raw))]
 
@@ -177,7 +177,7 @@ class _Frameworks:
         self._read: dict[tuple[str, bool, str, Path | None], Identity] = {}
 
     def of(self, launch: Launch, folder: Path | None = None) -> Identity:
-        """`folder` is that of the script, beside which its program may be."""
+        """`folder` holds the script, beside which its program may be."""
         key = launch.target, launch.module, launch.folder, folder
         if key not in self._read:
             folders = [*self._folders, *([folder] if folder else [])]

@@ -51,7 +51,7 @@ class Composed:
 
 @frozen
 class CompositionCommand:
-    """What is run to compose a configuration, and the keys whose values are wanted."""
+    """The command that composes a configuration, and the keys whose values are wanted."""
 
     argv: list[str]
     environ: Mapping[str, str]
@@ -64,7 +64,8 @@ async def compose(
 ) -> Composed:
     """The configuration of the debug run `plan`, whose `analysis` were read with the preset.
 
-    `original` are the arguments of the training line without the preset.  `python` is the interpreter, "" for that of the line.
+    `original` are the arguments of the training line without the preset.  `python` is the interpreter, "" for the
+    line's.
     """
     made = await off_loop(lambda: _composition(plan, analysis, original, python))
     if isinstance(made, Composed):
@@ -186,7 +187,7 @@ def _environment(plan: RunPlan, files: Files, package: str) -> dict[str, str]:
 
 
 def _interpreter(tokens: Sequence[LineWord], cwd: Path) -> str:
-    """The Python of the training line; that of the project's environment for `uv run`."""
+    """The Python of the training line; for `uv run`, the Python of the project's environment."""
     named = (token.text for token in tokens if token.is_resolved and _PYTHON.fullmatch(token.text))
     project = cwd / ".venv" / "bin" / "python"
     if any(token.text.endswith("uv") for token in tokens) and project.is_file():

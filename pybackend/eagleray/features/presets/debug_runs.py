@@ -27,7 +27,7 @@ NONE, DEBUG = "none", "debug"
 
 @frozen
 class Row:
-    """A preset that can be chosen; `text` is its JSON, for ours that of one to begin with."""
+    """A preset that can be chosen; `text` is its JSON, for ours the JSON of a preset to begin with."""
 
     name: str
     title: str
@@ -48,7 +48,7 @@ class DebugRuns:
     def proposal(
         self, plan: RunPlan, name: str, answers: Mapping[str, str], python: str = ""
     ) -> DebugRunProposal:
-        """What the preset `name` makes of `plan`; `python` is the interpreter whose packages the program has.
+        """Returns what the preset `name` makes of `plan`; `python` is the interpreter whose packages the program has.
 
         Steps to record are set in a framework that has such options, whatever the preset.
         """

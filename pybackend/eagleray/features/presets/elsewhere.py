@@ -10,7 +10,7 @@ from attrs import frozen
 from eagleray.common.l10n import t
 from eagleray.features.runs.scripts.script import Script
 
-# What their next word has to be, "" for any.
+# The next word that they need, "" for any.
 _TOOLS = {
     "docker": "exec|run|compose",
     "podman": "exec|run",
@@ -95,7 +95,7 @@ def handed_over(tokens: Sequence[str], line: int = 0) -> Elsewhere | None:
 
 
 def elsewhere_of(tokens: Sequence[str], line: int = 0) -> Elsewhere | None:
-    """What a command starts elsewhere, None for any other command."""
+    """Returns what a command starts elsewhere, None for any other command."""
     tokens = list(_from_tool(tokens))
     if not tokens:
         return None

@@ -1,6 +1,6 @@
 """Commands of a script that end processes by name, with which launch scripts of slime and miles begin.
 
-Eagleray's own processes and those of other programs match such names too.
+Eagleray's own processes and other programs' match such names too.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ _PLAIN = re.compile(r"\^?(?P<name>[\w./: -]+)\$?")
 _LIMITS = re.compile(r"-(?:P|s|g|t|-parent|-session|-pgroup|-terminal|-ns)\b.*")
 # Names of processes of a run: of its supervisor, its adapter and the command in a terminal.
 _OWN_NAMES = ("python", "python3", "eagleray")
-# What their command lines contain.
+# Texts in their command lines.
 _OWN_LINES = ("python3 /eagleray_start.py supervise adapter", "bin/eagleray run --preset debug")
 
 
 @frozen
 class EndedProcesses:
-    """A command that ends processes; `ends_run`: those of Eagleray, too.  `start` is its place in the script."""
+    """A command that ends processes; `ends_run`: it also ends Eagleray's processes.  `start` is its place in the
+    script.
+    """
 
     node: ScriptNode
     text: str

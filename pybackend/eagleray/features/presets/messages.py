@@ -14,7 +14,7 @@ from eagleray.wire.requests import Request
 
 @frozen
 class Options:
-    """What the user chose besides the program; `answers` are those to `Proposal.questions`, by id.
+    """The user's choices besides the program; `answers` are for `Proposal.questions`, by id.
 
     `server_env`: the variables of the chosen server, which `env` overrides; null for a run that gets none.
     """

@@ -107,7 +107,7 @@ OPTIONS = (
 )
 NAMES = frozenset(option.name for option in OPTIONS)
 
-# Those that need no table of a framework.
+# Options that need no table of a framework.
 HANG_DETAILS = Option(
     "hang_details", later("Details about hangs"), later("log details about hangs"), default=False
 )

@@ -374,7 +374,7 @@ def _printable(text: str) -> bool:
 class VariableRoute:
     """`arguments` for the training line, or `env` for the program, or `job` for the job that the line submits.
 
-    None of them if there is no route, and `why` says why.
+    None of them without a route, and `why` says why.
     """
 
     arguments: tuple[str, ...] = ()

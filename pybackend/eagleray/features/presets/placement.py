@@ -170,7 +170,7 @@ def _numbers_text(numbers: Iterable[int]) -> str:
 
 
 def copied_text(analysis: ProgramAnalysis, place: Placement) -> str:
-    """What runs in place of the script."""
+    """Says what runs in place of the script."""
     missed = {id(line) for line, _ in place.unreached}
     lines = [line for line in analysis.lines if id(line) not in missed]
     if all(line.node is analysis.root for line in lines):
@@ -268,7 +268,7 @@ class ScriptCopies:
         )
 
     def text(self, node: ScriptNode, variable: str = ORIGINAL, zero: str = "") -> str:
-        """The copy of a script; the arguments are those of `with_own_place`."""
+        """The copy of a script; the arguments are as in `with_own_place`."""
         return with_own_place(self.changed(node, variable), variable, zero)
 
     def changed(self, node: ScriptNode, variable: str = ORIGINAL, *, copies: bool = True) -> str:

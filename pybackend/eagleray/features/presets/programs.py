@@ -65,7 +65,7 @@ def read_program(text: str, module: str = "") -> Program:
 
 
 def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those of type annotations and of `if TYPE_CHECKING:`, which run nothing."""
+    """All nodes outside type annotations and `if TYPE_CHECKING:`, which run nothing."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()

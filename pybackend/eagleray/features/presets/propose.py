@@ -1,6 +1,6 @@
 """Proposes a debug run: turns answers into arguments and variables at the places that the framework reads.
 
-Arguments follow those of the user, since of two that set one key the last counts.  No file is edited.
+Arguments follow the user's, since the last of two that set one key counts.  No file is edited.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def propose(
     answers: Mapping[str, str],
     preset: Preset | None = None,
 ) -> DebugRunProposal:
-    """The debug run of `plan` with the form's `answers`, which come before those of the user's own `preset`.
+    """The debug run of `plan` with the form's `answers`, which take precedence over the user's own `preset`.
 
     Raises `bad-answer`.
     """
@@ -274,7 +274,7 @@ def _about_framework(analysis: ProgramAnalysis, preset: Preset) -> tuple[Propose
 
 
 def _about_version(recognised: Recognised, analysis: ProgramAnalysis) -> tuple[ProposedChange, ...]:
-    """What is proposed for a version that the table was not read from, and why."""
+    """Says what is proposed for a version that the table was not read from, and why."""
     if recognised.in_range:
         return ()
     table = recognised.table

@@ -258,7 +258,7 @@ TRAINERS: dict[str, tuple[Trainer, ...]] = {
 # Sections that are named after another algorithm than the function that trains.
 _SECTIONS = {"xtoken_off_policy_distillation": "distillation"}
 _SINGLE_CONTROLLER = "grpo"
-# What other programs of a framework do, by a part of their path.
+# The tasks of other programs of a framework, by a part of their path.
 _PURPOSES = (
     (
         r"pre_?process|prepare|download|create_dataset|build_(?:dataset|index)|tokenize",

@@ -100,7 +100,7 @@ def _recorded(name: str, profile: ProfilePlan, unsure: bool) -> str:
 
 
 def _between_calls() -> str:
-    """What is recorded without steps: torch.cuda.profiler makes these calls, too."""
+    """Says what is recorded without steps: torch.cuda.profiler makes these calls, too."""
     return t("nsys records between the program's own calls of cudaProfilerApi.")
 
 

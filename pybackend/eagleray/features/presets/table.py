@@ -69,7 +69,7 @@ class Check:
     """Where a key was verified, as `file:line` of `commit`, the last one read of `versions`.
 
     `exists` declares the key, `acts` is where the framework uses its value.  Without `acts` the key can be set, but its
-    effect was not verified; several places are those of several programs.
+    effect was not verified; several places belong to several programs.
     """
 
     versions: Range
@@ -122,10 +122,10 @@ class KeyEntry:
 
 @frozen
 class Offer:
-    """What an option does in this framework.  `kind` "tick" asks for no value.
+    """The effect of an option in this framework.  `kind` "tick" asks for no value.
 
-    `flags` are arguments to be removed; `environment` are variables of the workers.  In versions of `by_name` the folder
-    has one for each name of an experiment, so that debug runs that share it need the same one.
+    `flags` are arguments to be removed; `environment` are variables of the workers.  In versions of `by_name` the
+    folder has one for each name of an experiment, so that debug runs that share it need the same one.
     """
 
     kind: Literal["tick", "number", "text", "folder"]

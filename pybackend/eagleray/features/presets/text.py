@@ -32,7 +32,7 @@ WIDEST = 100
 _LABEL = 30
 _VALUE = 44
 _KEY = 56
-# What changes comes first, then problems.  Outcomes of the whole run are in the summary.
+# Changes come first, then problems.  Outcomes of the whole run are in the summary.
 _SECTIONS: tuple[tuple[Outcome, str], ...] = (
     ("will apply", later("Will apply")),
     ("set, effect not verified", later("Set, effect not verified")),
@@ -278,7 +278,7 @@ def _verb(outcomes: set[str]) -> str:
 
 
 def _phrases(answers: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What each option does, in the order of the form; a framework may name an option differently."""
+    """Returns the effect of each option, in the order of the form; a framework may name an option differently."""
     for option in (*OPTIONS, *OF_VARIABLES):
         if value := answers.get(option.name):
             text, own = texts.get(option.name, ""), translated(option.text)

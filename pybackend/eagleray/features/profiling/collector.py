@@ -51,7 +51,7 @@ class ReportCollector:
     """Used by the supervisor of the run, or by the process that collects its reports later, on one loop.
 
     Holds the lock of the store from the first poll until `close`.  `run` polls until it is cancelled; `state` is up to
-    date at any time.  `workers` are those of an earlier collector.
+    date at any time.  `workers` come from an earlier collector.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ class ReportCollector:
         if not self._scan.failures:
             return quiet_limit_s
         if self._sources.has_remote_folder:
-            # What ran in a job has ended with it.
+            # Processes in a job have ended with it.
             return min(quiet_limit_s, SHARED_FOLDER_LIMIT_S)
         return min(quiet_limit_s, UNREACHABLE_LIMIT_S) if others_are_done else quiet_limit_s
 

@@ -130,7 +130,7 @@ class Profiling:
         profile = await self._find(prefix)
         if finish and not profile.is_over:
             if not profile.is_supervised:
-                # Without a supervisor, nobody else ends the recordings before the program.
+                # Without a supervisor, no other process ends the recordings before the program.
                 await self._collect(profile, on_state, finish=True)
             await self._runs.end(profile.run)
             # A run whose supervisor died may have a new one by now.
@@ -223,7 +223,7 @@ class Profiling:
 
 
 def _why_nothing_records(profile: RunProfile, ids: Sequence[str]) -> EaglerayError:
-    """Workers without nsys are a reason only if there is no other that could record."""
+    """Workers without nsys are a reason only if no other worker could record."""
     name = profile.name or profile.run
     every = profile.state.workers if profile.state else ()
     workers = [worker for worker in every if not ids or worker.worker_id in ids]

@@ -31,7 +31,7 @@ from eagleray.features.profiling.sources import Source
 from eagleray.features.runs.model import FINAL_PHASES, ProfiledWorkerPhase, WorkerProfile
 
 CONCURRENCY = 8
-# More files than this in a folder are somebody's mistake.
+# More files than this in a folder are a mistake.
 _MOST_FILES = 20_000
 _MOST_CLASSES = 500
 _PHASES: dict[str, ProfiledWorkerPhase] = {

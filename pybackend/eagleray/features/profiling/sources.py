@@ -171,7 +171,7 @@ class RemoteFolder:
 class NodeLogs:
     """The folder `eagleray/<run>` below the logs of a node: listed by the head, large files from the node's agent.
 
-    `agent` is called again when the agent's port became known; it returns None if there is no route to it.
+    `agent` is called again when the agent's port became known; it returns None without a route to it.
     """
 
     def __init__(

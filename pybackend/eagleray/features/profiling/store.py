@@ -79,7 +79,7 @@ class ReportStore:
     def _check_folder(self) -> None:
         """Another user may have made it first, or replaced it; raises `unsafe-reports-folder` or OSError.
 
-        The user decides who may read there, but nobody else may write: files of others would be opened as reports.
+        The user decides who may read there, but no other user may write: files of others would be opened as reports.
         """
         if why := why_unsafe(self.folder.lstat()):
             raise unsafe_reports_folder(str(self.folder), why)
@@ -136,7 +136,7 @@ class ReportStore:
     def _too_large(
         self, missing: Sequence[CompletedReport]
     ) -> dict[ReportKey, tuple[ReportEntry, EaglerayError]]:
-        """The reports for which there is no room; small ones come first, so that a false size takes no room from them."""
+        """The reports that don't fit; small ones come first, so that a false size takes no room from them."""
         free, failures = _free_bytes(self.folder), {}
         for report in sorted(missing, key=lambda report: report.entry.size):
             entry = report.entry

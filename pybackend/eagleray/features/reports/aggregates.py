@@ -97,7 +97,7 @@ class ParallelReader:
         sums: Sequence[str],
         where: str = "1",
     ) -> Groups:
-        """Begins to sum up a table; there are no groups without the `needed` columns.
+        """Begins to sum up a table; without the `needed` columns it has no groups.
 
         A key that is neither an integer nor a text is None; sums are integers or texts.
         """
@@ -114,7 +114,7 @@ class ParallelReader:
         futures = deque(self._pool.submit(self._row, sql, *part) for part in self.parts(table))
 
         def results() -> Iterator[list[Any]]:
-            # Frees what was read, and cancels what nobody consumes any more.
+            # Frees data that was read, and cancels work without consumers.
             try:
                 while futures:
                     yield from json.loads(futures.popleft().result()[0])

@@ -60,7 +60,7 @@ def threads_table(
     cuda: dict[int, tuple[int, int]] | None,
     ranges: dict[int, int] | None,
 ) -> ReportTable:
-    """The threads that did something; nsys also names those of all other processes of the machine.
+    """The threads that did something; nsys also names the threads of all other processes of the machine.
 
     Cells are None for what the report has no table of: it was not traced, or never happened.
     """

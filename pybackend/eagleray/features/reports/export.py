@@ -38,7 +38,7 @@ class ReportDatabases:
 
     def __init__(self, state_folder: Callable[[], Path]) -> None:
         self._state_folder = state_folder
-        # A lock lives as long as somebody uses it.
+        # A lock lives as long as a caller uses it.
         self._locks = WeakValueDictionary[Path, asyncio.Lock]()
         self._listeners: defaultdict[Path, list[OnProgress]] = defaultdict(list)
 

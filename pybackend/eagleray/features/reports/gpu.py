@@ -25,7 +25,7 @@ from eagleray.features.reports.model import GpuUsage
 # The number of steps of a curve, and of gaps that are kept for a GPU.
 STEPS = 400
 MOST_GAPS = 200
-# What follows the last kernel.
+# The time after the last kernel.
 END = -1
 
 # The GPU, starts, ends, row numbers, and which kernels are of NCCL.
@@ -177,7 +177,7 @@ class BusyTime:
         return self._gaps
 
     def curve(self) -> list[float]:
-        """The busy share of each step; empty if there is no time."""
+        """The busy share of each step; empty without any time."""
         if self._end == self._begin:
             return []
         return [round(min(1.0, max(0.0, 1 - idle / self._step)), 4) for idle in self._idle_by_step]
@@ -242,7 +242,7 @@ class GpuReader:
                 union.add(list(compress(starts, flags)), list(compress(ends, flags)))
 
     def result(self, name: str, has_names: bool) -> GpuUsage:
-        """Without the names of all kernels (`has_names`), those of NCCL are unknown."""
+        """Without the names of all kernels (`has_names`), NCCL's kernels are unknown."""
         self.busy.close()
         busy_ns, nccl_ns, span_ns = self.busy.busy, self._nccl.total, self._end - self._begin
         return GpuUsage(

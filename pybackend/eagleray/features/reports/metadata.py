@@ -24,7 +24,7 @@ _VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){1,5}")
 
 @frozen
 class ReportNote:
-    """What the node or the manifest notes of a report: what nsys was asked to record, its version, and of which worker.
+    """Notes of the node or the manifest about a report: the request to nsys, its version, and of which worker.
 
     Texts are "" if unknown.
     """

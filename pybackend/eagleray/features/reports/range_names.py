@@ -10,7 +10,7 @@ from itertools import chain
 PARAMETER = "*"
 # More different numbers at one place of a name are a parameter; layers and experts are fewer.
 MOST_NUMBERS = 512
-# What torch.autograd.profiler.emit_nvtx appends (torch/csrc/profiler/util.cpp); a long name is cut.
+# Text that torch.autograd.profiler.emit_nvtx appends (torch/csrc/profiler/util.cpp); a long name is cut.
 _OF_TORCH = re.compile(
     r"(?:, (?:seq|op_id) = -?\d+|, (?:sizes|input_op_ids) = \[[^\n]*?(?:\](?=,|$)|$))+$"
 )

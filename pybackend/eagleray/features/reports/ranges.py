@@ -70,7 +70,7 @@ class Ranges:
 class RangeNames:
     """The names of ranges, after `load`; `domains` are the names of domains by process and number.
 
-    StringIds has the text of a registered name, the row itself that of another one.
+    StringIds has the text of a registered name, the row itself the text of any other name.
     """
 
     def __init__(self, database: Database, domains: Mapping[tuple[int, object], str | int]) -> None:

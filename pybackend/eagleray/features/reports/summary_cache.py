@@ -99,7 +99,7 @@ class SummaryCache:
         return None
 
     def save(self, database: Path, trace: str, summary: Summary, status: os.stat_result) -> None:
-        """Blocks.  `status` is that of the file before it was read."""
+        """Blocks.  `status` is the file's before it was read."""
         if status.st_size < self._smallest:
             return
         cached = CachedSummary(

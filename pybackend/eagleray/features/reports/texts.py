@@ -115,7 +115,7 @@ def comma_separated(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -
 
 
 def title_of(report: LoadedReport) -> str:
-    """The name of the worker, the same as in views: "policy-0 (rank 0)"; of an unknown one that of the file."""
+    """The name of the worker, the same as in views: "policy-0 (rank 0)"; for an unknown worker, the name of the file."""
     worker = report.worker
     name = worker.name or worker.class_name
     if not name:

@@ -71,7 +71,7 @@ class BatchFile:
 
 @frozen
 class DescribedBatch:
-    """What is in a batch, and what is wrong with it."""
+    """The contents of a batch, and its problems."""
 
     summary: BatchSummary
     findings: list[str]
@@ -88,7 +88,8 @@ class DumpToSave:
 
 @frozen
 class ReplayRequest:
-    """What trains on a saved batch: a script for AReaL, with `config`; the `command` of the training for verl, in `cwd`.
+    """The training on a saved batch: a script for AReaL, with `config`; the `command` of the training for verl, in
+    `cwd`.
 
     `replace`: an existing script is overwritten.
     """
@@ -167,7 +168,7 @@ class StoredItem:
 class DebugAgent:
     """Runs the agent for item `number` of the file `data`; `target` is `FILE.py:Class`, `server` a name or URL.
 
-    `arguments` are those of the class: a JSON object, "" for none.
+    `arguments` are for the class: a JSON object, "" for none.
     """
 
     target: str

@@ -67,7 +67,7 @@ class AdapterRunGateway:
 
         Empty unless `on_change` has a listener, and for runs of other machines.
         """
-        # Of several adapters the first one counts, as in `status`.
+        # With several adapters the first one counts, as in `status`.
         return {state.run: _status(state) for state in reversed(self._adapters.runs.last_states())}
 
     async def end(self, run: str) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
-# What Ray, torch and mpirun write before each line of a process.
+# Prefixes of Ray, torch and mpirun before each line of a process.
 _PREFIX = re.compile(
     r"(?:\([^()]{0,200}\) |\[(?:rank|default)\d{1,6}\]:(?: |$)|\[\d+,\d+\]<std(?:err|out)>: ?){0,3}"
 )
@@ -38,7 +38,7 @@ _ENDS_NOTHING = (
     "task: <",
     "handle: <",
 )
-# A traceback below such a line, whose first frame isn't that of the whole program, was logged.
+# A traceback below such a line, whose first frame isn't the program's first, was logged.
 _LOG_LEVEL = re.compile(r"\b(?:WARNING|ERROR|CRITICAL)\b")
 _INNER_FRAME = re.compile(r'\s+File ".*", line \d+, in (?!<module>|_run_module_as_main)')
 # It may be so far below among lines of other processes.

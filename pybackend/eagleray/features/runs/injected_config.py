@@ -29,12 +29,12 @@ def verifier(secret: str) -> str:
 class InjectedConfig:
     """The config of the injected code besides the plan.
 
-    `has_input`: a terminal or script waits for the program, and its input is that of the program.
-    `path` is the folder that holds the package, "" where it comes by Ray's package store as `uri`.  `folder` is that
-    of the run, "" where it is not shared.  `debugger` is a folder with a debugpy for programs without one.  `main` is
-    the main program of the run.  `reports` is a folder in which workers that share a file system with us put nsys
-    reports; `reader` is the version of the nsys that reads them here, "" for none.  `nsys` is the one of this machine: a
-    node that has a program at this path records with it, unless the profile names another.
+    `has_input`: a terminal or script waits for the program, and its input is the program's input.
+    `path` is the folder that holds the package, "" where it comes by Ray's package store as `uri`.  `folder` is the
+    run's, "" where it is not shared.  `debugger` is a folder with a debugpy for programs without one.  `main` is the
+    main program of the run.  `reports` is a folder in which workers that share a file system with us put nsys reports;
+    `reader` is the version of the nsys that reads them here, "" for none.  `nsys` is the one of this machine: a node
+    that has a program at this path records with it, unless the profile names another.
     """
 
     run: str

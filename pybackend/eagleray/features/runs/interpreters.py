@@ -25,7 +25,7 @@ from eagleray.features.runs.program_python import activated_environment, files_o
 # A Python on a network file system may take long to start.
 LIMIT_S = 10.0
 _MOST_CACHED = 50
-# The folder in which it runs has the files of the program, not those of an environment.
+# The folder in which it runs has the files of the program, not the files of an environment.
 _PROBE = """\
 import sys
 sys.path.pop(0)
@@ -38,7 +38,7 @@ except Exception:
 print(json.dumps([sys.version.split()[0], ray, [path for path in sys.path if os.path.isdir(path)]]))
 """
 
-# What decides the answer: the program, its PYTHONPATH, and when the program was changed.
+# The parts that decide the answer: the program, its PYTHONPATH, and when the program was changed.
 _Key = tuple[str, str, float]
 
 
@@ -56,7 +56,9 @@ class Interpreters:
         self._cache: dict[_Key, _Cached] = {}
 
     async def facts(self, python: str, cwd: str, env: Mapping[str, str]) -> InterpreterFacts:
-        """Of a path or a name on the PATH, "" the first one there, in the environment of a run; raises an error of the catalogue."""
+        """Returns the facts of a path or a name on the PATH, "" for the first one there, in the environment of a run;
+        raises an error of the catalogue.
+        """
         return await off_loop(partial(self._facts, python, cwd, env))
 
     def _facts(self, python: str, cwd: str, env: Mapping[str, str]) -> InterpreterFacts:

@@ -30,11 +30,12 @@ _HEAD = 64 * 1024
 def kind_of(path: str, args: Sequence[str], cwd: str) -> Kind:
     """Detects the kind of a program.
 
-    1. No path: `sbatch …` is that; `python FILE` is a program, `python -m` a module, `bash FILE` a script;
+    1. No path: `sbatch …` is a script for SLURM; `python FILE` is a program, `python -m` a module, `bash FILE` a
+    script;
        anything else is a command.
     2. A file with lines `#SBATCH` is a script for SLURM.
     3. `.py` is a program, a shell script by its suffix or first line is a script, what can be executed a command.
-    4. A name with dots that is no file is a module.
+    4. A name with dots that isn't a file is a module.
     """
     if not path:
         return _kind_of_command(args)

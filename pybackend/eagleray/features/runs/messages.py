@@ -33,7 +33,10 @@ class RunServer:
 
 @frozen
 class Run:
-    """`arguments`: those of the program; `started` and `ended` (0: not yet) are seconds since 1970; `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop; `picture`: the last that was taken because nothing was printed; `server`: only of an inference server; `is_agent`: it runs one item of an agent."""
+    """`arguments`: the program's; `started` and `ended` (0: not yet) are seconds since 1970; `reason`: why it failed;
+    `output`: the file of its output; `confirm_stop`: asked before a stop; `picture`: the last that was taken because
+    nothing was printed; `server`: only of an inference server; `is_agent`: it runs one item of an agent.
+    """
 
     id: str
     name: str
@@ -97,9 +100,9 @@ class Stop:
 
 @frozen
 class Restart:
-    """`breakpoints` null keeps those of the run, `python` "" its interpreter; see `Start`.
+    """`breakpoints` null keeps the run's, `python` "" its interpreter; see `Start`.
 
-    `server_env`: the variables of the chosen server, in place of those that the run got from one; null keeps them.
+    `server_env`: the variables of the chosen server, in place of an earlier server's; null keeps them.
     """
 
     id: str
@@ -160,7 +163,7 @@ class Pythons:
 
 @frozen
 class InterpreterRef:
-    """A Python by its path or name, "" the first one on the PATH; `cwd` and `env` are those of the run."""
+    """A Python by its path or name, "" the first one on the PATH; `cwd` and `env` belong to the run."""
 
     python: str
     cwd: str

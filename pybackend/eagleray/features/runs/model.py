@@ -46,7 +46,7 @@ _converter = cattrs.Converter()
 
 @frozen
 class ProfilePlan:
-    """What nsys records.
+    """The plan of a recording with nsys.
 
     `workers` are shell patterns; `ranks` None means every rank.  "steps": where the program itself calls
     cudaProfilerApi; `steps` ("3:5") is passed to its framework.  "seconds": that many from each worker's start.
@@ -84,11 +84,11 @@ class InterpreterFacts:
 
 @frozen
 class ServerPlan:
-    """What makes the program of a run an inference server.
+    """The plan of a run whose program is an inference server.
 
-    `engine` is "" for a program of another kind.  `port` 0: it is detected by its sockets.  The key is a file of the run; the
-    program gets it in the variable `key_variable`, or in a file that follows `key_option`.  Both are "" where the command
-    has its own key, or none.  `model` is what the command names, "" for nothing.
+    `engine` is "" for a program of another kind.  `port` 0: it is detected by its sockets.  The key is a file of the
+    run; the program gets it in the variable `key_variable`, or in a file that follows `key_option`.  Both are "" where
+    the command has its own key, or none.  `model` is what the command names, "" for nothing.
     """
 
     name: str
@@ -168,7 +168,7 @@ class RunPlan:
 
 
 def with_server_env(plan: RunPlan, variables: Mapping[str, str]) -> RunPlan:
-    """The plan with the variables of a server in place of those of another; the user's own stay."""
+    """The plan with the variables of a server in place of another server's; the user's own stay."""
     earlier = plan.from_server or ()
     own = {name: value for name, value in plan.env.items() if name not in earlier}
     names = tuple(name for name in variables if name not in own)
@@ -326,7 +326,7 @@ class RunState:
 def server_state(state: RunState) -> ServerState:
     """The state of the inference server that a run is.
 
-    1. That of its run, once that ends; failed also where it exited with 0 for a reason.
+    1. Its run's state, once that ends; failed also where it exited with 0 for a reason.
     2. Unhealthy while no supervisor watches it.
     3. As its supervisor reports it.
     """

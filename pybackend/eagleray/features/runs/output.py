@@ -113,7 +113,7 @@ class Output:
         return os.fstat(self.fd).st_size
 
     def close(self) -> None:
-        # What was lost last has no later output that notes it.
+        # Later output notes lost output, except at the end.
         self.write(b"")
         os.close(self.fd)
 

@@ -25,10 +25,10 @@ from eagleray.features.runs.program_python import (
 
 
 async def check(plan: RunPlan) -> None:
-    """Raises what keeps a program from starting.
+    """Raises an error for what keeps a program from starting.
 
     1. The folder in which it starts is missing.
-    2. Nothing more is known of a job, whose files are those of its cluster, and of a script that is submitted on
+    2. Nothing more is known of a job, whose files are on its cluster, and of a script that is submitted on
        another host.
     3. The program is not on the `PATH` that it will have, or not executable.
     4. The Python file or shell script is missing.

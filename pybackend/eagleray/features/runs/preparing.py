@@ -184,7 +184,7 @@ class RunPreparation:
         return other_python(here, there) if here and there and here != there else None
 
     async def _versions(self, plan: RunPlan) -> tuple[str, str]:
-        """Those of the program and of its cluster; "" where one is not known."""
+        """Returns the versions of the program and of its cluster; "" where one is not known."""
         if plan.cluster:
             return await self._here(plan.argv[0]), await self._there(plan.cluster)
         environ = environment_of(plan)
@@ -203,7 +203,7 @@ class RunPreparation:
 
 @frozen
 class StartCommand:
-    """The command of a run; `command_kind` is that of its arguments, also for a job."""
+    """The command of a run; `command_kind` is the kind of its arguments, also for a job."""
 
     kind: Kind
     command_kind: Kind

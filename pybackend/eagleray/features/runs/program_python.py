@@ -51,7 +51,7 @@ print(json.dumps([sys.version.split()[0], [name for name in sys.argv[2:] if has(
 
 @frozen
 class PythonTarget:
-    """What a command has Python run: a file or a module."""
+    """The target that a command has Python run: a file or a module."""
 
     kind: Literal["file", "module"]
     name: str
@@ -59,7 +59,7 @@ class PythonTarget:
 
 @frozen
 class Probed:
-    """`path` is the interpreter, `packages` are those of the requested packages that it has."""
+    """`path` is the interpreter, `packages` are the requested packages that it has."""
 
     path: str
     version: str
@@ -74,8 +74,8 @@ def environment_of(plan: RunPlan, environ: Mapping[str, str] = os.environ) -> di
 def activated_environment(environ: Mapping[str, str], python: str) -> dict[str, str]:
     """The environment of a terminal in which the environment that holds this `python` is active.
 
-    An editor's own is that of a new terminal, in which none is; and its programs must not take themselves for
-    parts of the editor.
+    An editor's own is the environment of a new terminal, in which none is active; and its programs must not take
+    themselves for parts of the editor.
     """
     activated = {name: value for name, value in environ.items() if not name.startswith("ELECTRON_")}
     folder = Path(python).parent
@@ -151,8 +151,8 @@ class RayCheck:
     async def missing(self, plan: RunPlan) -> Probed | None:
         """The interpreter without Ray; None if it has Ray, or if that is not known.
 
-        Only of a Python program that starts here: a script may activate an environment, and a job has that of its
-        cluster.
+        Only of a Python program that starts here: a script may activate an environment, and a job has its cluster's
+        interpreter.
         """
         key = await off_loop(partial(_interpreter, plan))
         if key is None or key in self._with_ray:

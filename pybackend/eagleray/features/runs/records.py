@@ -105,7 +105,7 @@ class RunRecord:
             return (self.folder / "program.json",)
 
     def end(self) -> ProgramRecord | None:
-        """What the parent of a program of this machine has recorded last; None without a record."""
+        """Returns the last record of the parent of a program of this machine; None without a record."""
         return recorded_end(self.ends())
 
     def program(self, state: RunState) -> ProcessIdentity | None:
@@ -285,7 +285,7 @@ class RunRecords:
 
 
 def load_if_readable(record: RunRecord) -> StoredRun | None:
-    """A run as its files are now; None if they can't be read, as those of a newer version."""
+    """A run as its files are now; None if they can't be read, as for a run of a newer version."""
     try:
         return load(record)
     except _UNREADABLE as error:

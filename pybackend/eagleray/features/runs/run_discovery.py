@@ -58,13 +58,13 @@ class HomeCluster:
     """Resolves the cluster of a run: the current one, since a program may leave a cluster and start or join another.
 
     1. The cluster that the plan names.
-    2. That of the SLURM job that the run has become.
+    2. The cluster of the SLURM job that the run has become.
     3. One whose dashboard runs on this machine with the id of the run in its environment.
     4. One whose dashboard runs on this machine and which a driver of the run reports to have `joined`.
 
     Of several of the last two kinds the one that a driver has joined last.  Unless it `is_searched`, it has none.
-    `is_expected` once it is known that the program uses Ray.  `problem` is set once that lasts: the program's cluster is
-    "lost", or is one of "several" at a time.
+    `is_expected` once it is known that the program uses Ray.  `problem` is set once that lasts: the program's cluster
+    is "lost", or is one of "several" at a time.
     """
 
     def __init__(
@@ -242,10 +242,10 @@ class ProxyAddress:
 def in_table(
     rows: Iterable[WorkerRow], since_ms: int, announced: Collection[int] = ()
 ) -> Iterator[ProxyAddress]:
-    """The debug proxies among the debug ports of workers, without those of drivers that are `announced` by files.
+    """The debug proxies among the debug ports of workers, without the proxies of drivers that are `announced` by files.
 
-    A worker that began before the run has none of its proxies.  A worker that waits for a debugger shows the port of
-    that debugger, which takes one client only and must not be tried.
+    A worker that began before the run has none of its proxies.  A worker that waits for a debugger shows that
+    debugger's port, which takes one client only and must not be tried.
     """
     for row in rows:
         old = 0 < row.started_ms < since_ms

@@ -40,7 +40,7 @@ from eagleray.protocol.runs import Breakpoint
 
 # Whether a supervisor lives is known by its process.
 PROCESS_POLL_INTERVAL_S = 1.0
-# What another machine does with a run of this home is seen by a poll only.
+# Only a poll notices what another machine does with a run of this home.
 REMOTE_POLL_INTERVAL_S = 10.0
 UNWATCHED_POLL_INTERVAL_S = 1.0
 # A run that begins writes several times.
@@ -100,7 +100,7 @@ class Runs:
     ) -> str:
         """The id of the new run; raises what keeps it from starting, `needs-consent`, or `keeper-not-started`.
 
-        `server_key` is the API key of an inference server, "" for none; `streams` are those of the program.
+        `server_key` is the API key of an inference server, "" for none; `streams` are the program's.
         """
         question = confirm_text(plan)
         if question and not confirmed:
@@ -180,7 +180,7 @@ class Runs:
     ) -> str:
         """Starts the same command again, with another `python` if one is given; a live run continues beside it.
 
-        `server_env` has the variables of the server that is chosen now, None to keep those of the run.
+        `server_env` has the variables of the server that is chosen now, None to keep the run's.
         """
         run = await off_loop(partial(self.load, written))
         plan, key = run.plan, await off_loop(run.record.server_key)

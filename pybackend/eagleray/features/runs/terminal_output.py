@@ -121,7 +121,7 @@ class Piece:
 async def next_piece(
     path: Path, offset: int, is_over: Callable[[], bool], wait_s: float = WAIT_S
 ) -> Piece:
-    """What was printed from `offset` on, as soon as there is any, it is over, or after `wait_s`.
+    """Returns the output from `offset` on, as soon as there is any, the output has ended, or after `wait_s`.
 
     A negative offset asks for the end of what was printed so far.
     """

@@ -57,8 +57,8 @@ def table(mounts: Mounts) -> list[MountEntry]:
 def mounted_files(path: str, theirs: list[MountEntry], ours: list[MountEntry]) -> list[MountedFile]:
     """Where this machine has the file `path` of the worker, the latest mount first.
 
-    Nothing if that is the same path: a worker without a container.  Nor for what lies in the image itself,
-    whose root may be anywhere here, but is nobody's checkout.
+    Nothing if this is the same path: a worker without a container.  Nor for what lies in the image itself,
+    whose root may be anywhere here, but isn't a checkout of the user.
     """
     at = _at(path, _by_point(theirs))
     if at is None or at.point == "/":
@@ -101,7 +101,7 @@ def _by_point(mounts: list[MountEntry]) -> dict[str, MountEntry]:
 
 
 def _at(path: str, mounts: dict[str, MountEntry]) -> MountEntry | None:
-    """The mount on which `path` lies: that of the longest folder."""
+    """The mount on which `path` lies: the mount with the longest folder."""
     if len(path) > _LONGEST_PATH:
         return None
     folder = path.rstrip("/")

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 class SourceMapping:
     """Shared by the panel and the command line; used from one event loop.
 
-    It owns the mappings: those of the setting, the stored answers, and those that it detected itself, which
+    It owns the mappings: mappings of the setting, the stored answers, and mappings that it detected itself, which
     it remembers as long as it lives, so that the next worker of the cluster is attached with them.
     """
 

@@ -92,7 +92,7 @@ class Panel:
                     changed.clear()
                     groups = self._workers.groups()
                 groups = listed(groups)
-                # Passing time is no change: the editor counts the seconds itself.
+                # Passing time is not a change: the editor counts the seconds itself.
                 rows = [_without_time(worker) for worker in all_workers(groups)]
                 if (rows, now := [group.sentence for group in groups]) != (sent, sentences):
                     sent, sentences = rows, now

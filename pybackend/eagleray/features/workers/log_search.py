@@ -57,7 +57,7 @@ async def search(
 
 
 def choose(workers: Sequence[LiveWorker], worker_ids: Collection[str]) -> list[LiveWorker]:
-    """The workers to search: those of `worker_ids`, or all that have a log."""
+    """The workers to search: the workers of `worker_ids`, or all that have a log."""
     started = [worker for worker in workers if worker.worker_id]
     return [worker for worker in started if not worker_ids or worker.worker_id in worker_ids]
 

@@ -47,10 +47,10 @@ UNKNOWN_STOP = StopLocation("unknown")
 
 @frozen
 class WorkerFacts:
-    """What a worker is and runs, by Ray's lists.
+    """The identity and work of a worker, by Ray's lists.
 
     `titles` names what it runs, oldest first ("PolicyWorker.train").  `env_rank` is RANK of the
-    runtime_env, `name_rank` the number that ends the actor's name.  `class_name` is that of an actor.
+    runtime_env, `name_rank` the number that ends the actor's name.  `class_name` is an actor's.
     """
 
     name: str

@@ -174,13 +174,13 @@ def stop_location_of(stop: WorkerStop) -> StopLocation:
 
 
 def _shown(exception: str) -> str:
-    """ "ValueError: bad reward" fit to be shown; the name of a KeyError is no secret, its message may hold one."""
+    """ "ValueError: bad reward" fit to be shown; the name of a KeyError is not secret, its message may hold one."""
     name, colon, message = _REMARK.sub("", exception).partition(": ")
     return printable(f"{name}{colon}{redact_text(message)}")
 
 
 def _title(facts: WorkerFacts, stop: StopLocation, entry: str) -> str:
-    """What the worker runs: "PolicyWorker.train".
+    """Returns what the worker runs: "PolicyWorker.train".
 
     1. A driver: "Driver".
     2. Of several coroutines or threads, the one that is stopped.
@@ -217,8 +217,8 @@ def group(
 ) -> tuple[PausedGroup, ...]:
     """One group per cluster, title and way of stopping; inside, by rank and name.  `facts` has the workers' tasks.
 
-    1. Groups of failed workers come first, those of drivers last.
-    2. Workers of which only the class is known join those of a method of it that are stopped at the same line.
+    1. Groups of failed workers come first, groups of drivers last.
+    2. Workers of which only the class is known join the workers in a method of it that are stopped at the same line.
     """
     causes = causes_of(workers, facts)
     relays: dict[Key, list[PausedWorker]] = defaultdict(list)

@@ -196,7 +196,7 @@ class PausedWorkers:
         return matches[0]
 
     def _listed_as(self, cluster: str) -> set[str]:
-        """The addresses under which `_adopt` lists workers of a cluster: a driver of a run keeps that of the run."""
+        """The addresses under which `_adopt` lists workers of a cluster: a driver of a run keeps the run's address."""
         pairs = zip(self._states_here, self._states, strict=False)
         return {cluster, *(listed.cluster for state, listed in pairs if state.cluster == cluster)}
 
@@ -332,7 +332,7 @@ class WaitTimer:
     ) -> None:
         """`waiting` are all workers that wait now; `before` are the seconds for which a new one has waited already.
 
-        None: nobody knows since when it waits.  `stops` are the numbers that debug adapters gave the stops.
+        None: the start of its wait is unknown.  `stops` are the numbers that debug adapters gave the stops.
         """
         others = {key for key, stop in stops.items() if self._stops.get(key, stop) != stop}
         for ended in self._number.keys() & (others | self._number.keys() - set(waiting)):

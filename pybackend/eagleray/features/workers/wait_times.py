@@ -1,4 +1,4 @@
-"""Since when a worker of this machine waits in breakpoint(): the time of the line that Ray then writes to its stderr.
+"""The start of a wait in breakpoint() on this machine: the time of the line that Ray then writes to its stderr.
 
 Ray's lists say that a worker waits, not since when, and its log lines have no times.
 """

@@ -27,7 +27,7 @@ _VERSION = re.compile(r"[vV][0-9]+\Z")
 
 
 def rank_of_text(text: str) -> int | None:
-    """RANK as an environment gives it; None when it is no rank."""
+    """RANK as an environment gives it; None when it isn't a rank."""
     stripped = text.strip()
     return int(stripped) if re.fullmatch(r"[0-9]{1,7}", stripped) else None
 
@@ -147,7 +147,7 @@ class ClusterLists:
         return self._homes.get(worker_id)
 
     def tasks(self, worker_id: str, row: WorkerRow | None) -> list[TaskRow]:
-        """What it runs.  During an actor's __init__ Ray's task has only a pid, perhaps without a node."""
+        """Returns what it runs. During an actor's __init__ Ray's task has only a pid, perhaps without a node."""
         tasks = self._tasks.get(worker_id, [])
         if tasks or row is None:
             return tasks
@@ -177,7 +177,7 @@ class ClusterLists:
 async def fetch_lists(dashboard: Dashboard, rows: Sequence[WorkerRow | None]) -> ClusterLists:
     """The lists that describe `rows`; None is a worker whose row is still to be found.
 
-    A list that fails is empty, except that of the tasks.
+    A list that fails is empty, except the list of tasks.
     """
     held = any(row is None for row in rows)
     drivers = held or any(row is not None and row.kind == "driver" for row in rows)

@@ -1,7 +1,8 @@
-"""What AReaL takes as an agent and as its result; each rule gives its outcome with the framework's own message.
+"""AReaL's rules for an agent and its result; each rule gives its outcome with the framework's own message.
 
-Read in areal/experimental/openai/proxy/workflow.py of areal-project/AReaL, commit 4e7c14fd: the constructor checks `run`,
-`arun_episode` checks the type of the result, and `InteractionCache.set_reward` looks ids up in a dictionary (KeyError).
+Read in areal/experimental/openai/proxy/workflow.py of areal-project/AReaL, commit 4e7c14fd: the constructor checks
+`run`, `arun_episode` checks the type of the result, and `InteractionCache.set_reward` looks ids up in a dictionary
+(KeyError).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 PASSED = ("base_url", "http_client", "api_key")
-# Of a result that isn't a reward.
+# The length of a shown result that isn't a reward.
 LONGEST_RESULT = 10_000
 
 
@@ -71,7 +72,7 @@ def _pickle_rule(agent: Any) -> dict[str, Any]:
 
 
 def result_rules(value: Any, ids: Collection[str], has_responses: bool) -> list[dict[str, Any]]:
-    """The rules for the value that `run` returned; `ids` are those of the responses that were observed."""
+    """The rules for the value that `run` returned; `ids` belong to the responses that were observed."""
     if not isinstance(value, (float, dict)):
         text = f"ValueError: Invalid reward type: {type(value)}"
         return [outcome("result", False, text, type=type(value).__name__)]

@@ -1,4 +1,4 @@
-"""What an episode of a workflow returned, the rules that it keeps, and its short form for an event."""
+"""The result of a workflow's episode, the rules that it keeps, and its short form for an event."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EpisodeResult:
 
     @property
     def rewards(self) -> list[float]:
-        """Those of a batch of sequences, or of interactions that have one."""
+        """Returns the rewards of a batch of sequences, or of interactions that have one."""
         if not isinstance(self._value, dict):
             return []
         if "rewards" in self._value:

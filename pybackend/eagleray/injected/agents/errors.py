@@ -28,7 +28,7 @@ def described(error: BaseException) -> dict[str, Any]:
 
 
 def _with_cause(error: BaseException) -> str:
-    """The text, and what the exception was raised from: that of `openai` for a lost server is "Connection error."."""
+    """The text, and what the exception was raised from: the text of `openai` for a lost server is "Connection error."."""
     cause = error
     visited: set[int] = set()
     while cause.__cause__ is not None and id(cause) not in visited:

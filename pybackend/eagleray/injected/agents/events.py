@@ -39,7 +39,7 @@ class EventWriter:
         os.close(self._descriptor)
 
     def _write(self) -> None:
-        # Once nobody reads, the run continues without events.
+        # Once the reader has gone, the run continues without events.
         with contextlib.suppress(OSError):
             while True:
                 events = [self._queue.get()]

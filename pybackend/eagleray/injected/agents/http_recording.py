@@ -143,7 +143,7 @@ class Exchange:
 
 
 class HttpRecord:
-    """What one run of the agent does over HTTP."""
+    """The HTTP traffic of one run of the agent."""
 
     def __init__(self) -> None:
         self.exchanges: list[Exchange] = []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-# What starts a loop, by its module, and the place of what runs among the arguments.
+# The functions that start a loop, by module, and the coroutine's place among their arguments.
 _STARTS = {
     "asyncio": (
         ("run", 0),
@@ -41,7 +41,7 @@ _PATCHES = ("nest_asyncio", "nest_asyncio2")
 
 
 class ImportGuard:
-    """Guards the module `name`; `lines` are those of the calls that it skipped."""
+    """Guards the module `name`; `lines` has the lines of the calls that it skipped."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -58,7 +58,7 @@ class ImportGuard:
         finally:
             sys.meta_path.remove(self._hook)
             for holder, name, guarded, original in reversed(self._replaced):
-                # What the module replaced itself stays.
+                # Names that the module replaced itself stay.
                 if vars(holder).get(name) is guarded:
                     setattr(holder, name, original)
 
@@ -90,7 +90,7 @@ class ImportGuard:
             self._replaced.append((holder, name, guarded, original))
 
     def _guarded(self, original: Any, place: int) -> Any:
-        """`place` is that of the coroutine among the arguments."""
+        """`place` is the coroutine's among the arguments."""
 
         @functools.wraps(original)
         def start(*args: Any, **kwargs: Any) -> Any:
@@ -149,7 +149,7 @@ def failed_after_class(error: BaseException, module_name: str, class_name: str) 
 
 
 def _calls(body: Iterable[ast.AST]) -> Iterator[ast.Expr]:
-    """The statements that are calls, also below `if`, `try`, `for` and `with`; not those of functions and classes."""
+    """The statements that are calls, also below `if`, `try`, `for` and `with`; not calls in functions and classes."""
     for node in body:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             yield node
@@ -166,7 +166,7 @@ def _parsed(file: str) -> list[ast.stmt]:
 
 
 def _drop(started: Any) -> None:
-    """Ends what was to run, which would otherwise warn that nobody awaited it."""
+    """Ends what was to run, which would otherwise warn that it was never awaited."""
     end = getattr(started, "close", None) or getattr(started, "cancel", None)
     if callable(end):
         end()

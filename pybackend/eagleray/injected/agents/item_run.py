@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .left_tasks import RunTasks
 
-# Of all requests and responses; a character may be six in JSON.
+# Limit of all requests and responses; a character may be six in JSON.
 _LONGEST_BODIES = 8 * 1024 * 1024
 
 

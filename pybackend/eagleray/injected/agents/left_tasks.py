@@ -63,7 +63,7 @@ def watch_tasks(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def begin_tasks() -> RunTasks:
-    """Those that the current task or thread creates from now on."""
+    """Returns the tasks that the current task or thread creates from now on."""
     tasks = RunTasks()
     _current.set(tasks)
     return tasks

@@ -63,7 +63,7 @@ log = logging.getLogger(__name__)
 
 @frozen
 class Answer:
-    """What a cluster answered: the samples of its nodes, whose ids are in the same order, and those that were silent."""
+    """The answer of a cluster: the samples of its nodes, whose ids are in the same order, and those that were silent."""
 
     nodes: tuple[NodeSamples, ...]
     node_ids: tuple[str, ...]
@@ -170,7 +170,7 @@ class ClusterPictures:
 
 @frozen
 class SamplingJobOrder:
-    """The names of what a job of ours reads and writes, which nobody else can guess."""
+    """The names that a job of ours reads and writes, which no other user can guess."""
 
     own_id: str
     mark: str = field(factory=lambda: secrets.token_hex(16))
@@ -222,7 +222,7 @@ class SamplingJob:
         return await asyncio.to_thread(answer_of, self._dashboard.address, content)
 
     async def ask(self, question: Question, answer: Answer) -> FurtherAnswers:
-        """What these processes answer; a failure costs none of the samples."""
+        """Returns the answers of these processes; a failure costs none of the samples."""
         node_of = {
             (node.host, process.pid): node_id
             for node, node_id in zip(answer.nodes, answer.node_ids, strict=True)
@@ -257,7 +257,7 @@ class SamplingJob:
 def part_of(
     nodes: Sequence[NodeRow], listed: ClusterRows, jobs: Collection[str], workers: str
 ) -> dict[str, NodeNames]:
-    """What each node samples of these jobs and workers."""
+    """Returns what each node samples of these jobs and workers."""
     part = of_workers(listed, workers)
     names = names_of_nodes(nodes, part.actors, part.workers)
     return with_jobs(names, part.tasks, jobs, is_part=bool(workers))
@@ -311,7 +311,7 @@ async def _dead(dashboard: Dashboard, jobs: Collection[str]) -> list[DeadActor]:
     except EaglerayError as error:
         log.info("the actors of %s are not listed: %s %s", dashboard.address, error, error.detail)
         return []
-    # Ray lists those of jobs that are long over, too.
+    # Ray also lists actors of jobs that ended long ago.
     current = jobs or {row.job_id for row in listed if row.state != "DEAD"}
     return [
         DeadActor(row.class_name, row.name, row.pid, row.death)
@@ -350,7 +350,9 @@ def _room(nodes: Sequence[NodeRow]) -> dict[str, float]:
 async def _announced(
     dashboard: Dashboard, job: str, mark: str, name: str, report: Callable[[object], None]
 ) -> dict[str, Any]:
-    """What the job has printed of the file, once that is there; raises `job-failed` if it ends before."""
+    """Returns the announcement of the file that the job has printed, once it is there; raises `job-failed` if it ends
+    before.
+    """
     text = ""
     async with contextlib.aclosing(job_logs.follow(dashboard, job)) as pieces:
         async for piece in pieces:

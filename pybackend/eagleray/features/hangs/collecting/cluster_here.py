@@ -20,7 +20,7 @@ async def take_here(
 ) -> Picture | None:
     """The picture of the `workers` of a cluster and of what they have started.
 
-    None if they are on several nodes or not on this machine, or if there are no more than the `paused`: then nobody
+    None if they are on several nodes or not on this machine, or if there are no more than the `paused`: then no process
     waits for these.
     """
     nodes, listed = await asyncio.gather(dashboard.nodes(), rows_of(dashboard))

@@ -45,7 +45,7 @@ async def take(pids: Sequence[int], plan: SamplingPlan = DEFAULT_PLAN) -> Pictur
 
 
 async def ask(question: Question) -> FurtherAnswers:
-    """What processes of this machine answer."""
+    """Returns the answers of processes of this machine."""
     pids, holding, native = question.pids
     answers = await asyncio.to_thread(raw_readings, pids, holding) if question.places else []
     tools = Tools(py_spy=find_program())
@@ -69,7 +69,7 @@ def _sample_now(
 async def sampled_in_thread(
     sample: Callable[[OnRound, Wait], NodeSamples], on_progress: OnProgress, rounds: int
 ) -> NodeSamples:
-    """What `sample` returns, which runs in a thread; a cancellation ends that after its round, or its pause."""
+    """Returns the result of `sample`, which runs in a thread; a cancellation ends it after its round, or its pause."""
     is_cancelled = threading.Event()
     loop = asyncio.get_running_loop()
 

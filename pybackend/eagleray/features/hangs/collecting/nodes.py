@@ -1,4 +1,4 @@
-"""What nodes without Ray answer: a process of srun or ssh passes on the lines of `sampling/on_node.py`."""
+"""Answers of nodes without Ray: a process of srun or ssh passes on the lines of `sampling/on_node.py`."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ _TICK_S = 0.2
 _LAST_OUTPUT_S = 1.0
 
 
-# What nodes read once they are sampled, b"" for nothing.
+# Input of nodes after their samples, b"" for none.
 Further = Callable[[], Awaitable[bytes]]
 
 
 @frozen
 class SamplingOrder:
-    """What each node is to do.
+    """The work of each node.
 
     `job` is the SLURM job whose processes are sampled; without one they are the ranks of this user, or those with the
     text `matching` in their command line.  With `inside`, a node may then ask its processes for more than stacks.
@@ -222,7 +222,7 @@ class NodeAnswers:
         )
 
     def further(self) -> FurtherAnswers:
-        """What the processes that were asked have answered, or why they have not."""
+        """Returns the answers of the processes that were asked, or why one is missing."""
         return joined(answers_in(each.queried, each.further) for each in self._nodes.values())
 
     def _report(self) -> None:
@@ -290,7 +290,7 @@ async def _read_lines(process: asyncio.subprocess.Process, answers: NodeAnswers)
         for line in lines:
             if len(line) <= _LONGEST_LINE:
                 answers.feed(line)
-        # What a profile prints may be of any length.
+        # The output of a profile may be of any length.
         rest = rest[-_LONGEST_LINE - 1 :]
 
 

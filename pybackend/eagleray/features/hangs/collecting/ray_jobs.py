@@ -19,7 +19,7 @@ _RUNNING = "RUNNING"
 
 @frozen
 class ClusterRows:
-    """What Ray lists; `tasks` have not ended."""
+    """The rows that Ray lists; `tasks` have not ended."""
 
     actors: tuple[ActorRow, ...]
     workers: tuple[WorkerRow, ...]
@@ -36,9 +36,9 @@ def jobs_of(rows: Iterable[JobRow], written: str) -> frozenset[str]:
 def jobs_of_run(
     rows: Iterable[JobRow], workers: Iterable[WorkerRow], state: RunState
 ) -> frozenset[str]:
-    """The ids of the jobs of a run: that as which it was submitted, and those of its drivers.
+    """The ids of the jobs of a run: the id as which it was submitted, and the ids of its drivers.
 
-    A driver is one by the id of its worker: its pid may be that of another process on another node.
+    A driver is one by the id of its worker: another process may have its pid on another node.
     """
     drivers = {worker.worker_id for worker in state.workers if worker.kind == "driver"}
     submitted = jobs_of(rows, state.external_id) if state.external_id else frozenset()
@@ -98,7 +98,7 @@ def with_jobs(
 ) -> dict[str, NodeNames]:
     """The nodes, which then sample only processes of these jobs; all processes without any.
 
-    `is_part`: they sample only the named processes, and those of `tasks`.
+    `is_part`: they sample only the named processes, and the processes of `tasks`.
     """
     if not jobs and not is_part:
         return dict(names)

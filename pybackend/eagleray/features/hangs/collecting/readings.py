@@ -24,7 +24,7 @@ Readings = Mapping[Place, ProcessReading]
 
 @frozen
 class FurtherAnswers:
-    """What processes have answered besides their samples: from inside, and native frames."""
+    """Answers of processes besides their samples: from inside, and native frames."""
 
     readings: Readings = field(factory=dict)
     natives: Natives = field(factory=dict)

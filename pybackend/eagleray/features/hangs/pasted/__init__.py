@@ -1,1 +1,1 @@
-"""Stacks that somebody else has taken: dumps of py-spy and others, in files, archives or pasted text."""
+"""Stacks that other tools have dumped: output of py-spy and others, in files, archives or pasted text."""

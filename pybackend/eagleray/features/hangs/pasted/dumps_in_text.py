@@ -26,7 +26,7 @@ _TIMES = re.compile(
 )
 # In place of a time.
 TIME = "\0"
-# After so many lines it shows whether the other digits of a prefix are those of a process, or count the lines.
+# After so many lines it shows whether the other digits of a prefix identify a process, or count the lines.
 _TRIED = 64
 # A stack, and lines of others between its frames.
 _REACH = 2000
@@ -91,7 +91,7 @@ _FILE = re.compile(
 _NATIVE = re.compile(
     r"\.so(?:\.\d+)*$|\.(?:c|cc|cpp|cu|h|hpp)$|^(?:python|perf)[\d.]*$|^<built-in>$"
 )
-# What py-bt has in place of a frame, of Python's own functions in C.
+# The text of py-bt in place of a frame, of Python's own functions in C.
 _BUILT_IN = re.compile(
     r"(?:#\d+ )?<built-in (?:method|function) (?P<function>\S+?)(?: of (?P<type>[\w.]+) object.*)?>"
 )
@@ -129,7 +129,7 @@ _OF_OTHERS = re.compile(
 
 @frozen
 class Tags:
-    """What the prefix of a line, or the name of its file, says of its process; None and "" where it doesn't."""
+    """Facts about a process in the prefix of a line or the name of its file; None and "" where it doesn't."""
 
     rank: int | None = None
     pid: int = 0
@@ -189,7 +189,7 @@ def plain_line(line: str) -> str:
 
 
 def _counting_shapes(lines: Sequence[str]) -> frozenset[str]:
-    """The prefixes, with 0 for any number, whose numbers aren't those of a process: they differ in nearly all lines."""
+    """The prefixes, with 0 for any number, whose numbers don't identify a process: they differ in nearly all lines."""
     splitter = _Prefixes(frozenset())
     keys: dict[str, list[str]] = {}
     left = 0
@@ -223,7 +223,7 @@ def _rank_in(prefix: str) -> int | None:
 
 
 def full_name(file: str) -> str:
-    """The path of a frame, where that of a library tells that it is one."""
+    """The path of a frame, where the path of a library shows that it is one."""
     if file[1:3] == ":\\":
         file = file.replace("\\", "/")
     if file.startswith(("/", "<")):
@@ -345,7 +345,7 @@ def _problem(message: str) -> str:
 
 
 class _Origin(NamedTuple):
-    """What lines of one process have in common: what their prefix says, and the prefix without times."""
+    """The common facts of one process's lines: what their prefix says, and the prefix without times."""
 
     tags: Tags
     key: str
@@ -518,7 +518,7 @@ class _DumpReader:
             yield dump
 
     def _is_detail(self, reading: _Threads, text: str, indent: int) -> bool:
-        """Also what somebody has written in place of frames that were left out."""
+        """Also text that a user has written in place of omitted frames."""
         if reading.is_named and not reading.threads and not reading.is_open:
             return True
         return _DETAIL.match(text) is not None or (reading.is_open and indent > reading.indent)
@@ -552,7 +552,7 @@ def named(dumps: Iterable[DumpedProcess], name: str) -> list[DumpedProcess]:
     """The dumps of a file, which get the rank in its name where nothing else says one."""
     listed = [evolve(each, source=f"{name}\n{each.source}") for each in dumps]
     ranked = tags_of(PurePosixPath(name).name).rank
-    # A file of several processes isn't that of one rank.
+    # A file of several processes doesn't belong to one rank.
     if ranked is None or len({(each.tags, each.pid) for each in listed}) != 1:
         return listed
     return [

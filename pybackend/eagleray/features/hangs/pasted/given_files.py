@@ -46,7 +46,7 @@ class GivenFile:
 
 @define
 class GivenFiles:
-    """What can be read of `paths`; `unread` has the names of files that can't be, each with the reason."""
+    """The readable files of `paths`; `unread` has the names of files that can't be, each with the reason."""
 
     paths: Sequence[str]
     stdin: BinaryIO | None = None

@@ -31,7 +31,7 @@ _DEFAULT = "default_pg"
 _GROUP = re.compile(
     r"\[PG (?:ID \d+ PG GUID )?(?P<name>[^\s()\]]+) ?(?:\((?P<described>[^)]*)\) ?)?Rank (?P<rank>\d{1,9})\]"
 )
-# What PyTorch writes before its lines, since 2.3.
+# The prefix of PyTorch's lines, since 2.3.
 _OWN_RANK = re.compile(r"\[rank(\d{1,9})\]:")
 _DIGITS = re.compile(r"\d+")
 _LOCAL_RANK = re.compile(r"\[Rank (?P<rank>\d{1,9})\]")
@@ -61,7 +61,7 @@ _MISSED = [
     )
 ]
 _LONGEST = 2000
-# Those of a group say the same.
+# Waits of a group say the same.
 _MOST_REPORTS = 64
 # PyTorch wrote "retreiving" until 2.0.  A key "2:3" is of messages between these two ranks of a group.
 _ID = re.compile(
@@ -112,7 +112,7 @@ class _LoggedProcess:
 
 @define
 class LoggedWaits:
-    """What the lines of a log say; `feed` each file."""
+    """The waits in the lines of a log; `feed` each file."""
 
     absences: dict[LoggedAbsence, None] = field(factory=dict)
     _processes: dict[tuple[str, str, int, int], _LoggedProcess] = field(factory=dict)

@@ -45,7 +45,8 @@ from eagleray.sampling.node import (
 from eagleray.sampling.processes import ACTOR, LAUNCHER, OTHER, RANK, Described, role_of
 from eagleray.sampling.ras import RasAnswer
 
-# Processes of inference engines that say their rank in their title; those of other stages and replicas are other worlds.
+# Processes of inference engines that say their rank in their title; processes of other stages and replicas are other
+# worlds.
 _ENGINE_RANK = re.compile(r"(?P<group>\w+::\w+?)_TP(?P<rank>\d+)\b")
 _REPLICA = re.compile(r"_DP\d+(?=_|$)")
 _RAY_TITLE = re.compile(r"ray::(?P<name>[\w.]+)")
@@ -321,7 +322,7 @@ def _place(dump: DumpedProcess) -> str:
 
 
 def _prefix(dump: DumpedProcess) -> str:
-    """What stands before its lines, without times."""
+    """Returns the prefix of its lines, without times."""
     prefix = _TIMES.sub("", dump.source.partition("\n")[2]).strip(" :|[]")
     return prefix if re.search(r"\w", prefix) else ""
 

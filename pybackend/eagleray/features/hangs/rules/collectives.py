@@ -14,7 +14,7 @@ from eagleray.sampling.frames import is_users
 
 
 def counters(scene: Scene) -> Iterator[Reading]:
-    """What the flight recorders of the ranks say: numbers decide where stacks leave a doubt."""
+    """Evidence of the ranks' flight recorders: numbers decide where stacks leave a doubt."""
     yield from counter_readings.counters(scene.world)
 
 
@@ -44,7 +44,8 @@ def different_calls(scene: Scene) -> Iterator[Reading]:
     waiting = scene.all_in_collectives
     messages = [each for each in waiting if each.activity.call in MESSAGES]
     if len(messages) == len(waiting) or (messages and scene.is_single_sample):
-        # A send and its receive are no collectives, and a stage that sends may soon come to the collective of another.
+        # A send and its receive aren't collectives, and a stage that sends may soon come to the collective of another
+        # stage.
         return
     by_call = minority(waiting, lambda each: each.activity.call)
     different = by_call or minority(waiting, lambda each: each.activity.place)

@@ -114,7 +114,7 @@ def _is_apart(scene: Scene, raised: Sequence[SampledProcess]) -> bool:
 
 
 def _those_that_raised(ranks: Sequence[SampledProcess]) -> list[SampledProcess]:
-    """Those of `ranks` with an exception, else all of them."""
+    """Returns the `ranks` with an exception, else all of them."""
     return [each for each in ranks if each.has_raised] or list(ranks)
 
 
@@ -126,7 +126,7 @@ def _confidence(
         return with_exception
     if any(each.last.exceptions for each in ranks):
         return with_type
-    # What a log ends with may have been handled.
+    # The exception at the end of a log may have been handled.
     return (with_type + without) / 2 if any(each.printed for each in ranks) else without
 
 

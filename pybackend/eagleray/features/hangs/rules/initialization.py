@@ -109,7 +109,7 @@ def _unconnected(started: Sequence[SampledProcess]) -> list[SampledProcess]:
 
 
 def _further(scene: Scene, started: Sequence[SampledProcess]) -> RankSet:
-    """The ranks that belong to the number of ranks which all have given to PyTorch, and that nobody has started."""
+    """The ranks that belong to the number of ranks which all have given to PyTorch, but that were never started."""
     sizes = {dict(each.last.peers).get("world_size", 0) for each in started}
     whole = scene.world.is_whole and len(started) == len(scene.world.ranks) and len(sizes) == 1
     return RankSet.of(range(max(sizes))).without(scene.world.expected) if whole else RankSet()

@@ -12,7 +12,7 @@ from eagleray.features.hangs.verdict import Kind, Reading
 
 
 def unmatched_messages(scene: Scene) -> Iterator[Reading]:
-    """A rank waits for a message of a rank that sends none to it, or sends one that nobody takes."""
+    """A rank waits for a message of a rank that sends none to it, or sends a message that no rank receives."""
     in_messages = [each for each in scene.waiting if each.activity.call in MESSAGES]
     if not in_messages or scene.world.others(scene.waiting):
         return

@@ -45,7 +45,7 @@ def going_on(scene: Scene) -> Iterator[Reading]:
 
 
 def _computing_children(scene: Scene) -> Iterator[Reading]:
-    """A process waits for what its children compute, such as those of an executor, at one line for all samples."""
+    """A process waits for what its children compute, such as the workers of an executor, at one line for all samples."""
     for parent in scene.world.ranks:
         children = [each for each in scene.evidence.children(parent) if each.cpu > COMPUTES_CPU]
         wait = library_waits.wait_of(parent.stack.frames) if parent.stack else None

@@ -1,4 +1,4 @@
-"""What Ray's own list of tasks proves (`ray-get-cycle`, `starvation`, `asyncio`)."""
+"""Verdicts that Ray's own list of tasks proves (`ray-get-cycle`, `starvation`, `asyncio`)."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def reading(
 
 
 def about(scene: Scene, some: Sequence[SampledProcess]) -> dict[str, str]:
-    """What sentences say of `some` ranks and of all others."""
+    """Returns what sentences say of `some` ranks and of all others."""
     others = scene.world.others(some)
     return {
         "Ranks": wording.Ranks(some),
@@ -102,7 +102,7 @@ def about(scene: Scene, some: Sequence[SampledProcess]) -> dict[str, str]:
 def minority(
     ranks: Sequence[SampledProcess], key: Callable[[SampledProcess], object]
 ) -> list[SampledProcess]:
-    """The ranks whose `key` is not that of most; of two halves, the one with the smallest rank is right."""
+    """The ranks whose `key` differs from most others'; of two halves, the one with the smallest rank is right."""
     by_key: dict[object, list[SampledProcess]] = {}
     for each in ranks:
         by_key.setdefault(key(each), []).append(each)

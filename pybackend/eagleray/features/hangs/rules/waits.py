@@ -1,4 +1,4 @@
-"""What the waits between processes and threads show (`deadlock`, `wait-chain`)."""
+"""Verdicts from the waits between processes and threads (`deadlock`, `wait-chain`)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def chains(scene: Scene) -> Iterator[Reading]:
         return
     paths = _paths(scene)
     if idle := [path for path in paths if path.is_idle_server]:
-        # Nobody waits for it, so that it may just have nothing to do.
+        # No process waits for it, so it may just be idle.
         ranks = wording.ranks(idle[0].processes)
         step = t("Send {ranks} a request, and take the picture again.", ranks=ranks)
         yield reading(scene, Kind.WAIT_CHAIN, (), 0.4, idle[0].sentence, step)

@@ -72,7 +72,7 @@ class _Composer:
     used: set[str] = field(factory=set)
 
     def add(self, path: str, package: tuple[str, ...], depth: int) -> None:
-        """The configuration `path`, placed at `package`, above those of its defaults list."""
+        """The configuration `path`, placed at `package`, above the configurations of its defaults list."""
         file = self._file(path)
         if file is None or depth > _DEEPEST or len(self.layers) >= _MOST_LAYERS:
             return
@@ -129,7 +129,7 @@ class _Composer:
                 self.add(_joined(folder, f"{written}/{chosen}"), target, depth + 1)
 
     def _chosen(self, group: str, place: tuple[str, ...], option: YamlNode) -> list[str]:
-        """The options of a group: those of the command or of a parent, else those of the entry."""
+        """The options of a group: from the command or a parent, else from the entry."""
         names = [f"{group}@{'.'.join(place)}"]
         if place == _package(group):
             names.append(group)

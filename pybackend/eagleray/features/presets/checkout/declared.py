@@ -113,7 +113,7 @@ class Declared:
 def declared(
     file: Path, arguments: Sequence[str], files: Files, hints: Sequence[str] = ()
 ) -> Declared | None:
-    """What the program `file` declares; None if it reads no configuration that is recognised."""
+    """Returns what the program `file` declares; None if it reads no configuration that is recognised."""
     reader = _ProgramReader(file, files)
     if not reader.read():
         return None
@@ -317,7 +317,7 @@ class _ProgramReader:
         self.classes.append((module, written, style))
 
     def _nearest(self, module: Module, written: ast.expr, depth: int) -> None:
-        """The class that an attribute names; that of a base class counts less than that of the class."""
+        """The class that an attribute names; an attribute of a base class counts less than one of the class."""
         if depth < self.depth_of_attribute:
             self.depth_of_attribute = depth
             self.classes = [item for item in self.classes if item not in self.by_attribute]

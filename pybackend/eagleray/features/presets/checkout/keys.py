@@ -33,7 +33,7 @@ Find = Callable[[str], Definition | None]
 
 @frozen
 class StartedProgram:
-    """What the training line starts: a file or, with `module`, a module, with its arguments.
+    """The program that the training line starts: a file or, with `module`, a module, with its arguments.
 
     `hints` may hold the name of a configuration that a variable of the script holds.
     """
@@ -45,7 +45,7 @@ class StartedProgram:
 
 
 def key_finder(started: StartedProgram, configuration: Configuration, files: Files) -> Find | None:
-    """Finds keys of the program's configuration; None if there is nothing to look into."""
+    """Finds keys of the program's configuration; None without a configuration to search."""
     for file in programs(started, files):
         tree = python_source.parsed(files, file)
         finder = tree and _READERS[configuration.kind](file, tree, started, configuration, files)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from eagleray.features.rollouts.agents.model import AgentClass
 from eagleray.injected.source_trees import tree_of
 
-# What the framework passes by name; an agent takes them all with `**kwargs`, or by these names.
+# Arguments that the framework passes by name; an agent takes them all with `**kwargs`, or by these names.
 _PASSED = frozenset({"base_url", "api_key", "http_client"})
 
 

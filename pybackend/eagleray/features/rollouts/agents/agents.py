@@ -55,7 +55,7 @@ OnProgress = Callable[[WaveProgress], None]
 
 @frozen
 class AgentRequestPlan:
-    """What the user asks for; `python` "" is the first one of PATH, `arguments` a JSON object or ""."""
+    """The user's request; `python` "" is the first one of PATH, `arguments` a JSON object or ""."""
 
     target: str
     data: DataChoice

@@ -24,7 +24,7 @@ _REJECTED = frozenset({429, 503, 529})
 
 @frozen
 class AnswerCounts:
-    """What the server answered, by status and finish reason; `empty` of them have no content and no tool call."""
+    """The server's answers, by status and finish reason; `empty` of them have no content and no tool call."""
 
     statuses: Counter[int] = field(factory=Counter)
     finish_reasons: Counter[str] = field(factory=Counter)

@@ -1,6 +1,6 @@
 """Reads data items from a file: a line each of JSONL, the elements of a JSON list, or the rows of a Parquet file.
 
-Items count from 1. Lines without text aren't items; a line that nobody wants isn't parsed.
+Items count from 1. Lines without text aren't items; an unwanted line isn't parsed.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from eagleray.tools.code_copies import detached_command
 class AgentDebugRequest:
     """`target` is `FILE.py:Class`, `server` a name or URL; item `number` of the file `data` counts from 1.
 
-    `arguments` are those of the class: a JSON object, "" for none.
+    `arguments` are for the class: a JSON object, "" for none.
     """
 
     target: str

@@ -177,7 +177,7 @@ def progress_of(observed: Observed) -> WaveProgress:
 
 
 def worst_runs(runs: tuple[AgentRun, ...]) -> list[AgentRun]:
-    """Those that failed, then the slowest."""
+    """Returns the runs that failed, then the slowest."""
     failed = [run for run in runs if run.outcome != "done"]
     done = [run for run in runs if run.outcome == "done"]
     done.sort(key=lambda run: -run.seconds)
@@ -220,4 +220,4 @@ def _trace_file(wave: str) -> Path:
 
 
 def _drop(output: bytes) -> None:
-    """What agents of a wave print is in nobody's view."""
+    """Drops the output of a wave's agents, which no view shows."""

@@ -31,7 +31,7 @@ class LeftLine:
 
 
 def left_lines(observed: Observed) -> list[LeftLine] | None:
-    """Those of most tasks first; None where an agent's own task factory hides them."""
+    """Returns the lines with the most tasks first; None where an agent's own task factory hides them."""
     lines: dict[tuple[str, int], LeftLine] = {}
     for run in observed.runs:
         if run.left_tasks is None:
@@ -55,7 +55,7 @@ def left_tasks(observed: Observed) -> Iterable[WaveVerdict]:
 
 
 def left_tasks_text(observed: Observed) -> str:
-    """What is no verdict, "" for nothing."""
+    """Describes tasks that are left without being a verdict, "" for none."""
     lines = left_lines(observed)
     if lines is None:
         return t("Tasks weren't observed: the agent has its own task factory.")

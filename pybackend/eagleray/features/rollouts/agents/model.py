@@ -57,9 +57,9 @@ class DataItem:
 
 @frozen
 class AgentPlan:
-    """What is run: `target` is `module:Class` or `FILE.py:Class`, `timeout_s` None for no limit.
+    """The agent to run: `target` is `module:Class` or `FILE.py:Class`, `timeout_s` None for no limit.
 
-    `arguments` are those of the class.  `python` is the interpreter, `cwd` the folder of the program.
+    `arguments` are for the class.  `python` is the interpreter, `cwd` the folder of the program.
     """
 
     target: str
@@ -118,9 +118,9 @@ class HeldLoop:
     place: CodeLine
     waiting_s: float = 0.0
     computing_s: float = 0.0
-    # Of the computing, what is in no function of a library.
+    # The share of the computing outside of library functions.
     own_s: float = 0.0
-    # What a coroutine of a library computed that the line awaits: a share of all concurrent work.
+    # The computing of a library's coroutine that the line awaits: a share of all concurrent work.
     awaited_s: float = 0.0
     constructing_s: float = 0.0
     longest_s: float = 0.0
@@ -164,7 +164,7 @@ class AgentRequest:
 
     `tokens` is None if they weren't counted: the agent read a compressed stream without its client's decoder.  `pool_s`
     is None if the client's pool isn't known; a pool with `pool_limit` connections was full.  `problem` and `place`, the
-    server's message and the line of the user's code, are those of a request that failed.
+    server's message and the line of the user's code, belong to a request that failed.
     """
 
     path: str
@@ -208,7 +208,7 @@ class AgentRun:
 
 @frozen
 class WaveTotals:
-    """The totals at a moment; `lag_p50_ms` and `lag_max_ms` are those of the event loop.
+    """The totals at a moment; `lag_p50_ms` and `lag_max_ms` are lags of the event loop.
 
     Requests are those of known clients, with `unattributed` ones to the server from threads of which no run is known;
     `unobserved` is the number of connections to the server that other clients opened.
@@ -251,7 +251,7 @@ class RewardBin:
 
 @frozen
 class WaveVerdict:
-    """What is wrong with a wave, and where; `file` is "" where no line of the user's code is the cause."""
+    """A problem of a wave, and its place; `file` is "" where no line of the user's code is the cause."""
 
     kind: VerdictKind
     sentence: str
@@ -261,7 +261,7 @@ class WaveVerdict:
 
 @frozen
 class WaveProgress:
-    """What a view draws while a wave runs."""
+    """The data that a view draws while a wave runs."""
 
     runs: int
     done: int

@@ -15,7 +15,7 @@ from attrs import field, frozen
 
 @frozen
 class ResponseTokens:
-    """Of one response; `prompt` and `ids` are empty where they are unknown or incomplete."""
+    """The tokens of one response; `prompt` and `ids` are empty where they are unknown or incomplete."""
 
     texts: tuple[str, ...] = ()
     logprobs: tuple[float, ...] = ()
@@ -37,7 +37,8 @@ def token_columns(answers: Iterable[Any]) -> dict[str, Any]:
     """The columns of the conversation that ends with the last answer.
 
     1. With the ids of prompts: prompt and completion, and what earlier answers generated of this prompt.
-    2. Without them: those of the last completion, whose ids are `completion_ids`, since they are no whole sequence.
+    2. Without them: the columns of the last completion, whose ids are `completion_ids`, since they aren't a whole
+    sequence.
     3. Nothing of responses without logprobs.
     """
     sequence = _Sequence()

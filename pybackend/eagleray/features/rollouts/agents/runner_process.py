@@ -29,13 +29,13 @@ from eagleray.injected.settings import PROCESS_NAME
 from eagleray.tools.code_copies import deliver, read_package
 from eagleray.tools.processes import wait_for_exit
 
-# Of what the agent prints.
+# Limits of the agent's output.
 MOST_OUTPUT = 1024 * 1024
 _READ = 256 * 1024
 # The runner cuts bodies, so that no event is longer.
 _LONGEST_EVENT = 64 * 1024 * 1024
 _TAIL = 4000
-# Of mode `subproc`: as the framework's pool, unless its configuration says otherwise.
+# For mode `subproc`: as the framework's pool, unless its configuration says otherwise.
 PROCESSES = 4
 # Shorter ones, such as “none”, are words.
 _SHORTEST_SECRET = 8
@@ -188,7 +188,7 @@ async def _read_events(events: asyncio.StreamReader, on_event: OnEvent, secret: 
 
 
 class _Output:
-    """What the agent prints: the beginning is passed on, the end is kept."""
+    """The output of the agent: the beginning is passed on, the end is kept."""
 
     def __init__(self, on_output: OnOutput, secret: bytes) -> None:
         self._on_output = on_output

@@ -34,7 +34,7 @@ _SAMPLE = re.compile(r"([a-z]+:[a-z_]+)(?:\{(.*)\})?[ \t]+(\S+)")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 # Processes that compute the same requests together may report them each.
 _SHARED = frozenset({"tp_rank", "pp_rank", "moe_ep_rank", "pid"})
-# Those of vLLM have 100 kB.
+# vLLM's metrics have 100 kB.
 _LARGEST = 4 * 2**20
 _ANSWER_S = 5.0
 # A busy server may answer late, and one may have no such metrics before its first request.

@@ -21,7 +21,7 @@ BINS = 10
 
 @frozen
 class WaveStatistics:
-    """`latency` is that of runs which ended by themselves, `request` that of answered requests, in milliseconds."""
+    """`latency` is for runs which ended by themselves, `request` for answered requests, in milliseconds."""
 
     runs: int
     done: int

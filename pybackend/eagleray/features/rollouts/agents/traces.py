@@ -85,7 +85,7 @@ class TraceFile:
         with opened:
             while (event := self._events.get()) is not None:
                 opened.write(json.dumps(trace_of(event), ensure_ascii=False) + "\n")
-                # What a killed command leaves is whole lines.
+                # A killed command leaves whole lines.
                 opened.flush()
 
 
@@ -94,7 +94,7 @@ def _close(opened: IO[str]) -> None:
 
 
 def trace_of(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Also a trajectory of `features/rollouts/trajectories`: `messages` are those of the last chat that was answered."""
+    """Also a trajectory of `features/rollouts/trajectories`: `messages` come from the last chat that was answered."""
     error = event.get("error")
     requests = [_with_bodies(request) for request in event["requests"]]
     chats = list(answered_chats(requests))

@@ -35,7 +35,7 @@ BLOCKED_SAMPLES = 3
 BLOCKED_SHARE = 0.1
 # A coroutine of a library is at times sampled while it sends or waits for a lock; a line that blocks does little else.
 BLOCKED_MOSTLY = 0.5
-# The user's own code is nobody else's share: short computations of all runs may take a large part of a wave.
+# The user's own code is a share of its own: short computations of all runs may take a large part of a wave.
 OWN_SHARE = 0.25
 # Above this share the line is named instead of the function.
 SINGLE_LINE_SHARE = 0.8
@@ -291,9 +291,9 @@ def _queue_is_long(observed: Observed) -> bool:
 
 
 def _queue(observed: Observed) -> str:
-    """What the server says of itself, else what was measured.
+    """Returns the server's own count, else the measured one.
 
-    A count that is derived from times is wrong on a busy machine: the client's own time, such as that of the first
+    A count that is derived from times is wrong on a busy machine: the client's own time, such as the time of the first
     connections, counts as the server's. It was 5 for a server with one slot.
     """
     if _queue_is_long(observed):

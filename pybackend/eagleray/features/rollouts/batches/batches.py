@@ -54,7 +54,7 @@ _OUTPUT = 2000
 
 
 async def summary(path: str, python: str, agreed: Sequence[str] = ()) -> BatchSummary:
-    """What is in a batch; raises an error of the catalogue, also where reading it would execute code.
+    """Returns the contents of a batch; raises an error of the catalogue, also where reading it would execute code.
 
     `agreed` are the names of `NeedsUnpickleError` that the user agreed to; reading imports no others.
     """
@@ -101,7 +101,7 @@ async def save(dump: str, path: str, python: str, address_of: AddressOf) -> Writ
 
 
 def row_of(trajectory: Trajectory) -> dict[str, Any] | None:
-    """A row of the batch; None without token ids or reward.  Missing columns are those of a prompt without a policy."""
+    """A row of the batch; None without token ids or reward.  Columns are missing for a prompt without a policy."""
     columns = trajectory.columns
     if not columns.ids or trajectory.reward is None:
         return None
@@ -181,7 +181,7 @@ def _readable(path: str) -> Path:
 
 
 async def _answer(python: str, script: str, arguments: list[str], text: str = "") -> Any:
-    """What a script prints; ends it when cancelled."""
+    """Returns the output of a script; ends it when cancelled."""
     argv = [python, str(_SCRIPTS / script), *arguments]
     try:
         process = await asyncio.create_subprocess_exec(

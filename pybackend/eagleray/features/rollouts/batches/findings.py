@@ -1,4 +1,4 @@
-"""What is wrong with a saved batch, as sentences: a table of rules over the numbers of its tensors."""
+"""Problems of a saved batch, as sentences: a table of rules over the numbers of its tensors."""
 
 from __future__ import annotations
 

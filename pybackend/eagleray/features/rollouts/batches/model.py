@@ -1,4 +1,4 @@
-"""What is in a saved batch."""
+"""The contents of a saved batch."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MaskedValues:
 
 @frozen
 class BatchValue:
-    """What is not a tensor: its path, its type and the beginning of its text."""
+    """A value that is not a tensor: its path, its type and the beginning of its text."""
 
     name: str
     type: str

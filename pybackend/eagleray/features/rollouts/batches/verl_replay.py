@@ -1,6 +1,6 @@
 """The command of a training with verl that saves its rollouts in a first run, and trains on them in later ones.
 
-The names of these settings have changed twice from verl 0.6 to 0.9.  They are those of the preset for verl, for the
+The names of these settings have changed twice from verl 0.6 to 0.9.  They come from the preset for verl, for the
 version at hand.
 """
 

@@ -73,7 +73,7 @@ class ScoredPair:
 
 @frozen
 class ComparedLayers:
-    """What both sides computed; `left_out` sequences have logprobs that can't be matched with tokens.
+    """The layers that both sides computed; `left_out` sequences have logprobs that can't be matched with tokens.
 
     Sequences with ids that a side lacks are not computed: `foreign` has their number.
     """
@@ -264,7 +264,7 @@ async def _evidence(
     sequences: Sequence[ComparedSequence],
     on_progress: OnProgress,
 ) -> ComparisonEvidence:
-    """What the figures say; a reference in torch answers what they leave open."""
+    """Returns the evidence of the figures; a reference in torch answers what they leave open."""
     a_facts, b_facts = facts
     pairs = layers.pairs
     a_dtype = a_facts.dtype or logit_dtype(top for pair in pairs for top in pair.a.tops)
@@ -371,7 +371,7 @@ def _delta(pairs: Sequence[ScoredPair], at: int, position: int) -> TokenDelta:
 
 
 def _notes(a: EngineFacts, b: EngineFacts, layers: ComparedLayers) -> list[str]:
-    """What else the user may want to know."""
+    """Returns further facts for the user."""
     notes = []
     if layers.left_out:
         notes.append(

@@ -1,4 +1,4 @@
-"""What the verdict on two engines is made from."""
+"""The evidence for the verdict on two engines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class OtherPrecision:
 
 @frozen
 class ComparisonEvidence:
-    """What rules decide from; a dtype is "" where it isn't known."""
+    """The evidence that rules decide from; a dtype is "" where it isn't known."""
 
     prompts: PromptLayer
     greedy: GreedyLayer

@@ -14,7 +14,7 @@ OnProgress = Callable[[str, int, int], None]
 
 
 class ComparisonKind(Enum):
-    """The verdicts; the values are those of `--json`."""
+    """The verdicts; `--json` prints the values."""
 
     CONSISTENT = "consistent"
     AS_USUAL = "as-usual"
@@ -77,7 +77,7 @@ class TokenSequence:
 
 
 class LogprobSource(Enum):
-    """What an engine's logprobs are of: the model, or what its sampling parameters leave of that."""
+    """The source of an engine's logprobs: the model, or its distribution after the sampling parameters."""
 
     RAW = "raw"
     PROCESSED = "processed"
@@ -86,10 +86,10 @@ class LogprobSource(Enum):
 
 @frozen
 class EngineFacts:
-    """What an engine says of itself; `dtype` is "" if it is unknown.
+    """The facts of an engine about itself; `dtype` is "" if it is unknown.
 
-    `defaults` are its sampling parameters for requests that have none, if the engine reports them.  `vocabulary` is the number
-    of its token ids, 0 if it is unknown.
+    `defaults` are its sampling parameters for requests that have none, if the engine reports them.  `vocabulary` is the
+    number of its token ids, 0 if it is unknown.
     """
 
     name: str
@@ -113,7 +113,9 @@ class ForeignToken:
 
 @frozen
 class LogprobMetrics:
-    """What the trainer would see: A are the rollouts, B is the trainer; `pearson` is None where it is not defined."""
+    """The metrics that the trainer would see: A are the rollouts, B is the trainer; `pearson` is None where it is not
+    defined.
+    """
 
     tokens: int
     mean_abs_dlogp: float

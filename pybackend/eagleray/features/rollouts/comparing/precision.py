@@ -1,8 +1,8 @@
 """Which precision an engine's logits have, from its logprobs alone.
 
 The difference of two logprobs of a position is the difference of their logits.  A logit in bfloat16 has 8 significant
-bits, one in float16 has 11; so for logits of at least 0.5 all differences are multiples of 2**-8 or 2**-11, which those of
-float32 are not.  A head that computes in float32 after layers in bfloat16 shows no such grid.
+bits, one in float16 has 11; so for logits of at least 0.5 all differences are multiples of 2**-8 or 2**-11, which
+differences in float32 are not.  A head that computes in float32 after layers in bfloat16 shows no such grid.
 """
 
 from __future__ import annotations

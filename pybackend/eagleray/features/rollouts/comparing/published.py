@@ -15,7 +15,7 @@ from attrs import frozen
 
 from eagleray.features.rollouts.comparing.model import EngineFacts
 
-# Twice the published differences are usual, and six times as large ones are no rounding.
+# Twice the published differences are usual, and differences six times as large don't come from rounding.
 _USUAL_FACTOR = 4.0
 BEYOND_FACTOR = 9.0
 # Smaller models differ by more: their logits have less margin.
@@ -39,7 +39,7 @@ _QUANTIZED = re.compile(
 
 @frozen
 class Published:
-    """What healthy engines differ by: `statistic` of logprob differences, or of importance ratios.
+    """The published difference of healthy engines: `statistic` of logprob differences, or of importance ratios.
 
     `precision` is the coarser one of both sides, or "N bits" of quantized weights; `billions` are its parameters.
     """
@@ -96,7 +96,7 @@ PUBLISHED = (
 
 @frozen
 class ModelClass:
-    """What two sides say of their model: None where neither does; `quantized` is the written type, "" without."""
+    """The facts of two sides about their model: None where neither does; `quantized` is the written type, "" without."""
 
     precision: str
     billions: float | None = None
@@ -129,7 +129,7 @@ class ModelClass:
 
 
 def model_class(a: EngineFacts, b: EngineFacts, dtypes: tuple[str, str]) -> ModelClass:
-    """`dtypes` are those of both sides, "" where unknown, which counts as bfloat16: engines and trainers use it."""
+    """`dtypes` has one for each side, "" where unknown, which counts as bfloat16: engines and trainers use it."""
     names = [each for facts in (a, b) for each in (facts.model, facts.name) if each]
     billions = next((size for name in names for size in _sizes(name)), None)
     is_moe = any(map(_EXPERTS.search, names)) or (None if billions is None else False)

@@ -33,7 +33,7 @@ def reading(kind: ComparisonKind, evidence: ComparisonEvidence) -> tuple[str, st
 
 
 def ratios_sentence(ratios: ImportanceRatios | None) -> str:
-    """What the trainer would make of the logprobs."""
+    """Says what the trainer would make of the logprobs."""
     if ratios is None:
         return ""
     return t(
@@ -203,7 +203,7 @@ def _models(evidence: ComparisonEvidence) -> tuple[str, str]:
 
 
 def _remaining(evidence: ComparisonEvidence) -> str:
-    """What the evidence excludes, and what remains."""
+    """Says what the evidence excludes, and what remains."""
     excluded = [t("sampling parameters"), t("shifted logprobs")]
     if evidence.prompts.compared:
         excluded += [t("tokenizer"), t("template")]

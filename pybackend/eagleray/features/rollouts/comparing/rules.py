@@ -1,7 +1,7 @@
 """The verdict on two engines: a table of rules, each of which reads the evidence in its own way.
 
 1. One side lacks ids of the other, or the prompts have different ids: the tokenizers differ, or the template does.
-2. A's tokens or logprobs are not those of the model itself: sampling parameters differ, or logprobs are shifted.
+2. A's tokens or logprobs don't come from the model itself: sampling parameters differ, or logprobs are shifted.
 3. Quantized weights explain what they are published to make, before anything else does.
 4. Differences that begin at a training step, and stay, are those of weights that the engine missed.
 5. A reference in another precision says more than a limit; else published differences of such models are the limit.

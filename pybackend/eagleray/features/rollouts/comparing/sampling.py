@@ -1,4 +1,4 @@
-"""Whether logprobs or tokens are those of the model itself, or of what sampling parameters make of it."""
+"""Whether logprobs or tokens come from the model itself, or from its distribution after sampling parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eagleray.features.rollouts.comparing.metrics import bounded
 from eagleray.features.rollouts.comparing.model import EngineFacts, LogprobSource, ScoredTokens
 from eagleray.features.rollouts.comparing.shapes import LogprobShape
 
-# The temperatures at which the reference computes logprobs where those of 1 don't fit.
+# The temperatures at which the reference computes logprobs where logprobs at temperature 1 don't fit.
 TEMPERATURES = tuple(round(0.1 * tenth, 1) for tenth in range(2, 21) if tenth != 10)
 # How much better the logprobs of another temperature must fit.
 _COLLAPSE = 5.0
@@ -28,10 +28,10 @@ class SamplingDefault:
 
 @frozen
 class SamplingEvidence:
-    """What speaks for different sampling parameters.
+    """Evidence for different sampling parameters.
 
     `overridden`: positions at which A didn't choose its likeliest token at temperature 0.
-    `temperature`: the one of which A's logprobs are, where it isn't 1.  `shape`: that of the differences.
+    `temperature`: the one of which A's logprobs are, where it isn't 1.  `shape`: the shape of the differences.
     """
 
     overridden: int = 0

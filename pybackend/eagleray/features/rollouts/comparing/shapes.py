@@ -93,7 +93,7 @@ def shape_of(sequences: Sequence[ComparedSequence], agreement: float | None) -> 
 
 
 def _placeholders(clear: Sequence[tuple[float, float]]) -> LogprobShape | None:
-    """Whether most of the differences are those of tokens without a logprob: 0 (vime#70), or vLLM's -9999.
+    """Whether most of the differences are at tokens without a logprob: 0 (vime#70), or vLLM's -9999.
 
     Truncation makes 0 of likely tokens only.
     """
@@ -143,7 +143,7 @@ def _repeated(sequences: Iterable[ComparedSequence]) -> LogprobShape | None:
 def _is_shifted(
     sequences: Sequence[ComparedSequence], pairs: Sequence[tuple[float, float]]
 ) -> bool:
-    """Whether one side's logprobs are those of the next token (ms-swift#8196, prime-rl#1525)."""
+    """Whether one side's logprobs belong to the next token (ms-swift#8196, prime-rl#1525)."""
     if (pearson(pairs) or 0.0) > _UNLIKE:
         return False
     later = [pair for each in sequences for pair in _bounded(each.a[1:], each.b[:-1])]

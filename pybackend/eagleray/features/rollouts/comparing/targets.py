@@ -1,4 +1,4 @@
-"""What the user names as A and B: a server, a URL, `torch:DIR`, or a dump."""
+"""The sources that the user names as A and B: a server, a URL, `torch:DIR`, or a dump."""
 
 from __future__ import annotations
 

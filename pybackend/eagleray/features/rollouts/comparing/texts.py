@@ -80,7 +80,7 @@ def markdown(comparison: EngineComparison) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Names of models and servers are no Markdown."""
+    """Names of models and servers are not Markdown."""
     return _MARKUP.sub(r"\\\g<0>", printable(text, _LONGEST_LINE))
 
 

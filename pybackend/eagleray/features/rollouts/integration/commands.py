@@ -32,7 +32,9 @@ class ArealTest:
 
 
 def areal_command(python: str, test: ArealTest) -> tuple[str, ...]:
-    """What runs the test; the trial has a name of its own, since one that exists may have servers that are gone."""
+    """Returns the command that runs the test; the trial has a name of its own, since one that exists may have servers
+    that are gone.
+    """
     settings = (
         ("scheduler.type", "local"),
         ("trial_name", test.trial),

@@ -8,7 +8,8 @@ from attrs import frozen
 
 from eagleray.common.l10n import t
 
-# Of areal/infra/workflow_executor.py, 4aef98d8: "Submit rollout. enqueued: 8, running: 8, accepted: 0, rejected: 0."
+# The log line of areal/infra/workflow_executor.py, 4aef98d8: "Submit rollout. enqueued: 8, running: 8, accepted: 0,
+# rejected: 0."
 _LINE = re.compile(
     r"(?P<event>Enqueue|Submit|Finish and accept|Finish but reject) rollout\. enqueued: (?P<enqueued>\d{1,9}), "
     r"running: (?P<running>\d{1,9}), accepted: (?P<accepted>\d{1,9}), rejected: (?P<rejected>\d{1,9})\."

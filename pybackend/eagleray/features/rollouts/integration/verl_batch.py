@@ -1,7 +1,7 @@
 """Makes a training with verl one batch of real rollouts and one step, in an experiment of its own, without checkpoints.
 
-verl has no controller that only generates, unlike AReaL: its trainer's loop is what starts rollouts, and its one step is
-part of the test.  The settings and the place where they go are those of the preset for verl.
+verl has no controller that only generates, unlike AReaL: its trainer's loop starts rollouts, and its one step is
+part of the test.  The settings and the place where they go come from the preset for verl.
 """
 
 from __future__ import annotations

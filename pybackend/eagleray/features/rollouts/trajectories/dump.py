@@ -23,7 +23,7 @@ from eagleray.features.rollouts.trajectories.model import UnfinishedLine
 from eagleray.features.rollouts.trajectories.reading import DumpReading
 from eagleray.features.rollouts.trajectories.sources import json_lines
 
-# Files of a folder: those of the first suffixes that it has.
+# Files of a folder: files with the first suffixes that it has.
 SUFFIXES = (
     (".jsonl", ".ndjson"),
     (".jsonl.gz", ".ndjson.gz"),
@@ -31,7 +31,7 @@ SUFFIXES = (
     (".parquet",),
 )
 _DIGITS = re.compile(r"(\d+)")
-# What is shown of an unfinished line.
+# The length that is shown of an unfinished line.
 _BEGINNING = 200
 
 
@@ -218,7 +218,7 @@ def _in_order(name: str) -> list[tuple[int, str]]:
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """What differs once the file was written again."""
+    """Returns a state that differs once the file was written again."""
     try:
         status = path.stat()
     except OSError:

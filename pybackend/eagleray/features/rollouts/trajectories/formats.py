@@ -200,7 +200,7 @@ def _columns(
 ) -> TokenColumns:
     """NeMo RL pads all columns to the longest trajectory of a batch; its number of tokens cuts them.
 
-    slime's mask and logprobs are those of the response; a column that fits neither is left out.
+    slime's mask and logprobs cover the response; a column that fits neither is left out.
     """
     if not any(values.paths[role] for role in _COLUMNS):
         return _NO_COLUMNS
@@ -415,7 +415,7 @@ def _reward(values: _Values) -> tuple[float | None, str]:
 
 
 def _rivals(values: _Values, reward: float | None) -> tuple[str, ...]:
-    """The key of the reward and those of other rewards that differ from it, if there are any."""
+    """The key of the reward and the keys of other rewards that differ from it, if any."""
     paths = values.paths["reward"]
     if reward is None or len(paths) < 2:
         return ()

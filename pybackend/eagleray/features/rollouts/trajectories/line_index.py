@@ -17,7 +17,7 @@ from eagleray.injected.outside_files import opened
 
 CHUNK = 4 * 2**20
 BOM = b"\xef\xbb\xbf"
-# How files that are no UTF-8 begin.
+# The first bytes of files that aren't UTF-8.
 _OTHER_FILES = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 _SPACE = b" \t\r\n"
 # How much of its beginning, and of what was read last, tells that another file has its name.
@@ -51,7 +51,7 @@ class LineIndex:
 
     def __init__(self, path: Path, chunk: int = CHUNK, content: Path | None = None) -> None:
         self.path = path
-        # What is read: the file, or a copy of its trajectories.
+        # The source to read: the file, or a copy of its trajectories.
         self.content = content or path
         self.size = 0
         self.scanned = 0

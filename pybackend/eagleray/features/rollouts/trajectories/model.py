@@ -24,8 +24,8 @@ class Turn:
 class TokenColumns:
     """A value for each token; a column that the dump doesn't have is empty.
 
-    `mask` is 1 where the loss counts the token, `logprobs` are those of the rollout, `trainer_logprobs` those of the
-    trainer, `versions` the weights that sampled the token.
+    `mask` is 1 where the loss counts the token, `logprobs` come from the rollout, `trainer_logprobs` from the trainer,
+    `versions` the weights that sampled the token.
     """
 
     ids: tuple[int, ...] = ()
@@ -39,12 +39,12 @@ class TokenColumns:
 
 @frozen
 class Trajectory:
-    """What a line of a dump says, whichever framework wrote it.
+    """The contents of a dump's line, whichever framework wrote it.
 
     `group`: the name of its group in the file, "" if the dump has none, so that its prompt stands for it.  `ended`:
     whether the model ended the completion, None if the dump doesn't tell.  `problem`: why a line couldn't be read, or
-    which value of it, as a sentence.  `rewards`: the key of the reward, and those of others that
-    differ from it.  `other_keys` have no role; None for a line that isn't an object.
+    which value of it, as a sentence.  `rewards`: the key of the reward, and the keys of others that differ from it.
+    `other_keys` have no role; None for a line that isn't an object.
     """
 
     format: str = ""
@@ -71,7 +71,7 @@ class Trajectory:
 
     @property
     def completion_tokens(self) -> int | None:
-        """None if the dump doesn't tell them from those of the prompt."""
+        """None if the dump doesn't separate them from the prompt's tokens."""
         if self.tokens is None or self.prompt_tokens is None:
             return None
         return max(self.tokens - self.prompt_tokens, 0)
@@ -260,9 +260,9 @@ class DumpFinding:
 
 @frozen
 class DumpStatistics:
-    """What all lines of a dump sum up to.
+    """The totals of all lines of a dump.
 
-    `unit`: "tokens" or "characters" of completions.  `groups` counts those of two and more, `singles` the others;
+    `unit`: "tokens" or "characters" of completions.  `groups` counts groups of two and more, `singles` the others;
     `by_group` has the first of them.  A number is None if the dump doesn't have what it is computed from.
     """
 

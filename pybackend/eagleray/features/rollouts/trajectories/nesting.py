@@ -70,7 +70,7 @@ class Nesting:
             yield value
 
     def _pair(self, value: dict[str, Any]) -> Iterator[Any]:
-        """The rewards of both sides are their own; `messages` are those of one side where there is a prompt."""
+        """The rewards of both sides are their own; `messages` come from one side where it has a prompt."""
         rewards = {name.format(side) for name in _SIDE_REWARDS for side in _SIDES}
         dropped = {*_SIDES, *rewards, *ROLES["reward"]}
         if any(value.get(key) for key in ("prompt", "question")):

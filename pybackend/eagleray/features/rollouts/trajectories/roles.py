@@ -20,14 +20,14 @@ from attrs import field, frozen
 # A key, and what leads on into its value.
 Path = tuple[str, tuple[str | int, ...]]
 
-# Each role and its keys, the first one that has a value counts; "a.b.-1" leads into objects and lists.  A key that means
-# different things in different programs isn't here: `answer` is the ground truth of most, `id` that of any object.
+# Each role and its keys, the first one that has a value counts; "a.b.-1" leads into objects and lists.  A key that
+# means different things in different programs isn't here: `answer` is the ground truth of most, `id` names any object.
 _KEYS = {
     "prompt": (
         "prompt input_prompt origin_prompt instruction question problem query "
         "responses_create_params.input input"
     ),
-    # What belongs to the prompt, after it.
+    # Parts that belong to the prompt, after it.
     "context": "",
     "completion": (
         "completion response.output response output_response output generation "

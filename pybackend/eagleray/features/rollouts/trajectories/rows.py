@@ -40,7 +40,7 @@ class ItemLimits:
 
 
 PAGE_LIMITS = ItemLimits(400_000, 16_384)
-# Of each completion, in a group side by side.
+# The length of each completion, in a group side by side.
 COLUMN_LIMIT = 40_000
 
 

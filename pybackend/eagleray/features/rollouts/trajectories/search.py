@@ -19,7 +19,7 @@ from eagleray.features.rollouts.trajectories.reading import DumpReading
 
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _DEEPEST = 100
-# What JSON writes numbers, constants and what is not finite with, in small letters.
+# The characters of JSON's numbers, constants and values that are not finite, in small letters.
 _SCALAR = frozenset("0123456789+-.e" + "truefalsenull" + "naninfinity")
 
 

@@ -35,7 +35,7 @@ from eagleray.features.runs.program_python import activated_environment
 from eagleray.injected.outside_files import content_of, opened
 
 MEGABYTE = 2**20
-# What is parsed at once: a document, or a first line.
+# The size that is parsed at once: a document, or a first line.
 LONGEST_DOCUMENT = 256 * MEGABYTE
 MOST_UNPACKED = 16 * 1024 * MEGABYTE
 _CHUNK = 4 * MEGABYTE
@@ -187,7 +187,7 @@ class _Reading:
         return (_line(part) for value in values for part in self._nesting.trajectories(value))
 
     def _each_line(self) -> Iterator[bytes]:
-        """The trajectories of each line; a line that is no JSON stays, so that it is shown as a problem."""
+        """The trajectories of each line; a line that isn't JSON stays, so that it is shown as a problem."""
         with opened(self._source) as file:
             for line in file:
                 value = _parsed(line.removeprefix(codecs.BOM_UTF8))

@@ -185,7 +185,7 @@ def _findings(
     zero: int,
     duplicates: int,
 ) -> list[DumpFinding]:
-    """What is worth a sentence, the worst first."""
+    """Returns the findings that are worth a sentence, the worst first."""
     findings = []
     if problems:
         findings.append(

@@ -27,7 +27,7 @@ SAMPLE = 100
 class Endings:
     """How completions of a dump end, learned from its first lines.
 
-    A text without an end token was cut only if others have one; an id at the end is that of an end token only if at
+    A text without an end token was cut only if others have one; an id at the end counts as an end token only if at
     least half of the trajectories have it.
     """
 

@@ -16,7 +16,7 @@ TEMPLATES = (
     ("DeepSeek", re.compile(r"<｜(User|Assistant|System|Tool)｜>")),
     ("GLM", re.compile(r"<\|(system|user|assistant|observation|tool)\|>\n?")),
 )
-# What remains of ChatML without its special tokens, as verl decodes it; only at the beginning of a text that begins so.
+# The remains of ChatML without its special tokens, as verl decodes it; only at the beginning of a text that begins so.
 PLAIN = re.compile(r"^(system|user|assistant|tool)\n", re.MULTILINE)
 _PLAIN_START = re.compile(r"\s*(?:system|user|assistant|tool)\n")
 

@@ -43,7 +43,7 @@ class BashCommand:
 
 @define
 class _Group:
-    """What was opened by so many characters; `plain`: nothing begins in it.  `depth` are brackets open within."""
+    """A group that so many characters opened; `plain`: nothing begins in it.  `depth` are brackets open within."""
 
     closing: str
     opening: int
@@ -175,7 +175,7 @@ def end_of_piece(text: str, at: int) -> int:
 
 
 def _opened(text: str, at: int) -> _Group | None:
-    """What begins there and has further pieces in it."""
+    """Returns the group that begins there and has further pieces in it."""
     sign = text[at]
     if sign == '"':
         return _Group('"', 1)

@@ -43,9 +43,9 @@ class LineWord:
 class Launch:
     """A line that runs Python: `target` is the file or, with `module`, the module; `arguments` come after it.
 
-    `tokens` are those of the whole command, `line` and `end` its place in a script, `inside`: in a function.
-    `folder` is that of a `cd` before it, "" if there is none or its value is not known.  `maybe` are arguments of the
-    line's arrays in other branches, of which the script may take one.
+    `tokens` cover the whole command, `line` and `end` its place in a script, `inside`: in a function.
+    `folder` is the folder of a `cd` before it, "" without one or if its value is not known.  `maybe` are arguments of
+    the line's arrays in other branches, of which the script may take one.
     """
 
     target: str
@@ -132,8 +132,8 @@ def _unquoted(value: str) -> str:
 class ScriptStart:
     """A line that runs the shell script `script`; `arguments` come after it.
 
-    `line`, `end`, `inside` and `folder` are those of a Launch.  `sourced`: it runs in the same shell.  `outside`: in another
-    container or host, or as a job of Ray, where neither this machine's files nor its variables are.
+    `line`, `end`, `inside` and `folder` are as in a Launch.  `sourced`: it runs in the same shell.  `outside`: in
+    another container or host, or as a job of Ray, where neither this machine's files nor its variables are.
     """
 
     script: LineWord
@@ -163,7 +163,7 @@ _SCRIPT_NAME = re.compile(r".*\.(?:sh|bash|sub|slurm|sbatch)")
 def start_of(
     tokens: Sequence[LineWord], functions: frozenset[str] = frozenset()
 ) -> ScriptStart | None:
-    """The shell script that a command runs; `functions` are those of the script, which may run their arguments."""
+    """The shell script that a command runs; `functions` are the script's, which may run their arguments."""
     if not tokens:
         return None
     first = tokens[0].text

@@ -31,7 +31,7 @@ _SETTING = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _ALL_ARGUMENTS = {"$@": False, "${@}": False, '"$@"': True, '"${@}"': True}
 # Commands that print or search for their words and run none of them.
 _ONLY_TEXT = frozenset({"echo", "printf", ":", "grep", "pgrep", "pkill", "alias", "which"})
-# What a script does with its arguments besides passing them on.
+# Uses of a script's arguments besides passing them on.
 _READS_ARGUMENTS = re.compile(r"\$(?:[1-9]|\{[1-9]|#|\{#\}|\{@:)|\b(?:shift|getopts)\b")
 _QUOTED_PYTHON = re.compile(r"\bpython[\d.]*\s+(?:-m\s+)?[\w./]+")
 _FUNCTION = re.compile(r"^[ \t]*(?:function[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*\(\)", re.MULTILINE)
@@ -59,8 +59,8 @@ class Script:
     """A run script, read and not run.
 
     `text` has Unix line ends, whatever the file has (`crlf`).  `launches` are the lines of Python programs and `starts`
-    those of other scripts.  `launch` is the one that counts, None without any; `hidden` is the line of a Python program
-    in a quoted text.  `globs`: a pattern that matches no file does not stay as it is.
+    the starts of other scripts.  `launch` is the one that counts, None without any; `hidden` is the line of a Python
+    program in a quoted text.  `globs`: a pattern that matches no file does not stay as it is.
     """
 
     text: str
@@ -144,7 +144,7 @@ class _ScriptReader:
             str(i): ExpandedText(argument) for i, argument in enumerate(arguments[:9], 1)
         }
         self._last: dict[str, Assignment] = {}
-        # The assignments of arrays, with those that extend them, and those of earlier branches.
+        # The assignments of arrays, with assignments that extend them, and assignments in earlier branches.
         self._parts: dict[str, list[Assignment]] = {}
         self._replaced: dict[str, list[Assignment]] = {}
         self._folder = ""
@@ -188,7 +188,7 @@ class _ScriptReader:
         return bisect(self._ends, word.start - 1) + 1
 
     def _tokens_of(self, word: BashWord) -> list[LineWord]:
-        """The words that a word expands to: itself, or those of the variable or array that it consists of."""
+        """The words that a word expands to: itself, or the words of the variable or array that it consists of."""
         whole = _WHOLE_VARIABLE.fullmatch(word.raw)
         held = self._last.get(whole["name"]) if whole else None
         if whole and held and held.raw.startswith("(") and whole["array"]:

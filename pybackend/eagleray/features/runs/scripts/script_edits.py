@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from eagleray.features.runs.scripts.bash_tokens import commands_of, end_of_piece
 
-# Holds the original's path for a copy, which is in another folder; with _1, _2, … those of inner scripts.
+# Holds the original's path for a copy, which is in another folder; with _1, _2, … the paths of inner scripts.
 ORIGINAL = "EAGLERAY_SCRIPT"
 # Holds the folder with the copies of inner scripts, each in a folder of its number.
 COPIES = "EAGLERAY_COPIES"
@@ -86,7 +86,7 @@ def _own_places(
 def _left_alone(
     text: str, at: int, end: int, double: bool = False, level: int = 0
 ) -> Iterator[tuple[int, int]]:
-    """The places in single quotes, also in those of a `$(…)` within double quotes, and those that are nested too deeply."""
+    """The places in single quotes, also in a `$(…)` within double quotes, and those that are nested too deeply."""
     while at < end:
         closing = at + (2 if text[at] == "\\" else 1)
         if text[at] == "'" and not double:

@@ -1,1 +1,1 @@
-"""What can be compared: inference servers, a model in torch, and dumps of training."""
+"""The sources that can be compared: inference servers, a model in torch, and dumps of training."""

@@ -68,7 +68,7 @@ class LogprobDump:
 def read_dump(
     path: Path, fields: Sequence[str], limit: int = 0, *, dtype: str = "", model: str = ""
 ) -> LogprobDump:
-    """Reads the first `limit` rows, or all; logprobs are those of the first of `fields` that a row has.
+    """Reads the first `limit` rows, or all; logprobs come from the first of `fields` that a row has.
 
     Raises an error of the catalogue if no row has ids and logprobs.
     """
@@ -145,7 +145,7 @@ def _sequences(
         return
     ids, mask = split
     if len(logprobs) == sum(mask):
-        # Only those of generated tokens.
+        # Only logprobs of generated tokens.
         remaining = iter(logprobs)
         logprobs = [next(remaining) if generated else 0.0 for generated in mask]
     if len(logprobs) < len(ids):

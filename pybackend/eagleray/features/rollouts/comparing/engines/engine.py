@@ -1,4 +1,4 @@
-"""What a comparison needs of an engine, whatever it is."""
+"""The interface of an engine that a comparison needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ComparedEngine(Protocol):
     """Token ids and logprobs of one engine; the owner calls `close`."""
 
     async def facts(self) -> EngineFacts:
-        """What the engine says of itself."""
+        """Returns the engine's facts about itself."""
 
     async def prompt_ids(self, prompts: Sequence[RolloutPrompt]) -> list[Ids]:
         """The ids of prompts with the engine's own template and special tokens."""
@@ -40,7 +40,7 @@ class ComparedEngine(Protocol):
     async def score(
         self, sequences: Sequence[TokenSequence], on_done: OnDone
     ) -> list[ScoredTokens]:
-        """The logprobs of given completions; the ids of the results are those of the completions."""
+        """The logprobs of given completions; results have the ids of the completions."""
 
     async def texts_of(self, tokens: Sequence[int]) -> dict[int, str]:
         """The texts of those tokens for which the engine has sent one."""

@@ -1,4 +1,4 @@
-"""Whether a server's logprobs are those of the model, or of what the temperature makes of it."""
+"""Whether a server's logprobs come from the model, or from its logits divided by the temperature."""
 
 from __future__ import annotations
 

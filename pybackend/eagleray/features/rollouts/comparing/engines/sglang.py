@@ -144,7 +144,7 @@ class SglangEngine:
         return {"output_ids": [], **answer}
 
     def _read(self, answer: dict[str, Any], side: str, ids: Ids) -> ScoredTokens:
-        """The last logprobs of a side, "input" or "output", which must be those of `ids`."""
+        """The last logprobs of a side, "input" or "output", which must belong to `ids`."""
         try:
             listed = answer["meta_info"][f"{side}_token_logprobs"][-len(ids) :] if ids else []
             if len(listed) < len(ids):
