@@ -26,7 +26,7 @@ export interface App {
   readonly paused: Readable<Snapshot>;
   readonly runs: Readable<StoredRuns>;
   readonly profiled: Readable<ProfiledRuns>;
-  /** Workers whose stops come to the front without a notification, by their ids: those of this window's runs. */
+  /** Workers whose stops come to the front without a notification, by their ids: workers of this window's runs. */
   readonly broughtUp: Store<ReadonlySet<string>>;
   /** Inference servers that were added by their address. */
   readonly addedServers: Store<readonly ListedServer[]>;

@@ -216,7 +216,7 @@ export interface ContextKeys {
   readonly "eagleray.connected": boolean;
   /** The Python of a run had Ray: completes a step of the walkthrough. */
   readonly "eagleray.pythonHasRay": boolean;
-  /** Some run is listed: nobody needs the sample project any more. */
+  /** Some run is listed: the user doesn't need the sample project any more. */
   readonly "eagleray.hasRuns": boolean;
   /** The paths of the visible Python files that import Ray: their title has “Debug on Ray” as a button of its own. */
   readonly "eagleray.rayPrograms": readonly string[];
@@ -250,25 +250,25 @@ export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
 
 /**
  * `contextValue` of the rows of the views, which the menus of package.json match.
- * A worker's is `worker.<state>`: worker.paused, worker.held, worker.debugging, worker.gone; that of a run's
- * is `runWorker.<state>`: runWorker.starting, runWorker.running, runWorker.paused, runWorker.debugging, runWorker.held.
- * That of a run and of its worker ends with `.profiled` or `.recording` where nsys is with it.
+ * A worker's is `worker.<state>`: worker.paused, worker.held, worker.debugging, worker.gone; the value of a run's
+ * worker is `runWorker.<state>`: runWorker.starting, runWorker.running, runWorker.paused, runWorker.debugging,
+ * runWorker.held. The values of a run and of its worker end with `.profiled` or `.recording` where nsys is with it.
  */
 export const ROWS = {
   cluster: { own: "cluster.own", added: "cluster.added" },
-  /** Ends that of a cluster which a connection of ours leads to. */
+  /** Ends the value of a cluster which a connection of ours leads to. */
   routed: ".routed",
   job: { found: "job", connecting: "job.connecting" },
   jobHost: "jobHost",
   problem: "problem",
-  /** Ends that of a problem which a command fixes. */
+  /** Ends the value of a problem which a command fixes. */
   fix: {
     token: ".token",
     headers: ".headers",
     certificates: ".certificates",
     reconnect: ".reconnect",
   },
-  /** Ends that of a problem of which a program printed more than its texts say. */
+  /** Ends the value of a problem of which a program printed more than its texts say. */
   sshLog: ".sshLog",
   log: ".log",
   node: "node",
@@ -278,9 +278,9 @@ export const ROWS = {
   anyWorker: "anyWorker",
   anyGroup: "anyGroup",
   run: { live: "run.live", ended: "run.ended" },
-  /** Comes next in that of a run that is an inference server. */
+  /** Comes next in the value of a run that is an inference server. */
   server: ".server",
-  /** Comes next in that of a run of which a picture was saved. */
+  /** Comes next in the value of a run of which a picture was saved. */
   picture: ".picture",
   runWorker: "runWorker",
   runLine: "runLine",

@@ -20,7 +20,7 @@ export interface Action {
 const SHOW_LOG = vscode.l10n.t("Show Log");
 const SHOW_SSH_LOG = vscode.l10n.t("Show SSH Log");
 
-/** What helps against an error, by its code, whatever was being done. */
+/** The next step after an error, by its code, whatever the operation. */
 const REMEDIES: Readonly<Record<string, readonly Action[]>> = {
   "sidecar-not-started": [command(vscode.l10n.t("Restart"), COMMANDS.restart)],
   "sidecar-silent": [
@@ -59,7 +59,7 @@ export class ErrorMessages {
     const known = asEaglerayError(error);
     const { code, sentence, detail, output, doctor } = known;
     this.log.error(`${doing}: ${code}: ${sentence} ${detail} ${output}`.trim());
-    // That there is no Python is said once, with a button to choose one, by whoever follows the sidecar's state.
+    // The listener of the sidecar's state reports a missing Python once, with a button to choose one.
     if (code !== "no-python") {
       const diagnose = command(
         vscode.l10n.t("Diagnose"),

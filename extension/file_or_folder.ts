@@ -8,7 +8,7 @@ interface Dialog {
   readonly canSelectMany: boolean;
 }
 
-/** What the user selects; empty if the user cancels. */
+/** The user's selection; empty if the user cancels. */
 export async function selectedFilesOrFolder(dialog: Dialog): Promise<readonly vscode.Uri[]> {
   const rows = [
     { label: vscode.l10n.t("$(file) Select a File…"), isFolder: false },

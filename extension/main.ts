@@ -30,7 +30,7 @@ import { realWorld, SidecarConnection } from "./sidecar/connection";
 import { SidecarLists } from "./sidecar_lists";
 import { statusBar } from "./status_bar";
 
-/** What other extensions and tests get. */
+/** The interface for other extensions and tests. */
 export type Exported = Pick<App, "sidecar" | "clusters" | "paused">;
 
 let connection: SidecarConnection | undefined;

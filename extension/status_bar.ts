@@ -85,7 +85,7 @@ interface Status {
   readonly click: "panel" | "workers" | "logs" | "python";
 }
 
-/** What the item shows. */
+/** The content of the item. */
 export interface StatusInput {
   readonly state: SidecarState;
   readonly clusters: Clusters;

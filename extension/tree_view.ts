@@ -7,7 +7,7 @@ import type { RowTexts } from "./common/texts";
 import type { Row, Selection } from "./panel";
 import type { ShownRows } from "./shown_rows";
 
-/** What a view shows; pure, so that it is tested without an editor. */
+/** The content of a view; pure, so that it is tested without an editor. */
 export interface TreeModel<R extends Row> {
   children(row?: R): readonly R[];
   texts(row: R): RowTexts;

@@ -28,7 +28,7 @@ def main() -> int:
 
 
 def packaged_libs(folder: Path) -> "list[str]":
-    """The libraries of a packaged extension: those of any Python, and those compiled for this one."""
+    """The libraries of a packaged extension: libraries for any Python, and libraries compiled for this one."""
     ours = "cp{}{}".format(*sys.version_info)
     return [str(folder / name) for name in ("any", ours) if (folder / name).is_dir()]
 

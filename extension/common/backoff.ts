@@ -2,7 +2,7 @@
 
 const FIRST_MS = 500;
 const LONGEST_MS = 30_000;
-/** What ran this long was healthy: the next failure counts as a first one. */
+/** A process that ran this long was healthy: the next failure counts as a first one. */
 const HEALTHY_MS = 60_000;
 
 export class Backoff {

@@ -9,9 +9,9 @@ export class EaglerayError extends Error {
     message: string,
     readonly nextStep = "",
     readonly detail = "",
-    /** What a program such as ssh or sbatch printed, on several lines; never part of the texts. */
+    /** The output of a program such as ssh or sbatch, on several lines; never part of the texts. */
     readonly output = "",
-    /** What the doctor is asked about it; "" for an error that says all itself. */
+    /** The part that the doctor diagnoses; "" for an error that says all itself. */
     readonly doctor = "",
   ) {
     super(message);

@@ -82,7 +82,7 @@ export interface RowTexts {
   readonly description: string;
   /** One fact a line. */
   readonly tooltip: string;
-  /** What a screen reader reads instead of label and description. */
+  /** The text that a screen reader reads instead of label and description. */
   readonly spoken: string;
   readonly icon: string;
   /** The id of a theme colour for the icon. */

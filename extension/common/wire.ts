@@ -1,4 +1,4 @@
-// What a method of the sidecar is: its name, with the types of what goes out and what comes back.
+// A method of the sidecar: its name, with the types of what goes out and what comes back.
 
 /** The params of a method that takes none, and the result of one that answers nothing. */
 export type Nothing = Readonly<Record<string, never>>;

@@ -1,10 +1,10 @@
 /** The messages that every page understands. */
 
 export type ToPage =
-  /** What has just been done, such as that a table was copied: shown for a few seconds and read out. */
+  /** The action that was just done, such as a copied table: shown for a few seconds and read out. */
   | { readonly kind: "announcement"; readonly sentence: string }
-  /** What the page shows is being made again, or no longer. */
+  /** Whether the content of the page is being made again. */
   | { readonly kind: "busy"; readonly isOn: boolean };
 
-/** What a page stores, so that a reload of the window restores it; another version may read other fields. */
+/** The state that a page stores, so that a reload of the window restores it; another version may read other fields. */
 export type Stored<T> = T & { readonly version: string };

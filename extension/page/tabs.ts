@@ -18,7 +18,7 @@ export interface PageKind {
   readonly doing: Verbatim;
 }
 
-/** A tab whose page sends messages of the kind `From` and gets those of the kind `To`. */
+/** A tab whose page sends messages of the kind `From` and gets messages of the kind `To`. */
 export abstract class PageTab<From, To> implements vscode.Disposable {
   protected readonly owned = new Disposables();
   protected isOver = false;
@@ -144,7 +144,7 @@ export class PageTabs<Tab extends PageTab<never, unknown>> {
   }
 }
 
-/** What a page of this version has stored, undefined for one of another version. */
+/** The state that a page of this version has stored, undefined for another version's. */
 export function restored(app: App, state: unknown): Stored<object> | undefined {
   const { stored } = (state ?? {}) as { stored?: Stored<object> };
   return stored?.version === versionOf(app) ? stored : undefined;

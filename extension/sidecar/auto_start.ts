@@ -47,7 +47,7 @@ export function startAutomatically(app: App): Disposable[] {
   ];
 }
 
-/** What the decision looks at. */
+/** The inputs of the decision. */
 export interface StartSigns {
   readonly environ: Readonly<Record<string, string | undefined>>;
   /** This workspace has shown a cluster before. */

@@ -45,7 +45,7 @@ export async function openChannel(
   return channel;
 }
 
-/** Eagleray shows its own errors, once and with the next step; those of the client only go to the log. */
+/** Eagleray shows its own errors, once and with the next step; the client's only go to the log. */
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);

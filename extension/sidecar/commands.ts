@@ -42,7 +42,7 @@ export function sidecarCommands(app: App): Disposable[] {
         }
       }),
     ),
-    // What could not be executed before may be what was missing.
+    // A program that couldn't be executed before may be the one that was missing.
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       if (app.sidecar.state.value === "no-python") {
         void app.sidecar.restart();

@@ -241,7 +241,7 @@ const REQUEST_CANCELLED = -32800;
 /** vscode-jsonrpc's own: the connection went before the answer came, or was gone already. */
 const CONNECTION_GONE = [-32097, -32096, -32098, -32099];
 
-/** What a request to the sidecar rejected with, as one of the catalogue. */
+/** The rejection of a request to the sidecar, as an error of the catalogue. */
 export function answerError(error: unknown): EaglerayError {
   const { code: answered, data } = (error ?? {}) as { code?: unknown; data?: unknown };
   if (isCatalogued(data)) {

@@ -29,7 +29,7 @@ print(json.dumps({
   "missing": [name for name in sys.argv[1:] if importlib.util.find_spec(name) is None]}))
 `;
 
-/** What the probe prints. */
+/** The output of the probe. */
 export interface ProbeAnswer {
   readonly version: string;
   readonly tag: string;
@@ -70,7 +70,7 @@ export function sidecarEnvironment(nsys: string): Readonly<Record<string, string
   return nsys.trim() === "" ? {} : { EAGLERAY_NSYS: nsys.trim() };
 }
 
-/** `tag` is that of the Python, from the probe. */
+/** `tag` is the Python's, from the probe. */
 export function sidecarLaunch(
   extensionFolder: string,
   libraries: Libraries,

@@ -71,7 +71,7 @@ export class AddClusterWizard {
     return true;
   }
 
-  /** A failure is shown with buttons that go on with the same address. */
+  /** A failure is shown with buttons that continue with the same address. */
   private async connect(
     action: ChoiceAction & { readonly kind: "address" },
     anyway = false,
@@ -147,7 +147,7 @@ export class AddClusterWizard {
 
 const DOING: Verbatim = "adding a cluster";
 
-/** The choices: at first those of the panel, then all. */
+/** The choices: at first the panel's, then all. */
 class OfferedChoices {
   choices: Choices;
   isComplete = false;
@@ -187,7 +187,7 @@ interface ChoiceItem extends vscode.QuickPickItem {
   readonly choice?: Choice;
 }
 
-/** What the user chose; undefined when they closed the list. */
+/** The user's choice; undefined when they closed the list. */
 async function pickChoice(options: PickOptions): Promise<ChoiceAction | undefined> {
   const pick = vscode.window.createQuickPick<ChoiceItem>();
   const cancel = new vscode.CancellationTokenSource();

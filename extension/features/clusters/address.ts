@@ -6,7 +6,7 @@ const HOST = String.raw`(?:\[[0-9a-fA-F:.]+\]|[^\s:/@?#-][^\s:/@?#]*)`;
 const PORT = String.raw`\d{1,5}`;
 const JOB = String.raw`\d{1,10}(?:_\d{1,10})?(?:\+\d{1,5})?`;
 const DASHBOARD = String.raw`https?://[^\s/@?#]+[^\s@?#]*(?:#\S*)?`;
-/** What ssh takes: an alias or user@host; never what it would take for an option. */
+/** A destination that ssh takes: an alias or user@host; never text that it would take for an option. */
 const DESTINATION = String.raw`[A-Za-z0-9_.%+\[\]][A-Za-z0-9_.:%+@\[\]-]*`;
 
 const FORMS: readonly RegExp[] = [

@@ -57,7 +57,7 @@ export function addSections(
   ]);
 }
 
-/** What is offered on an ssh host that was chosen. */
+/** The choices on an ssh host that was chosen. */
 export function hostSections(host: string, isPolled: boolean, typed: string): readonly Section[] {
   const name = plain(host);
   const remote = typed.trim();
@@ -172,7 +172,7 @@ export function connectingToJob(job: Job): string {
   return l10n.t("Connecting to job {0} ({1})", plain(job.status.job.id), jobLabels(job).label);
 }
 
-/** SLURM's own estimate is no more exact. */
+/** SLURM's own estimate isn't more exact. */
 function roughly(seconds: number): string {
   const hours = seconds / 3600;
   if (hours >= 48) {

@@ -241,7 +241,7 @@ export class ClusterCommands {
 /** As many as the sidecar keeps. */
 const LONGEST_NAME = 60;
 
-/** What is needed to restore a cluster. */
+/** The data needed to restore a cluster. */
 interface RemovedCluster {
   readonly cluster: Cluster;
   readonly credentials: Credentials;

@@ -12,7 +12,8 @@ export type CredentialsChange = (headers: Credentials["headers"]) => Partial<Cre
 
 /**
  * The change that the user enters, for one cluster or several; undefined when they close the box.  `whose` names the
- * clusters, `names` are those of the headers that are already sent, and `why` is the message of the cluster, if any.
+ * clusters, `names` are the names of the headers that are already sent, and `why` is the message of the cluster, if
+ * any.
  */
 export async function askFor(
   wanted: CredentialKind,
@@ -123,7 +124,7 @@ export function askedBy(code: string): "token" | "headers" | "ca_file" | undefin
 
 /** Parses a header, `Name: value`. */
 export function headerOf(written: string): readonly [name: string, value: string] | undefined {
-  // What HTTP allows in a name; a line end in a value would begin another header.
+  // The characters that HTTP allows in a name; a line end in a value would begin another header.
   const match = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*([\x20-\x7e]+?)\s*$/.exec(written);
   const [, name, value] = match ?? [];
   return name === undefined || value === undefined ? undefined : [name, value];

@@ -98,7 +98,7 @@ export interface QuestionRef {
 }
 
 /**
- * What is wrong with a cluster, and the fix; `retries`: Eagleray retries automatically.
+ * A problem of a cluster, and the fix; `retries`: Eagleray retries automatically.
  *
  * `output` is what ssh, srun or squeue printed, "" for other problems.
  */
@@ -137,14 +137,12 @@ export interface ClusterRoute {
  * first answer; everything that is remembered of a cluster is keyed by it.  `route` is None for
  * one that
  * is reached directly.  `job` and `host` (an ssh destination) are "" for one without.
- * `time_left_s` is
- * that of its job when this was sent; `time_warning` is a sentence while that is nearly up and a
- * worker
- * is stopped at a breakpoint, "" otherwise.  `run` is the id of the run that has started it and
- * ends it, ""
- * for none.  `stops` and `workers` count as `sentence` does, -1 workers are not yet known.
- * `is_pending`: its job
- * waits for nodes.
+ * `time_left_s` is its job's when
+ * this was sent; `time_warning` is a sentence while that is nearly up and a worker is stopped at a
+ * breakpoint, ""
+ * otherwise.  `run` is the id of the run that has started it and ends it, "" for none.  `stops`
+ * and `workers` count as
+ * `sentence` does, -1 workers are not yet known.  `is_pending`: its job waits for nodes.
  */
 export interface Cluster {
   readonly id: string;
@@ -194,7 +192,7 @@ export interface Job {
 }
 
 /**
- * What can be added: the user's jobs, and the hosts of the ssh config with those whose jobs are
+ * The choices to add: the user's jobs, and the hosts of the ssh config with those whose jobs are
  * polled.
  *
  * `problems` are failed polls.

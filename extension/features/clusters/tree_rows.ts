@@ -169,7 +169,7 @@ export function clusterTexts(cluster: Cluster, age_s = 0, startedBy = ""): RowTe
   };
 }
 
-/** What counts most comes first: the paused workers of a connected cluster, the state of another one. */
+/** The most important comes first: the paused workers of a connected cluster, the state of another one. */
 function stateText(cluster: Cluster): string {
   const { state, stops, workers, run, is_pending: isPending } = cluster;
   if (failingRoute(cluster) === undefined && state === "connected") {

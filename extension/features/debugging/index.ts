@@ -18,7 +18,7 @@ import { DebugSessions } from "./sessions";
 import { StopTracker } from "./stop_tracker";
 import { Attacher } from "./worker_actions";
 
-/** What later features need of this one. */
+/** The parts of this feature that later ones need. */
 interface DebuggingFeature {
   readonly owned: readonly Disposable[];
   readonly configurations: () => Promise<AttachConfigurations>;

@@ -64,7 +64,7 @@ export class LineMarks implements Disposable {
       chosen.map((stopped) => {
         const { range } = editor.document.lineAt(stopped.line - 1);
         return {
-          // The end of the line, so that the hover is that of the mark and not of the code.
+          // The end of the line, so that the hover belongs to the mark and not to the code.
           range: new vscode.Range(range.end, range.end),
           hoverMessage: hover(stopped),
           renderOptions: { after: { contentText: stopped.text } },

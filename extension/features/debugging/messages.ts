@@ -80,8 +80,8 @@ export interface HeldLong {
 /**
  * A breakpoint() that no worker of the cluster's session stops at any more.
  *
- * `line` is that of the stop after attaching, `listed_line` that of the list of paused workers, 0
- * if unknown.
+ * `line` is the line of the stop after attaching, `listed_line` comes from the list of paused
+ * workers, 0 if unknown.
  */
 export interface IgnoredBreakpoint {
   readonly cluster: string;

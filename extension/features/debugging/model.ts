@@ -22,7 +22,7 @@ export interface DebuggedWorker extends Target {
   readonly name: string;
 }
 
-/** Of workers with a session those that run: the list has the ones that are stopped. */
+/** The running workers among those with a session: the list has the stopped ones. */
 export function runningOf<T extends Target>(
   debugged: readonly T[],
   snapshot: Pick<Snapshot, "groups">,
@@ -108,13 +108,13 @@ export function nextWaiting(
   return all.slice(at + 1).find(isWaiting) ?? all.find(isWaiting);
 }
 
-/** What this window did, as far as automatic attaching needs it; workers by their keys. */
+/** The actions of this window that automatic attaching needs; workers by their keys. */
 interface AttachHistory {
   /** How many sessions are open. */
   readonly sessions: number;
   /** Workers that it attached to or tried to. */
   readonly tried: ReadonlySet<string>;
-  /** Those of them that another window had, as long as they are listed. */
+  /** The workers among them that another window had, as long as they are listed. */
   readonly taken: ReadonlySet<string>;
 }
 

@@ -134,7 +134,7 @@ async function accept(item: Item, sessions: DebugSessions, commands: DebugComman
   }
 }
 
-/** What an item keeps while the list changes. */
+/** The identity of an item while the list changes. */
 export function keyOf(item: Item): string {
   if (isFormer(item)) {
     return item.key;

@@ -76,7 +76,7 @@ export class DebugSessions implements vscode.Disposable {
     }
   }
 
-  /** Whether the editor shows the stop of another open session: then it doesn't show that of a new session. */
+  /** Whether the editor shows the stop of another open session: then it doesn't show a new session's. */
   private showsAnother({ id }: vscode.DebugSession): boolean {
     const item = vscode.debug.activeStackItem;
     return (
@@ -117,7 +117,7 @@ export async function showDebugView(): Promise<void> {
 /** The most sessions to walk through, ended ones included. */
 const AT_MOST = 64;
 /**
- * The editor shows the stop of a session itself, unless it shows that of another.  Walking would also open the Debug
+ * The editor shows the stop of a session itself, unless it shows another's.  Walking would also open the Debug
  * Console.
  */
 export const PATIENT: Patience = { graceMs: 2000, stepMs: 500, limitMs: 10_000, settleMs: 1000 };

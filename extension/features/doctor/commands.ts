@@ -26,7 +26,7 @@ import {
 } from "./targets_model";
 import { WatchedClusters } from "./watched_clusters";
 
-/** Of the picker: the newest runs. */
+/** Limit of the picker: the newest runs. */
 const MOST_RUNS = 10;
 
 export class DoctorCommands {

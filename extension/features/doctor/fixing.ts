@@ -11,7 +11,7 @@ import { runStateText } from "../runs/state_texts";
 import { runName } from "../runs/worker_names";
 import type { Cause, DiagnosisTarget } from "./messages";
 
-/** Of the picker: the newest runs. */
+/** Limit of the picker: the newest runs. */
 const MOST_RUNS = 10;
 
 /**

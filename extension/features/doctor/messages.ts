@@ -7,8 +7,8 @@ export const FIRST_CLUSTER_PROBLEM = request<ClusterLogs, FirstProblem>("eaglera
 
 /**
  * A run by its ID, whose output is followed until its first problem; causes that were `reported`,
- * by their IDs, don't count
- * any more.  `rule_folders` are those of a DiagnosisTarget.
+ * by their IDs,
+ * don't count any more.  `rule_folders` are as in a DiagnosisTarget.
  */
 export interface FollowedRun {
   readonly id: string;
@@ -20,7 +20,7 @@ export interface FollowedRun {
  * A cluster by its ID, whose logs are followed; causes that were `reported`, by their IDs, don't
  * count any more.
  *
- * `rule_folders` are those of a DiagnosisTarget.
+ * `rule_folders` are as in a DiagnosisTarget.
  */
 export interface ClusterLogs {
   readonly cluster: string;
@@ -51,14 +51,15 @@ export interface SettingChange {
 }
 
 /**
- * What is diagnosed: log files and folders of this machine, the output of a run by its ID, or all
- * nodes of a cluster
- * (its ID or address) or of a job of SLURM, with logs as far as they can be read.
+ * The target of a diagnosis: log files and folders of this machine, the output of a run by its ID,
+ * or all nodes of
+ * a cluster (its ID or address) or of a job of SLURM, with logs as far as they can be read.
  *
- * `before`: only nodes are checked, for a program that isn't started yet: those of the cluster,
- * and this machine, whose
- * facts `python` reads, the program's interpreter; "" is the one on the path.  `command` is what
- * starts the program.
+ * `before`: only nodes are checked, for a program that isn't started yet: the cluster's nodes, and
+ * this machine,
+ * whose facts `python` reads, the program's interpreter; "" is the one on the path.  `command` is
+ * what starts the
+ * program.
  *
  * `rule_folders` are folders of a workspace that the user trusts: rules of a team in them count,
  * too.
@@ -94,13 +95,13 @@ export interface LogEvidence {
 }
 
 /**
- * What a rule has matched: the earliest lines of each file first, of `count` lines in `files`
- * files.
+ * The matches of a rule: the earliest lines of each file first, of `count` lines in `files` files.
  *
  * `secondary`: it follows from an earlier cause.  `why` says why later errors follow from it, ""
  * if none do; of a
  * secondary one, why it follows.  `changes` are settings of a run that fix it, `command` is one
- * for a terminal that helps.
+ * for a terminal that
+ * helps.
  */
 export interface Cause {
   readonly id: string;
@@ -124,7 +125,7 @@ export interface UncheckedFile {
   readonly reason: string;
 }
 
-/** What was read: number of files and bytes, the rules, and files that were not read. */
+/** The input that was read: number of files and bytes, the rules, and files that were not read. */
 export interface Checked {
   readonly files: number;
   readonly bytes: number;

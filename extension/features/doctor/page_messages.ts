@@ -3,7 +3,7 @@
 import type { Stored, ToPage } from "../../page/messages";
 import type { Diagnosis, DiagnosisTarget } from "./messages";
 
-/** What the page stores. */
+/** The state that the page stores. */
 export type StoredDiagnosis = Stored<{
   readonly name: string;
   readonly target: DiagnosisTarget;

@@ -1,4 +1,4 @@
-/** What is diagnosed: from the row of a view, or chosen from all that has logs. */
+/** The target of a diagnosis: from the row of a view, or chosen from all that has logs. */
 
 import { basename } from "node:path";
 
@@ -16,7 +16,7 @@ export interface NamedLogs {
   readonly target: DiagnosisTarget;
 }
 
-/** What has logs of its own: a run or a cluster; workers have those of their cluster. */
+/** An item with logs of its own: a run or a cluster; workers have their cluster's. */
 export function logsOf({ name, target }: NamedTarget): NamedLogs | undefined {
   const { run_id = "", cluster = "" } = target;
   if (run_id !== "") {
@@ -34,7 +34,7 @@ export function thisMachine(python = ""): NamedLogs {
   return { name: l10n.t("This machine"), target: { before: true, python } };
 }
 
-/** What another feature asks for: "machine", or a target with its name, perhaps with its diagnosis. */
+/** The request of another feature: "machine", or a target with its name, perhaps with its diagnosis. */
 export function namedLogs(argument: unknown): NamedLogs | undefined {
   if (argument === "machine") {
     return thisMachine();

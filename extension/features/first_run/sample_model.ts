@@ -1,4 +1,4 @@
-/** What the sample project is: its files, and the line at which its workers pause. */
+/** The sample project: its files, and the line at which its workers pause. */
 
 /** The driver, which is started, and the file of the workers. */
 export const DRIVER = "train.py";

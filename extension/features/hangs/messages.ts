@@ -14,7 +14,10 @@ export interface PictureFile {
   readonly path: string;
 }
 
-/** What may have stacks that others have dumped: files and folders by their paths, or a text. */
+/**
+ * The inputs that may have stacks dumped by other tools: files and folders by their paths, or a
+ * text.
+ */
 export interface GivenStacks {
   readonly paths: readonly string[];
   readonly text: string;
@@ -62,17 +65,19 @@ export interface PausedGroupName {
 }
 
 /**
- * What a picture is taken of; an empty field doesn't restrict it.
+ * The target of a picture; an empty field doesn't restrict it.
  *
- * `cluster` is the id of a cluster, `job_id` that of a Ray job in it, `workers` the title of a
- * group of workers in it or
- * patterns for their names, `run_id` the id of a run.  Without Ray these are `pids` of this
- * machine, the steps of a `slurm_job`, and processes of `hosts` that are reached through ssh:
- * ranks, or
- * those with the text `matching` in their command line.
- * `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
+ * `cluster` is the id of a cluster, `job_id` the id of a Ray job in it, `workers` the title of a
+ * group of workers in
+ * it or patterns for their names, `run_id` the id of a run.  Without Ray these are `pids` of this
+ * machine, the steps
+ * of a `slurm_job`, and processes of `hosts` that are reached through ssh: ranks, or those with
+ * the text `matching` in
+ * their command line. `inside`: a thread in some of the processes reads exceptions, awaited tasks
+ * and collectives.
  * `native`: native frames of one process of each class are read, which stops it for a moment.
- * `ras` is the address of NCCL's RAS, as HOST:PORT, which alone is read.
+ * `ras` is the address of
+ * NCCL's RAS, as HOST:PORT, which alone is read.
  */
 export interface PictureTarget {
   readonly cluster?: string;
@@ -141,12 +146,12 @@ export interface GpuRow {
 }
 
 /**
- * A process: `cpu` is in cores, `state` the kernel's letter, and `moves` whether it went on
+ * A process: `cpu` is in cores, `state` the kernel's letter, and `moves` whether it made progress
  * between samples.
  *
- * `collectives` are those of its flight recorder, none where that is off or wasn't read; `gpus`
- * those that it uses, none
- * without nvidia-smi.
+ * `collectives` come from its flight recorder, none where that is off or wasn't read; `gpus` are
+ * the GPUs that it
+ * uses, none without nvidia-smi.
  */
 export interface RankRow {
   readonly group: string;
@@ -225,8 +230,8 @@ export interface Coverage {
  * An exception that a process handles, with `variable` "", or holds in that variable; `frames` are
  * its traceback.
  *
- * `text` is its type with its arguments, and `first` that of the exception which came first, ""
- * for itself.
+ * `text` is its type with its arguments, and `first` the text of the exception which came first,
+ * "" for itself.
  */
 export interface ExceptionRow {
   readonly text: string;
@@ -247,7 +252,10 @@ export interface AwaitRow {
   readonly waits_for: string;
 }
 
-/** What a process says of itself; `reason` is why it doesn't, or not all (`cut`), "" if it does. */
+/**
+ * The answers of a process about itself; `reason` is why it doesn't, or not all (`cut`), "" if it
+ * does.
+ */
 export interface InsideRow {
   readonly group: string;
   readonly rank: number;
@@ -263,8 +271,8 @@ export interface NativeFrameRow {
 }
 
 /**
- * What a thread of a process runs below its Python code, outermost frame first; no frames if it
- * runs Python code.
+ * The native frames of a thread below its Python code, outermost frame first; no frames if it runs
+ * Python code.
  *
  * `reason` is why that wasn't read, "" if it was.  Reading it stopped the process for at most
  * `paused_s` seconds, and
@@ -281,7 +289,7 @@ export interface NativeRow {
 }
 
 /**
- * What is on record of a rank that has ended, or whose log ends with an exception.
+ * The record of a rank that has ended, or whose log ends with an exception.
  *
  * `exit_code` is negative for a signal, None if it is unknown; `oom_kills` counts the processes
  * that the kernel has
@@ -300,10 +308,12 @@ export interface ExitRow {
 
 /**
  * A communicator of NCCL of which ranks lack launches of `call` (`behind`), or say nothing
- * (`absent`), by its own ranks.
+ * (`absent`), by its own
+ * ranks.
  *
- * `joined` are those of sampled processes, `dead` those that NCCL considers dead, and `places`
- * processes of the others.
+ * `joined` are ranks of sampled processes, `dead` the ranks that NCCL considers dead, and `places`
+ * processes of the
+ * others.
  */
 export interface CommunicatorRow {
   readonly name: string;
@@ -317,14 +327,15 @@ export interface CommunicatorRow {
 }
 
 /**
- * What NCCL's RAS has answered on a node: how many communicators, and the `ranks` of the largest.
+ * The answers of NCCL's RAS on a node: how many communicators, and the `ranks` of the largest.
  *
  * `state` says whether ranks have launched `equal` numbers of collectives, and if not, whether
- * these `advance`, or ranks are
- * `behind`; "" if that isn't known.  Send and recv aren't counted, and equal numbers don't exclude
- * a hang.
+ * these `advance`, or
+ * ranks are `behind`; "" if that isn't known.  Send and recv aren't counted, and equal numbers
+ * don't exclude a hang.
  * `reasons` say why answers are missing: `timeout`, `refused`, `unreadable`, or `old` for a
- * version that a question may crash.
+ * version that a question
+ * may crash.
  */
 export interface RasRow {
   readonly node: string;
@@ -338,14 +349,14 @@ export interface RasRow {
 }
 
 /**
- * What was seen at one time, `taken_at` in seconds since 1970; `inside` of those processes that
- * were asked.
+ * The state at one time, `taken_at` in seconds since 1970; `inside` of those processes that were
+ * asked.
  *
  * `native` is of the one process whose native frames say more, none for most verdicts.  `exits`
  * are of those ranks of
  * which logs or the system say something.  `ras` is of the nodes where NCCL's RAS listens.
  *
- * `threads` are those of all threads besides the leading ones, without idle threads of libraries.
+ * `threads` has all threads besides the leading ones, without idle threads of libraries.
  *
  * `target` says of what it is, such as `run 3f9c`; "" where that is unknown.
  */

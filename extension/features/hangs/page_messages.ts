@@ -3,7 +3,7 @@
 import type { Stored, ToPage } from "../../page/messages";
 import type { Picture, PictureTarget } from "./messages";
 
-/** What the page shows beside the picture: where it is from, and what the editor can do with it. */
+/** The facts that the page shows beside the picture: its origin, and what the editor can do with it. */
 export interface ShownPicture {
   readonly picture: Picture;
   /** Where and when it was taken, or the file that it was read from. */
@@ -16,7 +16,7 @@ export interface ShownPicture {
   readonly stored: Omit<StoredPicture, "picture"> | undefined;
 }
 
-/** What the page keeps of its picture. */
+/** The state that the page keeps of its picture. */
 export type StoredPicture = Stored<{
   readonly name: string;
   readonly target: PictureTarget | undefined;
@@ -26,7 +26,7 @@ export type StoredPicture = Stored<{
 export type ToPicturePage =
   | ToPage
   | ({ readonly kind: "picture" } & ShownPicture)
-  /** What has moved since the earlier picture that `title` names. */
+  /** The changes since the earlier picture that `title` names. */
   | { readonly kind: "changes"; readonly title: string; readonly sentences: readonly string[] };
 
 export type FromPicturePage =

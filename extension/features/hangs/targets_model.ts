@@ -1,4 +1,4 @@
-/** What a picture is taken of: from the row of a view, or chosen from all that can be sampled. */
+/** The target of a picture: from the row of a view, or chosen from all that can be sampled. */
 
 import { l10n } from "vscode";
 

@@ -54,7 +54,7 @@ export class ChosenServer implements Disposable, vscode.DebugConfigurationProvid
     await this.reading;
   }
 
-  /** Of any debugger; variables of the configuration itself have priority. */
+  /** For any debugger; variables of the configuration itself have priority. */
   async resolveDebugConfiguration(
     folder: vscode.WorkspaceFolder | undefined,
     config: vscode.DebugConfiguration,
@@ -80,7 +80,7 @@ export class ChosenServer implements Disposable, vscode.DebugConfigurationProvid
     }
   }
 
-  /** What the variables come from: a run that is up, or an address that was added; "" for nothing. */
+  /** The source of the variables: a run that is up, or an address that was added; "" for nothing. */
   private sourceOf(runs: readonly Run[]): string {
     const name = this.name;
     const run = runs.find(({ server }) => server?.name === name);

@@ -77,7 +77,7 @@ export class ServerCommands {
     return added.name;
   }
 
-  /** Of the row, or of the list; the chosen one can be given up there, too. */
+  /** Chooses the server of the row, or one of the list; the user can also give up the choice there. */
   async use(rows: readonly Row[]): Promise<void> {
     const given = serverOf(rows);
     if (given !== undefined) {
@@ -100,7 +100,7 @@ export class ServerCommands {
     }
   }
 
-  /** Of the row, or of a list; the server itself keeps running. */
+  /** Removes the server of the row, or one of a list; the server itself keeps running. */
   async remove(rows: readonly Row[]): Promise<void> {
     const isAdded = ({ run }: ListedServer): boolean => run === "";
     const name = serverOf(rows) ?? (await this.pick(isAdded));

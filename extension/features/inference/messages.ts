@@ -26,12 +26,13 @@ export interface ListedServers {
 }
 
 /**
- * `command` is a line as it is typed in a shell; `name` "" is that of the engine.
+ * `command` is a line as it is typed in a shell; for `name` "" the engine gives the name.
  *
  * It is a job of the Ray cluster `cluster`, or runs on the ssh host `host`, or in the SLURM job
  * `slurm`: `JOB` or
  * `ssh://HOST/slurm://JOB`.  Without any of them it runs on this machine.  `confirmed`: a script
- * may be submitted to SLURM.
+ * may be submitted to
+ * SLURM.
  */
 export interface StartServer {
   readonly command: string;

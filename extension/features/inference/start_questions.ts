@@ -8,7 +8,7 @@ import { longWork } from "../../dialogs";
 import { CHOICES, type Choices } from "../clusters/messages";
 import type { StartServer } from "./messages";
 
-/** What a user completes with a model; the first word names the engine. */
+/** The command that a user completes with a model; the first word names the engine. */
 const TEMPLATES: readonly (readonly [engine: Verbatim, command: Verbatim])[] = [
   ["vLLM", "vllm serve MODEL"],
   ["SGLang", "python -m sglang.launch_server --model-path MODEL"],

@@ -17,7 +17,7 @@ export function register(app: App): Disposable[] {
   });
   return [
     owned,
-    // A type of its own: for every other feature these sessions are those of another debugger.
+    // A type of its own: for every other feature these sessions belong to another debugger.
     vscode.debug.registerDebugAdapterDescriptorFactory(INSPECTION_TYPE, factory),
     ...registerCommands(app, inspector, [
       [

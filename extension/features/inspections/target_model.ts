@@ -75,12 +75,12 @@ export function ofArgument(argument: unknown): Inspectable | undefined {
   };
 }
 
-/** What the user typed as a PID; undefined for anything else. */
+/** The PID that the user typed; undefined for anything else. */
 export function typedPid(typed: string): number | undefined {
   return /^\s*[1-9]\d{0,9}\s*$/.test(typed) ? Number(typed) : undefined;
 }
 
-/** Workers for the picker, those of runs first; a worker that both lists have is offered once. */
+/** Workers for the picker, workers of runs first; a worker that both lists have is offered once. */
 export function choicesOf(
   runs: readonly Run[],
   live: readonly LiveWorker[],

@@ -27,7 +27,7 @@ export function frameworksOf(settings: readonly FixedSetting[]): string[] {
   return [...new Set(settings.map(({ framework = "" }) => framework))].filter(Boolean);
 }
 
-/** The settings that a run of `framework` has; those of a preset only where the run uses one. */
+/** The settings that a run of `framework` has; a preset's only where the run uses one. */
 export function settingsFor(
   settings: readonly FixedSetting[],
   framework: string,

@@ -3,7 +3,7 @@
 const EMPTY = '{\n  "version": "0.2.0",\n  "configurations": []\n}\n';
 const INDENT = "  ";
 
-/** The new text; `text` "" is that of a missing file.  Undefined where there is no list of configurations. */
+/** The new text; `text` is "" for a missing file.  Undefined without a list of configurations. */
 export function withConfiguration(
   text: string,
   configuration: Readonly<Record<string, unknown>>,

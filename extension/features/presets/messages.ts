@@ -10,7 +10,7 @@ export const SAVE_PRESET = request<SavePreset, Presets>("eagleray/presets/save")
 export const DELETE_PRESET = request<PresetRef, Presets>("eagleray/presets/delete");
 
 /**
- * What the user chose besides the program; `answers` are those to `Proposal.questions`, by id.
+ * The user's choices besides the program; `answers` are for `Proposal.questions`, by id.
  *
  * `server_env`: the variables of the chosen server, which `env` overrides; null for a run that
  * gets none.

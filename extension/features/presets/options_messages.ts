@@ -1,4 +1,4 @@
-/** The messages between the editor and the options page; those of the page are checked like any user input. */
+/** The messages between the editor and the options page; messages of the page are checked like any user input. */
 
 import type { ToPage } from "../../page/messages";
 import type { RunKind } from "../runs/draft";
@@ -25,7 +25,7 @@ export interface PageFacts {
   readonly classes: readonly ClassMatch[];
   /** The Python of a program for which none is named. */
   readonly python: string;
-  /** What was found out last about the Python of the page. */
+  /** The last result about the Python of the page. */
   readonly interpreter: InterpreterNote | null;
   readonly checks: ChecksNote;
 }
@@ -44,7 +44,7 @@ export interface InterpreterNote {
   readonly state: "ok" | "warning" | "error";
 }
 
-/** What a fix has changed; `undo` are the fields before. */
+/** The changes of a fix; `undo` are the fields before. */
 export interface PageFix {
   readonly differences: readonly SettingDifference[];
   readonly undo: OptionsForm;
@@ -57,7 +57,7 @@ export interface PageProblem {
   readonly blocks: boolean;
 }
 
-/** What would be started; texts are without secrets. */
+/** The program that would be started; texts are without secrets. */
 export interface PagePreview {
   readonly before: string;
   readonly after: string;
@@ -80,7 +80,7 @@ export type ToOptionsPage =
       readonly form: OptionsForm;
       readonly open: readonly OptionsSection[];
       readonly facts: PageFacts;
-      /** null: the options are those of the run. */
+      /** null: the options are the run's. */
       readonly fix: PageFix | null;
     }
   | { readonly kind: "facts"; readonly facts: PageFacts }
@@ -92,7 +92,7 @@ export type ToOptionsPage =
       /** null: it can't be prepared. */
       readonly preview: PagePreview | null;
     }
-  /** What the user has chosen in a dialog. */
+  /** The choice of the user in a dialog. */
   | { readonly kind: "chosen"; readonly field: PathField; readonly path: string }
   | { readonly kind: "composed"; readonly rows: readonly (readonly [string, string])[] }
   | { readonly kind: "notComposed"; readonly reason: string }

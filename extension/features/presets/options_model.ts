@@ -46,7 +46,7 @@ export interface OptionsForm {
 /** A field that can have a problem; `answer.NAME` is the answer to a question of the preset, "" none of them. */
 export type Field = keyof OptionsForm | "breakpoints" | "" | `answer.${string}`;
 
-/** What the user can mistype; the page has a text for each. */
+/** The inputs that the user can mistype; the page has a text for each. */
 export type Mistake =
   | "openQuote"
   | "noCommand"

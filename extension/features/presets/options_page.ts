@@ -200,7 +200,7 @@ class OptionsPage extends PageTab<unknown, ToOptionsPage> {
     }
   }
 
-  /** What a page of a trusted workspace asks for. */
+  /** Handles the requests of a page in a trusted workspace. */
   private async follow(message: FromOptionsPage): Promise<void> {
     if ("form" in message) {
       this.content = { ...this.content, form: message.form };
@@ -314,7 +314,7 @@ class OptionsPage extends PageTab<unknown, ToOptionsPage> {
       this.post({ kind: "checked", number, problems: [], preview: null });
       return;
     }
-    // What else would be started is shown while the recording isn't described yet.
+    // The rest of the start is shown while the recording isn't described yet.
     const draft = draftOfForm(fields.length > 0 ? { ...form, record: false } : form);
     try {
       const [answer, classes] = await Promise.all([

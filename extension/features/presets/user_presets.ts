@@ -75,7 +75,7 @@ export async function saveAnswers(app: App, draft: Draft, { framework }: Proposa
   }
 }
 
-/** The name is that of the file, so that two presets of one name replace one another. */
+/** The name is the file's, so that two presets of one name replace one another. */
 async function add(app: App, workspace: string): Promise<void> {
   const [file] =
     (await vscode.window.showOpenDialog({

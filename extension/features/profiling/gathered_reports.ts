@@ -61,7 +61,7 @@ export function newlyGathered(before: ProfiledRuns, now: ProfiledRuns): Profiled
   );
 }
 
-/** The message at the end of a gathering; `name` is that of the run, "" if unknown. */
+/** The message at the end of a gathering; `name` is the run's, "" if unknown. */
 export function gatheredSentence(run: ProfiledRun, name = ""): string {
   const { state, gathered, expected, sentence } = run;
   if (state === "failed") {

@@ -142,9 +142,9 @@ const OTHERS = OTHER_FOLDERS.map((folder) => join(folder, PROGRAM));
  * 1. The program that the setting names.
  * 2. `nsys-ui` of the PATH, without its relative folders, which depend on the working directory.
  * 3. The newest one below `/opt/nvidia/nsight-systems`.
- * 4. That of CUDA, and the one of a Mac.
+ * 4. The one of CUDA, and the one of a Mac.
  *
- * Raises an error of the catalogue where there is none.
+ * Raises an error of the catalogue without any.
  */
 function nsightProgram(named: string): string {
   if (named !== "") {

@@ -33,7 +33,7 @@ export class AgentCommands {
     private readonly drawLenses: () => void,
   ) {}
 
-  /** Of a line above an agent, or the agent of the file in the editor. */
+  /** Debugs the agent of a line above an agent, or of the file in the editor. */
   async debug(args: readonly unknown[]): Promise<void> {
     const plan = await this.planned(args, chooseItem);
     if (plan !== undefined) {

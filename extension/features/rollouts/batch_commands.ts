@@ -35,7 +35,7 @@ export class BatchCommands {
     private readonly documents: BatchDocuments,
   ) {}
 
-  /** Of a dump: that of the page or of the explorer, or one that the user selects. */
+  /** The dump of the page or of the explorer, or one that the user selects. */
   async save(argument: unknown): Promise<void> {
     const title = vscode.l10n.t("Select a Dump of Trajectories");
     const dump = fileOf(argument) ?? (await selected(title));

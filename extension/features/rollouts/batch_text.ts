@@ -1,4 +1,4 @@
-/** What is in a saved batch, as the text of a document. */
+/** The contents of a saved batch, as the text of a document. */
 
 import { l10n } from "vscode";
 

@@ -3,7 +3,7 @@
 import type { Stored, ToPage } from "../../page/messages";
 import type { ComparisonRequest, ShownComparison } from "./messages";
 
-/** What was compared, and the result. */
+/** The compared sources, and the result. */
 export type StoredComparison = Stored<{
   readonly request: ComparisonRequest;
   readonly comparison: ShownComparison;
@@ -16,7 +16,7 @@ export type ToComparisonPage =
       readonly comparison: ShownComparison;
       /** The name of the prompts' file, "" for none. */
       readonly data: string;
-      /** What a reload of the window restores; undefined for a comparison that is too large to be stored. */
+      /** The state that a reload of the window restores; undefined for a comparison that is too large to be stored. */
       readonly stored: Omit<StoredComparison, "comparison"> | undefined;
     };
 

@@ -135,7 +135,7 @@ export interface Contention {
 }
 
 /**
- * The totals at a moment; `lag_p50_ms` and `lag_max_ms` are those of the event loop.
+ * The totals at a moment; `lag_p50_ms` and `lag_max_ms` are lags of the event loop.
  *
  * Requests are those of known clients, with `unattributed` ones to the server from threads of
  * which no run is known;
@@ -173,10 +173,7 @@ export interface RewardBin {
   readonly count: number;
 }
 
-/**
- * What is wrong with a wave, and where; `file` is "" where no line of the user's code is the
- * cause.
- */
+/** A problem of a wave, and its place; `file` is "" where no line of the user's code is the cause. */
 export interface WaveVerdict {
   readonly kind: "http-error" | "empty-answers" | "blocking-call" | "self-limited" | "client-per-run" | "pool-exhausted" | "server-saturated" | "left-tasks" | "timeout" | "straggler";
   readonly sentence: string;
@@ -184,7 +181,7 @@ export interface WaveVerdict {
   readonly line: number;
 }
 
-/** What a view draws while a wave runs. */
+/** The data that a view draws while a wave runs. */
 export interface WaveProgress {
   readonly runs: number;
   readonly done: number;
@@ -227,7 +224,7 @@ export interface MaskedValues {
   readonly std: number | null;
 }
 
-/** What is not a tensor: its path, its type and the beginning of its text. */
+/** A value that is not a tensor: its path, its type and the beginning of its text. */
 export interface BatchValue {
   readonly name: string;
   readonly type: string;
@@ -261,8 +258,9 @@ export interface WrittenBatch {
 }
 
 /**
- * What the trainer would see: A are the rollouts, B is the trainer; `pearson` is None where it is
- * not defined.
+ * The metrics that the trainer would see: A are the rollouts, B is the trainer; `pearson` is None
+ * where it is not
+ * defined.
  */
 export interface LogprobMetrics {
   readonly tokens: number;
@@ -453,7 +451,7 @@ export interface BatchFile {
   readonly unpickle?: boolean;
 }
 
-/** What is in a batch, and what is wrong with it. */
+/** The contents of a batch, and its problems. */
 export interface DescribedBatch {
   readonly summary: BatchSummary;
   readonly findings: readonly string[];
@@ -467,8 +465,9 @@ export interface DumpToSave {
 }
 
 /**
- * What trains on a saved batch: a script for AReaL, with `config`; the `command` of the training
- * for verl, in `cwd`.
+ * The training on a saved batch: a script for AReaL, with `config`; the `command` of the training
+ * for verl, in
+ * `cwd`.
  *
  * `replace`: an existing script is overwritten.
  */
@@ -531,7 +530,7 @@ export interface StoredItem {
  * Runs the agent for item `number` of the file `data`; `target` is `FILE.py:Class`, `server` a
  * name or URL.
  *
- * `arguments` are those of the class: a JSON object, "" for none.
+ * `arguments` are for the class: a JSON object, "" for none.
  */
 export interface DebugAgent {
   readonly target: string;
@@ -575,9 +574,9 @@ export interface Turn {
 /**
  * A value for each token; a column that the dump doesn't have is empty.
  *
- * `mask` is 1 where the loss counts the token, `logprobs` are those of the rollout,
- * `trainer_logprobs` those of the
- * trainer, `versions` the weights that sampled the token.
+ * `mask` is 1 where the loss counts the token, `logprobs` come from the rollout,
+ * `trainer_logprobs` from the trainer,
+ * `versions` the weights that sampled the token.
  */
 export interface TokenColumns {
   readonly ids: readonly number[];
@@ -739,9 +738,9 @@ export interface DumpFinding {
 }
 
 /**
- * What all lines of a dump sum up to.
+ * The totals of all lines of a dump.
  *
- * `unit`: "tokens" or "characters" of completions.  `groups` counts those of two and more,
+ * `unit`: "tokens" or "characters" of completions.  `groups` counts groups of two and more,
  * `singles` the others;
  * `by_group` has the first of them.  A number is None if the dump doesn't have what it is computed
  * from.

@@ -12,7 +12,7 @@ import type {
 export type ListQuery = Required<Omit<TrajectoryQuery, "path">>;
 
 export const FIRST_ROWS = 100;
-/** Of a list that nothing filters. */
+/** For a list without a filter. */
 export const NO_QUERY: ListQuery = {
   search: "",
   filter: "",

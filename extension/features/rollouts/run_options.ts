@@ -18,7 +18,7 @@ export interface RunOptions {
   readonly mode: AgentMode;
   readonly groups: number;
   readonly groupSize: number;
-  /** Of each run of a wave, in seconds; 0 for none.  A run under the debugger has none. */
+  /** The limit for each run of a wave, in seconds; 0 for none.  A run under the debugger has none. */
   readonly timeoutS: number;
 }
 
@@ -134,7 +134,7 @@ async function changeSize(app: App, options: RunOptions): Promise<void> {
   }
 }
 
-/** Of "64 × 8", "64 x 8" or "64 8". */
+/** Reads "64 × 8", "64 x 8" or "64 8". */
 function parsedSize(text: string): Pick<RunOptions, "groups" | "groupSize"> | undefined {
   const [, groups = 0, groupSize = 0] =
     /^\s*(\d{1,6})\s*[\s×x*]\s*(\d{1,6})\s*$/i.exec(text)?.map(Number) ?? [];

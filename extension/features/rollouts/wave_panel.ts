@@ -20,18 +20,18 @@ import type { FromWavePage, ToWavePage } from "./wave_messages";
 const PANEL = "eagleray.wave";
 const PAGE: PageKind = { script: "wave_page", doing: "the page of a wave" };
 
-/** What is run, and with what. */
+/** The agent and its inputs. */
 export interface WavePlan {
   readonly agent: AgentRef;
   readonly place: DataPlace;
   readonly data: ChosenData;
   readonly server: string;
   readonly options: RunOptions;
-  /** Of the class: a JSON object, "" for none. */
+  /** Arguments of the class: a JSON object, "" for none. */
   readonly arguments: string;
 }
 
-/** What other parts do for the page. */
+/** The actions of other parts for the page. */
 export interface WaveActions {
   readonly openTrace: (path: string, item: number, title: string) => Promise<void>;
   readonly debugItem: (plan: WavePlan, item: number) => Promise<void>;

@@ -34,7 +34,7 @@ export interface Draft {
   readonly python: string;
   /** False for “Run Without Debugging”: no worker stops, and the run belongs to no window. */
   readonly stops: boolean;
-  /** What nsys records; null: nothing. */
+  /** The recording of nsys; null: none. */
   readonly profile: Profile | null;
   /** After so many minutes without output a picture of all stacks is saved; 0: never. */
   readonly watchMinutes: number;

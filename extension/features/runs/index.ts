@@ -81,7 +81,7 @@ export function register(app: App, tracker: StopTracker): RunsFeature {
   return { owned, starting };
 }
 
-/** How often the durations of runs are redrawn; those of the first minute have seconds. */
+/** How often the durations of runs are redrawn; durations of the first minute have seconds. */
 const REDRAW_MS = 10_000;
 const REDRAW_FIRST_MS = 5_000;
 const FIRST_S = 90;

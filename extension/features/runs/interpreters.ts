@@ -37,7 +37,7 @@ export async function programPython(app: App, place: ProgramPlace): Promise<Prog
 /** The key of the state of the editor. */
 const SELECTED = "eagleray.selectedPythons";
 
-/** What each source is called in lists. */
+/** The name of each source in lists. */
 const SOURCES: Readonly<Record<PythonSource | "cluster", string>> = {
   selected: vscode.l10n.t("selected for this folder"),
   setting: vscode.l10n.t("setting eagleray.runs.python"),
@@ -99,7 +99,7 @@ async function picked(
   });
 }
 
-/** The Pythons that apply, then those of clusters, then those of the PATH; each once. */
+/** The Pythons that apply, then the clusters', then the PATH's; each once. */
 async function listed(app: App, pythons: readonly ProgramPython[]): Promise<readonly PythonItem[]> {
   const sources = new Map<string, string>(pythons.map((it) => [it.path, SOURCES[it.source]]));
   const others: readonly (readonly [readonly string[], string])[] = [

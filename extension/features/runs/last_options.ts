@@ -1,4 +1,4 @@
-/** The options with which a file was started last, and those of recent runs, kept for this workspace. */
+/** The options with which a file was started last, and the options of recent runs, kept for this workspace. */
 
 import type { App } from "../../app";
 import { PLAIN, type Draft } from "./draft";

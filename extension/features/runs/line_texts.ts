@@ -1,4 +1,4 @@
-/** What became of the breakpoints of a run, in its row and beside their lines. */
+/** The state of a run's breakpoints, in its row and beside their lines. */
 
 import { l10n } from "vscode";
 
@@ -18,11 +18,11 @@ export function lineNotes(
         .filter((line) => line.path === path && hasNote(line))
         .map((line) => [line.line, plain(lineSentence(run, line), 500)] as const),
     );
-  // Of several runs of one program the newest counts.
+  // Among several runs of one program the newest counts.
   return [...new Map(notes.reverse())].map(([line, text]) => ({ line, text }));
 }
 
-/** Whether workers stop elsewhere, or some of them nowhere; that of a file that isn't loaded yet says nothing. */
+/** Whether workers stop elsewhere, or some of them nowhere; the state of a file that isn't loaded yet says nothing. */
 function hasNote({ state, reason }: BreakpointStatus): boolean {
   return state === "moved" || state === "unreachable" || (state === "verified" && reason !== "");
 }

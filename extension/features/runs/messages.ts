@@ -25,10 +25,12 @@ export interface RunServer {
 }
 
 /**
- * `arguments`: those of the program; `started` and `ended` (0: not yet) are seconds since 1970;
- * `reason`: why it failed; `output`: the file of its output; `confirm_stop`: asked before a stop;
- * `picture`: the last that was taken because nothing was printed; `server`: only of an inference
- * server; `is_agent`: it runs one item of an agent.
+ * `arguments`: the program's; `started` and `ended` (0: not yet) are seconds since 1970; `reason`:
+ * why it failed;
+ * `output`: the file of its output; `confirm_stop`: asked before a stop; `picture`: the last that
+ * was taken because
+ * nothing was printed; `server`: only of an inference server; `is_agent`: it runs one item of an
+ * agent.
  */
 export interface Run {
   readonly id: string;
@@ -87,10 +89,10 @@ export interface Stop {
 }
 
 /**
- * `breakpoints` null keeps those of the run, `python` "" its interpreter; see `Start`.
+ * `breakpoints` null keeps the run's, `python` "" its interpreter; see `Start`.
  *
- * `server_env`: the variables of the chosen server, in place of those that the run got from one;
- * null keeps them.
+ * `server_env`: the variables of the chosen server, in place of an earlier server's; null keeps
+ * them.
  */
 export interface Restart {
   readonly id: string;
@@ -137,10 +139,7 @@ export interface Pythons {
   readonly paths: readonly string[];
 }
 
-/**
- * A Python by its path or name, "" the first one on the PATH; `cwd` and `env` are those of the
- * run.
- */
+/** A Python by its path or name, "" the first one on the PATH; `cwd` and `env` belong to the run. */
 export interface InterpreterRef {
   readonly python: string;
   readonly cwd: string;
@@ -148,7 +147,7 @@ export interface InterpreterRef {
 }
 
 /**
- * What nsys records.
+ * The plan of a recording with nsys.
  *
  * `workers` are shell patterns; `ranks` None means every rank.  "steps": where the program itself
  * calls
@@ -227,7 +226,8 @@ export interface BreakpointStatus {
 
 /**
  * A breakpoint on a line; `condition`, `hit` ("3", ">2" as debugpy understands it) and `log` are
- * those of DAP, "" for none.
+ * DAP's, "" for
+ * none.
  */
 export interface LineBreakpoint {
   readonly line: number;

@@ -17,7 +17,7 @@ const ENTER_PATH = vscode.l10n.t("Enter Path…");
 const WITHOUT = vscode.l10n.t("Run Without Recording");
 const ELSEWHERE = vscode.l10n.t("Record on Other Nodes Only");
 
-/** What the one who starts a run is told of its questions. */
+/** The events of the questions, for the caller that starts a run. */
 export interface StartEvents {
   /** A question is open; "" once it is answered. */
   readonly asking: (question: string) => void;
@@ -90,7 +90,7 @@ async function askForPath(before: string): Promise<string | undefined> {
   return entered?.trim();
 }
 
-/** Of a name on the PATH it is not known here whether it exists. */
+/** This machine can't tell whether a name on the PATH exists. */
 async function mistakeIn(text: string): Promise<string | undefined> {
   const named = text.trim();
   if (named === "" || !isNsysPath(named)) {

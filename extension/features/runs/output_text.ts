@@ -14,7 +14,7 @@ const PATIENCE_MS = 1500;
 const SMALL_PIECE = 2 ** 17;
 /** More frames than a user follows. */
 const MOST_FRAMES = 2000;
-/** What `eagleray/runs/output` lets pass: colours, movements of the cursor, character sets, the bell. */
+/** The sequences that `eagleray/runs/output` lets pass: colours, movements of the cursor, character sets, the bell. */
 const SEQUENCES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\([0B]|[78DEM])|\x07/g;
 
 /** All output of a run, of a live one so far.  A document that fails to open shows a blank page, so it shows the error. */

@@ -4,7 +4,7 @@ import * as path from "node:path";
 
 /** Everything that the search reads; tests replace it. */
 export interface PythonSurroundings {
-  /** What the user selected for the folder in a window without a workspace; "" without a selection. */
+  /** The user's selection for the folder in a window without a workspace; "" without a selection. */
   readonly selected: string;
   /** `eagleray.runs.python`. */
   readonly setting: string;
@@ -41,7 +41,7 @@ export type PythonSource =
   | "CONDA_PREFIX"
   | "PATH";
 
-/** What venv, uv and conda call an environment inside a project. */
+/** The names that venv, uv and conda give an environment inside a project. */
 const FOLDERS = [".venv", "venv", "env", ".conda"];
 const CONDA_FILES = ["environment.yml", "environment.yaml"];
 const FROM_PATH: ProgramPython = { path: "", source: "PATH" };

@@ -2,7 +2,7 @@
 
 import type { ProfiledRuns } from "../profiling/messages";
 
-/** Since when runs record; only of recordings that began while the list was followed. */
+/** The start times of recordings; only of recordings that began while the list was followed. */
 export class RecordingTimes {
   private readonly recording = new Map<string, number | undefined>();
   private isFirst = true;

@@ -38,7 +38,7 @@ export interface RunsView {
 
 /** A worker that can't be recorded, in a run that is to be. */
 const WITHOUT_NSYS = { icon: "warning", color: "list.warningForeground" };
-/** How far the rows of runs and of their workers are indented; below that of a class it is a little more. */
+/** How far the rows of runs and of their workers are indented; below a class it is a little more. */
 const RUN_LEVEL = 0;
 const RUN_WORKER_LEVEL = 1;
 /** With more workers than this a run starts collapsed. */
@@ -171,7 +171,7 @@ function problemLines({ lines }: Run): readonly BreakpointStatus[] {
   return lines.filter((line) => line.state !== "verified" || line.reason !== "");
 }
 
-/** Each worker; of many those of one class below a row. */
+/** Each worker; with many, the workers of one class are below a row. */
 function workerRows(run: Run): RunsRow[] {
   const workers = inOrder(run.workers);
   if (workers.length <= UNGROUPED_AT_MOST) {
@@ -473,7 +473,7 @@ function reportTexts({ run, path, worker, rank }: RunReportRow): RowTexts {
   };
 }
 
-/** Its state is that of its last health. */
+/** Its state comes from its last health. */
 function serverTexts({ server }: ServerRow): RowTexts {
   const isReady = server.state === "ready";
   const state = isReady ? l10n.t("ready") : l10n.t("unhealthy");

@@ -1,4 +1,4 @@
-/** The list of runs: waits for the end of one, and finds those of this window. */
+/** The list of runs: waits for the end of one, and finds this window's. */
 
 import * as vscode from "vscode";
 

@@ -52,7 +52,7 @@ export class RunStarter {
     );
   }
 
-  /** What is wrong with a draft, and what it would start; saves no file. */
+  /** The problems of a draft, and what it would start; saves no file. */
   async check(draft: Draft, options: RequestOptions): Promise<OptionsCheck> {
     return await this.app.sidecar.request(CHECK, await this.requestFor(draft), options);
   }
@@ -234,7 +234,7 @@ function restartQuestion(run: Run): string {
 }
 
 /**
- * What to do with a run before its command is started again:
+ * The action on a run before its command is started again:
  *
  * 1. Nothing for a run that is over.
  * 2. A run without a supervisor may still be running: the user chooses to stop it or to start beside it.

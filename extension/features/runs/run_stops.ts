@@ -35,7 +35,7 @@ export class RunStops implements Disposable {
   private atStop: ReadonlySet<string> = new Set();
   private isFirst = true;
 
-  /** `started` holds the ids of the runs that this window has started, those of a terminal among them. */
+  /** `started` holds the ids of the runs that this window has started, runs of a terminal among them. */
   constructor(
     private readonly app: App,
     private readonly started: ReadonlySet<string>,
@@ -182,7 +182,7 @@ export interface NextStopInput {
   readonly isAutomatic: boolean;
 }
 
-/** The stopped workers, those of the newest run first. */
+/** The stopped workers, the newest run's first. */
 export function stoppedIn({ runs }: StoredRuns): StoppedWorker[] {
   // The workers of a run that is being stopped are about to end.
   const live = runs.filter((run) => isLive(run) && run.state !== "stopping");

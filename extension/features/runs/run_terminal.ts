@@ -182,7 +182,7 @@ const MOST_NAMED = 3;
 /** In place of the number of a stop that an editor shows or has shown. */
 const IN_EDITOR = -1;
 
-/** A line that looks different from those of the program. */
+/** A line that looks different from the program's. */
 function terminalLines(text: string): string {
   return `${RESET}\x1b[2m[eagleray] ${plain(text, 600)}\x1b[0m`;
 }

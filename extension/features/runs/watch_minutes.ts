@@ -1,6 +1,6 @@
 /** After how many minutes without output a picture of a run is saved. */
 
-/** More than a day without output is no sign of a hang. */
+/** More than a day without output isn't a sign of a hang. */
 export const MAX_WATCH_MINUTES = 1440;
 
 /** 0 for an empty text; undefined for an invalid one. */

@@ -27,9 +27,9 @@ export interface PausedView {
   readonly now: number;
 }
 
-/** How far the row of a worker is indented, below that of its group. */
+/** How far the row of a worker is indented, below its group's. */
 const WORKER_LEVEL = 1;
-/** With more workers than this the groups start collapsed: nobody reads so many rows, but the editor draws them. */
+/** With more workers than this the groups start collapsed: users don't read so many rows, but the editor draws them. */
 const UNFOLDED_AT_MOST = 100;
 
 const ICONS: Readonly<Record<PausedWorker["state"], readonly [icon: string, color: string]>> = {
@@ -182,7 +182,7 @@ function stateCounts(workers: readonly PausedWorker[]): string {
 }
 
 /**
- * What matters comes first, since the end of a row is cut: an icon shows the state, words only what it cannot.
+ * The most important comes first, since the end of a row is cut: an icon shows the state, words only what it cannot.
  *
  * 1. A hold, since it blocks the job.
  * 2. The rank, or the PID of a worker that has the same name and rank as another of its group; of a failed or held

@@ -1,4 +1,4 @@
-/** What the title of the view Paused and the status bar say of all paused workers. */
+/** The texts about all paused workers in the title of the view Paused and in the status bar. */
 
 import { l10n } from "vscode";
 

@@ -1,4 +1,4 @@
-/** What has just been done, such as “Copied as Markdown.”, shown and read out for a few seconds. */
+/** The action that was just done, such as “Copied as Markdown.”, shown and read out for a few seconds. */
 
 const SHOWN_MS = 4000;
 

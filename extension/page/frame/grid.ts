@@ -1,6 +1,6 @@
 /** The cells of a table: which one a key leads to, and how headings sort. */
 
-/** A cell; row 0 is that of the headings. */
+/** A cell; row 0 has the headings. */
 export interface CellPosition {
   readonly row: number;
   readonly column: number;

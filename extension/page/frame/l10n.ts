@@ -1,4 +1,4 @@
-/** The translations of a page: the editor writes those of its language into the page’s document. */
+/** The translations of a page: the editor writes its language's into the page’s document. */
 
 import * as l10n from "@vscode/l10n";
 

@@ -188,8 +188,8 @@ class DebuggableProcess:
     def _wait_findable(self, why: str, seconds: float | None) -> bool:
         came = False
         with self._state:
-            # Before a client can ask: the thread that reads must not import debugpy while this one is in an import, such
-            # as that of `site`, and waits for it.
+            # Before a client can ask: the thread that reads must not import debugpy while this one is in an import,
+            # such as the import of `site`, and waits for it.
             self._waiting += 1
         try:
             proxy = self.open()

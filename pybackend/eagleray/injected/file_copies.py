@@ -1,4 +1,4 @@
-"""Finds the files with breakpoints among those of this process: the file itself, or a copy of it."""
+"""Finds the files with breakpoints among the files of this process: the file itself, or a copy of it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BreakpointFiles:
         return copies[0] if copies else ""
 
     def matching(self, files: Iterable[tuple[str, str]]) -> dict[str, str]:
-        """Those of `files` (path, name of the module) that have breakpoints: {path in the breakpoints: path here}."""
+        """Returns the `files` (path, name of the module) that have breakpoints: {path in the breakpoints: path here}."""
         matches: dict[str, str] = {}
         for file, module in files:
             path = self.path_of(file, module)

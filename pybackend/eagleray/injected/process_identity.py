@@ -1,4 +1,4 @@
-"""What a Python process of the run is by how it was started: its rank, and whether it only starts other programs."""
+"""The kind of a Python process of the run, from its start: its rank, and whether it only starts other programs."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ def is_launcher(command: Sequence[str]) -> bool:
 
 
 def module_of(command: Sequence[str]) -> str:
-    """What a Python process with this command runs: a module, or the path of a file; "" for `-c` and standard input.
+    """Returns what a Python process with this command runs: a module, or the path of a file; "" for `-c` and standard
+    input.
 
     The script of an installed command stands for the module that it imports.
     """

@@ -71,7 +71,7 @@ def starting_after(
 
 
 def folder() -> str:
-    """The folder of this user, which nobody else may enter; "" if it can't be had."""
+    """The folder of this user, which no other user may enter; "" if it isn't available."""
     path = os.path.join(_ROOT, f"{START}{os.geteuid()}")
     try:
         with contextlib.suppress(FileExistsError):
@@ -140,7 +140,7 @@ def remove_abandoned(place: str) -> None:
 
 
 def _is_silent(path: str) -> bool:
-    """Whether nobody listens on the socket any more."""
+    """Whether no process listens on the socket any more."""
     import _socket
 
     client = _socket.socket(_socket.AF_UNIX)

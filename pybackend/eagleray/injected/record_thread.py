@@ -17,9 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# That of NCCL is separate, where PyTorch was built with it.
+# NCCL's recorder is separate, where PyTorch was built with it.
 DUMPS = ("_dump_nccl_trace_json", "_dump_fr_trace_json")
-# What a caller sends: whether it wants collectives, or counters alone.
+# The request of a caller: collectives, or counters alone.
 WHOLE, COUNTERS = b"w", b"c"
 # For a caller that neither sends nor reads.
 PATIENCE_S = 5.0

@@ -20,7 +20,7 @@ _marks: dict[int, str] = {}
 
 
 def file_name(kind: str) -> str:
-    """The same at each call in this process, and different from that of any other process.
+    """The same at each call in this process, and different from any other process's.
 
     Nodes and containers share the folder: pids are equal in them, and host names may be, too.
     """
@@ -35,7 +35,7 @@ def image_mark() -> str:
 
 
 def proxy_path(settings: RunSettings) -> str:
-    """The file for the debug proxy of a process that isn't in Ray's worker table; "" where nobody reads it."""
+    """The file for the debug proxy of a process that isn't in Ray's worker table; "" where no process reads it."""
     return _path(settings, "proxy")
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 VARIABLE = "EAGLERAY_RUN"
 # Set for the processes that a process of the run starts: they are inside a "worker", or one that the run has "selected".
 INSIDE = "EAGLERAY_RUN_INSIDE"
-# What the debugger calls a process whose script is ours; the process removes it, so that what it starts has none.
+# The debugger's name for a process whose script is ours; the process removes it, so that its children have none.
 PROCESS_NAME = "EAGLERAY_PROCESS_NAME"
 
 

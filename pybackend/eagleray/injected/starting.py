@@ -1,7 +1,7 @@
 """The start of our code in a Python process of the run: classifies the process and installs what its kind needs.
 
 A process is a worker of Ray, a driver, a child of one of them, a child that debugpy of its parent debugs, or a service,
-which gets nothing.  What a process is follows from its own command line wherever possible: its environment is that of
+which gets nothing.  Its own command line decides the kind of a process wherever possible: its environment is that of
 the process that started it, or of the program that `exec` has replaced with it.
 """
 
@@ -40,10 +40,10 @@ PROFILED = ("EAGLERAY_PROFILE", "EAGLERAY_NSYS_SOCKET")
 # The size of the recorder in collectives: its name, its earlier name, and a number that PyTorch's documents advise.
 FLIGHT_RECORDER = ("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE")
 RECORDED_COLLECTIVES = "2000"
-# What debugpy inserts before the code of `python -c`.
+# Code that debugpy inserts before the code of `python -c`.
 CHANGED_CODE = "; import pydevd; pydevd.config("
 WORKER = "/ray/_private/workers/default_worker.py"
-# Ray's modules of the actor that starts the driver of a submitted job; the second one is that of older versions.
+# Ray's modules of the actor that starts the driver of a submitted job; the second one is in older versions.
 JOB_SUPERVISORS = (
     "ray.dashboard.modules.job.job_supervisor",
     "ray.dashboard.modules.job.job_manager",
@@ -108,7 +108,7 @@ def kind_of(argv: list[str], environ: Mapping[str, str]) -> str:
         return "worker" if "--worker-type=WORKER" in argv or not _has_type(argv) else "service"
     is_script = any(argument.endswith("/pydevd.py") for argument in command[-1:])
     is_changed = is_script or any(CHANGED_CODE in argument for argument in argv)
-    # By debugpy of its parent, as that of the run or as the program's own.
+    # By debugpy of its parent, as the run's debugger or as the program's own.
     if is_changed and is_inside_selected(environ):
         return "attached"
     if any(service in argument for argument in command for service in SERVICES):

@@ -51,7 +51,7 @@ def matches_any(patterns: Iterable[str], names: Iterable[str]) -> bool:
 
 def rank_of(environ: Mapping[str, str], actor: str = "") -> int | None:
     """The rank of a worker by its environment or the number at the end of its name; None if unknown."""
-    # The other variables of launchers are those of the program that has started Ray on this node.
+    # The other variables of launchers belong to the program that has started Ray on this node.
     rank = whole_number(environ.get("RANK", ""))
     if rank is not None:
         return rank

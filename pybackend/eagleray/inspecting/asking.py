@@ -51,7 +51,7 @@ class QueriedProcess:
                 self._is_lost = False
             return self._conversation.ask(op, **question)
         except (OSError, ValueError, NotStarted) as error:
-            # An answer that comes late would be taken for that of another question.
+            # An answer that comes late would be taken for the answer to another question.
             self._is_lost = True
             self.close()
             # One that is killed closes its socket before it has ended.

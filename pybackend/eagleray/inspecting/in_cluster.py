@@ -1,6 +1,7 @@
 """The driver of a job of Ray that asks a process of one node: questions come through Ray's store, answers are files.
 
-It ends by SIGTERM, which Ray sends to a job that is stopped, or when nobody has asked for long; no file and no key is left.
+It ends by SIGTERM, which Ray sends to a job that is stopped, or when no question has come for long; it leaves no file
+and no key.
 """
 
 from __future__ import annotations
@@ -52,9 +53,7 @@ def main() -> None:
         code = 0
     except Ended:
         code = 0
-    except (
-        Exception
-    ) as error:  # What it is stands in the log of the job, and this is the last line of it.
+    except Exception as error:  # The log of the job has the error, and this is the last line of it.
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
     finally:
         if asking is not None:

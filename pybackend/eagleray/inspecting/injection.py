@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # `NotStarted.reason` of a process that has ended since something was done in it.
 ENDED_MEANWHILE = "ended-meanwhile"
 
-# What the new thread needs at most to get the GIL and to open its socket.
+# The longest time that the new thread needs to get the GIL and open its socket.
 OPENING_S = 10.0
 
 # A thread that finds the import lock held ends at once, and another is started later.
@@ -153,12 +153,12 @@ def _silent(folder: AnswerFolder) -> NotStarted:
 
 
 def _version() -> str:
-    """Tells our code from that of another version, which may still answer in the process."""
+    """Tells our code from another version's, which may still answer in the process."""
     return hashlib.sha256(_SOURCE.encode()).hexdigest()[:8]
 
 
 def _text(socket: str) -> str:
-    """One expression, since its names would be those of the program's main module."""
+    """One expression, since its names would belong to the program's main module."""
     names = {
         "socket": socket,
         "starting": socket + STARTING,

@@ -13,7 +13,7 @@ _RESUMED = ". py-spy had left it stopped, so Eagleray sent SIGCONT"
 
 
 class Outside:
-    """A conversation like that of `questions.Inspected`; only names of local variables have values."""
+    """A conversation like `questions.Inspected`; only names of local variables have values."""
 
     how = HOW
 

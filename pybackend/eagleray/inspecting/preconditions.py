@@ -1,4 +1,4 @@
-"""What has to be true before a process is looked into from inside; all of it is checked before anything is done there.
+"""The conditions for an inspection of a process from inside; all of it is checked before anything is done there.
 
 `readable` is asked before each conversation, `startable` before a thread is started.
 """
@@ -30,7 +30,7 @@ _ADDRESSES, _MEMORY = 192 * 2**20, 32 * 2**20
 _THREADS, _FILES, _CPU_S = 8, 16, 2
 _KIB = 1024
 _CGROUPS = "/sys/fs/cgroup"
-# What the kernel drops before it kills for memory.
+# Memory that the kernel drops before it kills for memory.
 _RECLAIMABLE = ("inactive_file", "active_file", "slab_reclaimable")
 _ELF_64, _SHADOW_STACK = b"\x7fELF\x02", "shstk"
 
@@ -63,12 +63,13 @@ def readable(pid: int) -> Process:
 
 
 def startable(process: Process) -> dict[str, int]:
-    """The addresses of the functions that a new thread needs.  Raises NotStarted, for the first of these that isn't true:
+    """The addresses of the functions that a new thread needs.  Raises NotStarted, for the first of these that isn't
+    true:
 
     1. Process and machine are x86-64, and functions return by their stack alone.
     2. Nothing traces the process, and we may.
     3. It is Python, and exports what is called: not one that is built statically, or against another C library.
-    4. The thread fits: into its limits of memory, threads, files and CPU time, and into those of its container.
+    4. The thread fits: into its limits of memory, threads, files and CPU time, and into its container's limits.
     """
     pid = process.pid
     status = proc.status(pid)
@@ -119,7 +120,7 @@ def _check_tracing(pid: int, status: Mapping[str, str]) -> None:
 
 
 def _check_limits(process: Process, status: Mapping[str, str]) -> None:
-    """The limits are those of the process as they are now."""
+    """Checks the limits of the process as they are now."""
     limits = _limits(process.pid)
     stack = limits.get("Max stack size", 2 * 2**20)
     used = {
@@ -175,7 +176,7 @@ def _cpu_s(pid: int) -> int:
 
 
 def _threads_of(uid: int, limit: int) -> int:
-    """How many threads a user has, and would have with ours; those of all users where these are few enough."""
+    """How many threads a user has, and would have with ours; the threads of all users where these are few enough."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         everybody = int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
         if everybody + _THREADS <= limit:

@@ -25,7 +25,7 @@ _LONGEST_ANSWER = 16 * 2**20
 # The process gets it only when the user wants to stop it.
 _STOPPING = Path(__file__).parent / "stopping.py"
 
-# How a process was looked into.
+# How a process was inspected.
 INSIDE, OUTSIDE = "inside", outside.HOW
 
 
@@ -48,10 +48,10 @@ class EvaluatedValue(NamedTuple):
 
 
 class Inspection(NamedTuple):
-    """What a process does now.  `exception` is what its main thread handles, "" for none.
+    """The state of a process now.  `exception` is what its main thread handles, "" for none.
 
     `how` is `INSIDE` or `OUTSIDE`, and `why_outside` the reason for the latter.  `variables` are the local ones of the
-    innermost frame of the user's code.  Of large ones `more_frames` says that the stack has others, further out, and
+    innermost frame of the user's code.  For large stacks `more_frames` says that the stack has others, further out, and
     `more_variables` how many were left out.
     """
 
@@ -158,7 +158,7 @@ def inspect(
 
 
 class HowInspected(Protocol):
-    """What is needed of a conversation besides its answers."""
+    """The attributes that are needed of a conversation besides its answers."""
 
     pid: int
     how: str

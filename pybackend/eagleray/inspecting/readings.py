@@ -1,7 +1,7 @@
-"""What a process says of itself beyond its stacks: exceptions, awaited tasks, and PyTorch's flight recorder.
+"""A process's answers beyond its stacks: exceptions, awaited tasks, and PyTorch's flight recorder.
 
-`raw_readings` asks processes of this machine; an answer is plain JSON, which may travel.  `reading_of` reads that: what
-comes from a process is not trusted, so every value is checked and bounded.
+`raw_readings` asks processes of this machine; an answer is plain JSON, which may travel.  `reading_of` reads that: an
+answer of a process is not trusted, so every value is checked and bounded.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class RaisedException(NamedTuple):
 
 
 class HeldException(NamedTuple):
-    """What a thread handles, with `variable` "", or holds in a variable of `frame`.
+    """An exception that a thread handles, with `variable` "", or holds in a variable of `frame`.
 
-    `causes` begin with the exception itself; the last is that which came first.
+    `causes` begin with the exception itself; the last is the one that came first.
     """
 
     is_main: bool
@@ -66,7 +66,7 @@ class HeldException(NamedTuple):
 
 
 class AwaitChain(NamedTuple):
-    """`tasks` tasks of event loops that await the same, outermost frame first; `names` are those of some of them.
+    """`tasks` tasks of event loops that await the same, outermost frame first; `names` has the names of some of them.
 
     `state` is WAITS, RUNS or READY (it waits for nothing but its turn); `waits_for` is the task or future at the end.
     """
@@ -101,10 +101,10 @@ def raw_readings(
     wait: Callable[[float], object] = time.sleep,
     limit_s: float = LIMIT_S,
 ) -> list[dict[str, Any]]:
-    """What the processes answer, all at the same time; `timeout` for one that takes longer than the limit.
+    """Returns the answers of the processes, all at the same time; `timeout` for one that takes longer than the limit.
 
-    Native code keeps the GIL in those `holding` it: they are not asked themselves.  `wait` may raise to cancel.  Then no
-    process is left with a borrowed thread.
+    Native code keeps the GIL in those `holding` it: they are not asked themselves.  `wait` may raise to cancel.  Then
+    no process is left with a borrowed thread.
     """
     answers: dict[int, dict[str, Any]] = {}
 
@@ -134,7 +134,7 @@ def raw_readings(
 
 
 def raw_reading(pid: int) -> dict[str, Any]:
-    """What `pid` answers itself, as JSON values; `reason` alone if it doesn't."""
+    """Returns what `pid` answers itself, as JSON values; `reason` alone if it doesn't."""
     try:
         inspected = Inspected(pid)
     except NotStarted as error:

@@ -45,7 +45,7 @@ _MASK_SIZE = 8
 _SYSCALL_STOP = signal.SIGTRAP | 0x80
 _MMAP, _GETPID = 9, 39
 _READ_EXEC, _PRIVATE_ANONYMOUS = 5, 0x22
-# Of system calls in which a thread waits, best first: those that the kernel restarts when nothing has happened.  An
+# System calls in which a thread waits, best first: the calls that the kernel restarts when nothing has happened.  An
 # interrupted `epoll_wait` returns EINTR, which most programs, but not all, take.
 _WAITS = {
     202: 0,
@@ -64,9 +64,9 @@ _WAITS = {
     232: 4,
     281: 4,
 }
-# In these a thread may wait, too, and has no lock of the C library that `pthread_create` needs; in others it may have one, as in
-# the `clone` of a fork, which holds the locks of all memory, or in the `mmap` of `malloc`.  Those of sockets, pipes and devices,
-# of files, as on NFS, and of signals, queues and rings.
+# In these a thread may wait, too, and has no lock of the C library that `pthread_create` needs; in others it may have
+# one, as in the `clone` of a fork, which holds the locks of all memory, or in the `mmap` of `malloc`.  Calls for
+# sockets, pipes and devices, for files, as on NFS, and for signals, queues and rings.
 _HARMLESS = frozenset(
     {
         *_WAITS,
@@ -306,7 +306,7 @@ class _Tracer(threading.Thread):
 
 
 def _machine_code(pages: int, size: int, frame: SignalFrame, calls: dict[str, int]) -> bytes:
-    """What the borrowed thread runs, from the beginning, and what the new thread runs, from `routine`."""
+    """The code of the borrowed thread, from the beginning, and of the new thread, from `routine`."""
 
     def call(name: str) -> bytes:
         return b"\x48\xb8" + struct.pack("<Q", calls[name]) + b"\xff\xd0"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # The same as in `injected/record_server.py` and `injected/record_thread.py`.
 START = "eagleray-records-"
 OF_THREAD, OF_PYTORCH = ".thread", ".pytorch"
-# That of NCCL is separate, where PyTorch was built with it.
+# NCCL's recorder is separate, where PyTorch was built with it.
 HANDLERS = ("dump_nccl_trace_json", "fr_trace_json")
 WHOLE, COUNTERS = b"w", b"c"
 _ROOT = "/tmp"  # noqa: S108 (the folder in it is checked)

@@ -1,4 +1,4 @@
-"""What a thread needs on its stack to bring itself back to where it was: a frame like that of a signal (x86-64 Linux).
+"""The frame on a thread's stack that returns it to its place: a frame like a signal's (x86-64 Linux).
 
 The system call `rt_sigreturn` takes all registers from it.  A borrowed thread runs it when its tracer is gone, so that
 a tracer that is killed at any moment does no harm.
@@ -25,7 +25,8 @@ _MAGIC_BEGIN, _MAGIC_END = 0x46505853, 0x46505845
 _SOFTWARE, _HEADER = 464, 512
 # Tiles come after all else, are large, and are only saved for threads that have asked for them.
 _TILES, _SIZE_WITHOUT_TILES = 3 << 17, 2696
-# What the kernel keeps in rax while a wait is interrupted: those it restarts as they were, and one with a rest of time.
+# The values that the kernel keeps in rax while a wait is interrupted: for calls that it restarts as they were, and for
+# one with a rest of time.
 _RESTARTED, _RESTARTED_WITH_REST = (-512, -513, -514), -516
 _EINTR = -4
 
@@ -85,7 +86,7 @@ def _continued(registers: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _for_signal(xstate: bytes) -> bytes:
-    """The state of the processor as ptrace gives it, with what the kernel wants of that of a signal."""
+    """The state of the processor as ptrace gives it, with the values that the kernel needs for a signal's."""
     (features,) = struct.unpack_from("<Q", xstate, _SOFTWARE)
     (used,) = struct.unpack_from("<Q", xstate, _HEADER)
     size = len(xstate)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ANSWER_S = 0.4
 _POLL_S = 0.005
 _TRACE_LINE = 2
-# Of the numbers that `sys.monitoring` leaves to anyone.
+# Numbers that `sys.monitoring` leaves to any tool.
 _FREE_TOOLS = (3, 4)
 _DEBUGGER_TOOL = 0
 _COROUTINES = 0x80 | 0x200
@@ -37,7 +37,7 @@ _SUSPENDED = ("YIELD_VALUE", "RESUME", "YIELD_FROM")
 _ENDS_OF_AWAITED = (StopIteration, StopAsyncIteration)
 # Longer than what needs all other threads to wait, and no longer than a program may notice.
 _UNDISTURBED_S = 0.1
-# Of Python itself, which no user wants to step into.
+# Files of Python itself, which no user wants to step into.
 _PYTHON = r"^<frozen |/lib(64)?/python3[.\d]*/(?!(site|dist)-packages/)"
 
 
@@ -90,7 +90,7 @@ class ThreadStop:
     def step(self, kind: str, skipped: str) -> None:
         """Lets the stopped thread run to its next line: "over" or "out" of its frame, or "in" to any frame.
 
-        Files that match `skipped`, by default those of Python itself, have no stop.
+        Files that match `skipped`, by default Python's own, have no stop.
         """
         with self._guard:
             if self._stopped_in is None:
@@ -211,7 +211,7 @@ class ThreadStop:
         except BaseException as error:
             self._raised = error
 
-    # What the traced thread runs
+    # The code of the traced thread
 
     def _install(self, frame: FrameType) -> None:
         self._end_monitoring()

@@ -61,7 +61,7 @@ class AttachParams:
     `name` is used in messages and as the name of its thread in the editor ("r3 PolicyWorker").
     `cluster` is returned in `WorkerState` and not used.  The adapter waits at most `timeout_s` for the stop.
     `seen` False: no user requested this worker, see `WorkerState`.  `unless_taken`: rejected with code
-    "worker-taken" if a client requested it before, even a moment ago.  `rank` is that of its row, "" if unknown.
+    "worker-taken" if a client requested it before, even a moment ago.  `rank` comes from its row, "" if unknown.
     """
 
     session: str
@@ -85,8 +85,8 @@ class WorkerStop:
     """A stop location, in paths of the worker.  `reason` is DAP's; `exception` is "ValueError: …" or "".
 
     `entry` is the user's outermost function on the stack: the method that Ray called, "" if unknown.  `number` tells a
-    stop of a worker from its other ones, also those at the same line.  `call_line` is that of the breakpoint() that has
-    stopped it in the line after, 0 at other stops.
+    stop of a worker from its other ones, also those at the same line.  `call_line` is the line of the breakpoint() that
+    has stopped it in the line after, 0 at other stops.
     """
 
     reason: str
@@ -112,7 +112,8 @@ class WorkerState:
     `editor`: an editor is connected now.  `held_s`: seconds for which the worker has been stopped with no editor, 0.0
     otherwise.  `rank` is RANK of the worker's environment, "" when it has none.  `seen` False: no user has attached at
     this stop or opened it in an editor, as at the worker's first breakpoint(), or one has attached only a moment ago.
-    `host`: the machine whose adapter has it, "" for this one.  `kind` and `class_name`, that of an actor, are known of workers of runs.
+    `host`: the machine whose adapter has it, "" for this one.  `kind` and `class_name` (of an actor) are set for
+    workers of runs.
     """
 
     session: str

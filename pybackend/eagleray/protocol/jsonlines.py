@@ -1,8 +1,8 @@
 """JSON lines over asyncio streams: requests with their responses, errors, and events.
 
 A request is one line `{"id": 1, "op": "attach", "params": {…}}`.  Its response is one line
-`{"id": 1, "result": {…}}` or `{"id": 1, "error": {"code", "message", "next_step", "detail", "retries", "output"}}`, and may overtake
-others.  An event is one line `{"event": "workers", …}`.  The `limit` of a stream is that of a line.
+`{"id": 1, "result": {…}}` or `{"id": 1, "error": {"code", "message", "next_step", "detail", "retries", "output"}}`, and
+may overtake others.  An event is one line `{"event": "workers", …}`.  The `limit` of a stream applies to a line.
 
 `injected/jsonlines.py` has the blocking side, which runs in the cluster.
 """
@@ -113,7 +113,7 @@ class Requests:
         self._reading = tasks.owned(self._read(reader), "JSON lines", tasks.only_logged)
 
     async def request(self, operation: Operation[P, R], params: P, limit_s: float | None) -> R:
-        """The result; raises the other end's error, that of `lost`, and asyncio.TimeoutError."""
+        """The result; raises the other end's error, `lost`'s error, and asyncio.TimeoutError."""
         if self.ended.is_set():
             raise self._lost()
         number = next(self._ids)

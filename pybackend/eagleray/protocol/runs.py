@@ -18,7 +18,9 @@ from eagleray.protocol.route_spec import DIRECT, RouteSpec
 
 @dataclass(frozen=True)
 class LineBreakpoint:
-    """A breakpoint on a line; `condition`, `hit` ("3", ">2" as debugpy understands it) and `log` are those of DAP, "" for none."""
+    """A breakpoint on a line; `condition`, `hit` ("3", ">2" as debugpy understands it) and `log` are DAP's, "" for
+    none.
+    """
 
     line: int
     condition: str = ""
@@ -90,11 +92,13 @@ class RunRecording:
 
 @dataclass(frozen=True)
 class RunWorkerState:
-    """A worker of a run.  `free`: no debugger is in it.  `files` are those of the run that it has loaded, by the run's paths.
+    """A worker of a run.  `free`: no debugger is in it.  `files` are files of the run that it has loaded, by the run's
+    paths.
 
     `problem` says why it cannot be debugged, "" if it can.  `profile` is the state of its profiling ("armed",
-    "recording", "writing", "ended", or "missing" if it runs without nsys), "" if it isn't profiled.  `stop` is set while
-    the state is "stopped"; `editor`: an editor is connected.  `taken`: a user has opened this stop, see `WorkerState.seen`.
+    "recording", "writing", "ended", or "missing" if it runs without nsys), "" if it isn't profiled.  `stop` is set
+    while the state is "stopped"; `editor`: an editor is connected.  `taken`: a user has opened this stop, see
+    `WorkerState.seen`.
     """
 
     worker_id: str

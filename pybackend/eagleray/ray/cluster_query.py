@@ -282,5 +282,5 @@ async def _remove(dashboard: Dashboard, job: str, ended: bool, unread: Sequence[
 async def _forget(dashboard: Dashboard, packages: Sequence[str]) -> None:
     with contextlib.suppress(EaglerayError):
         for name in packages:
-            # Ray deletes a package ten minutes after the last request for it, and one that nobody has asked for never.
+            # Ray deletes a package ten minutes after the last request for it, and a package without a request never.
             await dashboard.job_api.has_package(name)

@@ -171,7 +171,7 @@ class Connections:
 
 
 def trusting(ca_file: str) -> ssl.SSLContext:
-    """Returns a context that trusts the system's authorities and those of `ca_file`; raises `bad-ca-file`."""
+    """Returns a context that trusts the system's authorities and the authorities of `ca_file`; raises `bad-ca-file`."""
     context = ssl.create_default_context()
     if ca_file:
         try:

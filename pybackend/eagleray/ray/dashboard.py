@@ -61,8 +61,8 @@ class Dashboard:
 
     `address` is the id of the cluster, which is also its URL (`http://host:port`) unless `find_endpoint` is given.
     It owns its HTTP connections, which end with `close()`.  `token_source` is called whenever a
-    token is to be sent, which happens only after the cluster asked for one; None means that there is no token or that
-    this cluster must not get it.  A request about a single item may take `quick_s`, a list `list_s`.
+    token is to be sent, which happens only after the cluster asked for one; None means that no token exists or that this
+    cluster must not get it.  A request about a single item may take `quick_s`, a list `list_s`.
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class Dashboard:
         ).text
 
     async def local_nodes(self, nodes: Sequence[NodeRow]) -> dict[str, LocalNode]:
-        """Returns those of the nodes that are this machine, by their ids; asks only an older Ray, for their sockets."""
+        """Returns the nodes that are this machine, by their ids; asks only an older Ray, for their sockets."""
         from eagleray.ray.local_nodes import local_nodes, own_raylets
 
         raylets = await off_loop(own_raylets)
@@ -264,7 +264,9 @@ class Dashboard:
         more: Query,
         seconds: float | None,
     ) -> AsyncGenerator[bytes, None]:
-        """Yields the bytes that the dashboard sends; those of a file here where it can't, since the node is this machine."""
+        """Yields the bytes that the dashboard sends; the bytes of a file here where it can't, since the node is this
+        machine.
+        """
         has_started = False
         query = [("lines", str(lines)), *more]
         try:

@@ -31,7 +31,7 @@ class Endpoint:
 
     `url` is `http(s)://host:port[/prefix]` as it is where the connection comes out.  `socket` is the path of
     a Unix socket each connection to which leads to that host and port; "" means TCP from this machine.
-    `ca_file` holds certificates of authorities that are trusted besides those of the system.
+    `ca_file` holds certificates of authorities that are trusted besides the system's.
     `check` is asked before a connection is made for a request that carries secrets.
     """
 

@@ -33,10 +33,11 @@ def dead_agent(
 ) -> DeadAgent | None:
     """The agent whose absence keeps jobs from starting, None if all serve or that isn't known; reads /proc.
 
-    1. Ray says which agents serve no port (2.60): that of the head starts jobs.
-    2. Without that, if all nodes are this machine: none of their agents listens on its port, which another process has or
+    1. Ray says which agents serve no port (2.60): the head's agent starts jobs.
+    2. Without that, if all nodes are this machine: none of their agents listens on its port, which another process has
+    or
        which is still free when the agents should have started.
-    3. Else the dashboard says that there is none (`is_missing`) when it should have started.
+    3. Else the dashboard says that it has none (`is_missing`) when it should have started.
     """
     head = next((agent for agent in agents if agent.head), None)
     is_starting = head is not None and time.time() - head.started_ms / 1000 <= _STARTING_S

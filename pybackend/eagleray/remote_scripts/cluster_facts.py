@@ -1,8 +1,8 @@
 """Has every node of a Ray cluster print its facts: the driver of a job, with one task a node.
 
 Sent as text to the cluster's Python, as a job.  `EAGLERAY_ASKED` contains a mark, the text of node_facts.py, how many
-seconds the nodes have, and `options` of the tasks.  The tasks need no CPU, so they run where all are taken; their environment is that of workers.  It
-prints one line: the mark and a JSON object of facts and silent nodes.
+seconds the nodes have, and `options` of the tasks.  The tasks need no CPU, so they run where all are taken; their
+environment is a worker's.  It prints one line: the mark and a JSON object of facts and silent nodes.
 """
 
 from __future__ import annotations

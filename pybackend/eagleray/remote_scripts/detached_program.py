@@ -34,7 +34,7 @@ MARK = "EAGLERAY_REMOTE_RUN"
 OUTPUT, STATE, CONFIG = "output.log", "state.json", "server.yaml"
 # Folders of programs that have ended are removed after so long.
 UNUSED_S = 30 * 24 * 3600.0
-# What a program has left behind has so long between the two signals.
+# The time between the two signals for processes that a program has left behind.
 END_S = 5.0
 _POLL_S = 0.1
 _LONGEST_START_S = 30.0
@@ -192,7 +192,7 @@ def _born(pid: int) -> float:
 
 
 def _fields(pid: int) -> "list[str]":
-    """What follows the name in its `stat`: state, parent, group, session, …"""
+    """Returns the fields after the name in its `stat`: state, parent, group, session, …"""
     try:
         return Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
     except (OSError, ValueError):

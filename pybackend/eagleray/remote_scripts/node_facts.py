@@ -56,7 +56,7 @@ _GPU_QUERY = ("--query-compute-apps=pid,used_gpu_memory", "--format=csv,noheader
 # linux/capability.h
 _CAP_SYS_PTRACE = 19
 _NO_LIMIT = 2**60
-# Variables that decide how workers run; where Ray runs already, they have those of its raylet.
+# Variables that decide how workers run; where Ray runs already, they have its raylet's variables.
 _WORKER_VARIABLES = (
     "NCCL_",
     "GLOO_",
@@ -177,7 +177,7 @@ def _is_of_this_job(path: Path) -> bool:
 
 
 def _disk(path: str, root: str = "") -> dict[str, Any] | None:
-    """The file system of a path, which that of a container has below `root`."""
+    """The file system of a path, which is below `root` in a container."""
     try:
         status = os.statvfs(root + path)
     except OSError:
@@ -194,7 +194,7 @@ def _cgroup(
 ) -> dict[str, int | None] | None:
     """The memory limit of this process that leaves least, its use, and how many processes were killed for it.
 
-    SLURM and systemd limit a folder above that of the process.
+    SLURM and systemd limit a folder above the folder of the process.
     """
     memberships = [line.split(":", 2)[1:] for line in _text(own).splitlines()]
     for controllers, name in memberships:
@@ -253,10 +253,10 @@ def _listeners() -> list[dict[str, Any]]:
 
 
 def _socket_owners(inodes: set[str]) -> dict[str, dict[str, Any]]:
-    """The user's own processes by those of `inodes` that are their sockets, as far as they can be read in a short time.
+    """The user's own processes by the `inodes` of their sockets, as far as they can be read in a short time.
 
-    The newest processes come first, since they are rarely the machine's own services.  A forked child has the sockets of its
-    parent, which is then the owner.
+    The newest processes come first, since they are rarely the machine's own services.  A forked child has the sockets
+    of its parent, which is then the owner.
     """
     result: dict[str, dict[str, Any]] = {}
     until = time.monotonic() + _OWNERS_S
@@ -459,7 +459,7 @@ def _driver() -> str:
 
 
 def _lines(mark: str, value: object) -> str:
-    """The value in parts: SLURM mixes longer lines with those of other tasks (22.05, slurmstepd/io.c)."""
+    """The value in parts: SLURM mixes longer lines with lines of other tasks (22.05, slurmstepd/io.c)."""
     text = json.dumps(value)
     parts = [text[at : at + _LONGEST_PART] for at in range(0, len(text), _LONGEST_PART)]
     key = f"{socket.gethostname()[:64]}/{os.getpid()}"

@@ -17,7 +17,7 @@ NO_READER, TOO_LARGE = 3, 4
 
 def main() -> int:
     out = sys.stdout
-    # What modules print while they are imported isn't part of the rows.
+    # The output of modules during their import isn't part of the rows.
     sys.stdout = sys.stderr
     path, most = sys.argv[1], int(sys.argv[2])
     try:

@@ -56,7 +56,7 @@ class PdbStore:
         return [session for key in own[:MOST] for session in [self._session(key)] if session]
 
     def follow(self, session: bytes, seconds: float) -> "list[dict[str, object]]":
-        """Waits until the session is paused in the next task; [] if there was no next task.
+        """Waits until the session is paused in the next task; [] without a next task.
 
         Entries that `remote` and its end leave behind would stop `ray debug`, so they are removed.
         """

@@ -35,7 +35,7 @@ LOGS = (
 )
 OWN = "job-driver-eagleray_*"
 MOST_LOGS = 5000
-# Of a larger log, a quarter of this is its beginning, the rest its end.
+# For a larger log, a quarter of this is its beginning, the rest its end.
 LARGEST = 32 * 2**20
 # A clock is set now and then.
 SLACK_S = 60.0
@@ -43,7 +43,7 @@ SLACK_S = 60.0
 MOST_OF_RULE = 3
 MOST_UNKNOWN = 20
 MOST_TRIED = 20000
-# Near a line: those that have its time and its rank, and those of its traceback.
+# Near a line: lines with its time and its rank, and lines of its traceback.
 BEFORE, AFTER, TRACE = 10, 3, 80
 TRACEBACK = b"Traceback (most recent call last)"
 LONGEST_LINE = 4000
@@ -106,7 +106,7 @@ def packed(text: bytes, room: int) -> "tuple[str, bool]":
 
 
 def write(mark: "str", value: "dict[str, object]") -> None:
-    """Prints it in parts: SLURM mixes longer lines with those of other tasks (22.05, slurmstepd/io.c)."""
+    """Prints it in parts: SLURM mixes longer lines with lines of other tasks (22.05, slurmstepd/io.c)."""
     text = json.dumps(dict(value, host=socket.gethostname()))
     parts = [text[at : at + LONGEST_PART] for at in range(0, len(text), LONGEST_PART)]
     key = f"{socket.gethostname()[:64]}/{os.getpid()}/{next(NUMBERS)}"

@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--agreed", type=json.loads, default=[])
     arguments = parser.parse_args()
     answer = sys.stdout
-    # What modules print while they are imported isn't part of the answer.
+    # The output of modules during their import isn't part of the answer.
     sys.stdout = sys.stderr
     json.dump(read(arguments.file, arguments.agreed), answer)
 
@@ -59,7 +59,7 @@ def read(path: str, agreed: list[str]) -> Json:
         problem = "no-torch" if is_missing else "torch-fails"
         return {"problem": problem, "detail": f"{type(error).__name__}: {error}"}
     if agreed:
-        # What the file names may be a module of the user's project; last, so that it hides no library.
+        # A module that the file names may be in the user's project; last, so that it hides no library.
         sys.path.append(str(Path.cwd()))
     answer: Json = {"torch": torch.__version__}
     try:
@@ -129,7 +129,7 @@ def load(torch: Any, path: str, agreed: list[str]) -> tuple[Any, list[str]]:
 
 
 def harmless_imports() -> set[str]:
-    """What `weights_only=True` imports."""
+    """The names that `weights_only=True` imports."""
     try:
         unpickler = import_module("torch._weights_only_unpickler")
         return {name for name in unpickler._get_allowed_globals() if name not in NOT_HARMLESS}

@@ -1,9 +1,10 @@
-"""Prints log files, of large ones the beginning and the end: `MARK BYTES PATTERN…`; a pattern is that of a shell, percent-encoded.
+"""Prints log files, of large ones the beginning and the end: `MARK BYTES PATTERN…`; a pattern is a shell's,
+percent-encoded.
 
-Sent as text to `python3 -I -` on a login node or a node.  For each file it prints lines with the mark and parts of JSON: `host`,
-`path`, `size`, `changed`, and `data`, compressed, in base64; or an `error`.  If `data` is only its beginning, there is an `end`,
-as far as there is room.  All of them together have about BYTES of data.  It opens regular files only, and changes nothing.
-It needs only Python 3.6, the `python3` of many login nodes.
+Sent as text to `python3 -I -` on a login node or a node.  For each file it prints lines with the mark and parts of
+JSON: `host`, `path`, `size`, `changed`, and `data`, compressed, in base64; or an `error`.  If `data` is only its
+beginning, there is an `end`, as far as there is room.  All of them together have about BYTES of data.  It opens regular
+files only, and changes nothing. It needs only Python 3.6, the `python3` of many login nodes.
 """
 
 import base64
@@ -17,7 +18,7 @@ import zlib
 from pathlib import Path
 from urllib.parse import unquote
 
-# Of one pattern, and of one file.
+# Limits for one pattern, and for one file.
 MOST_FILES = 200
 LONGEST = 64 * 2**20
 PIECE = 2**16
@@ -42,7 +43,7 @@ def main(arguments: "list[str]") -> None:
 
 
 def write(mark: "str", value: "object") -> None:
-    """Prints it in parts: SLURM mixes longer lines with those of other tasks (22.05, slurmstepd/io.c)."""
+    """Prints it in parts: SLURM mixes longer lines with lines of other tasks (22.05, slurmstepd/io.c)."""
     text = json.dumps(value)
     parts = [text[at : at + LONGEST_PART] for at in range(0, len(text), LONGEST_PART)]
     key = f"{socket.gethostname()[:64]}/{os.getpid()}/{next(NUMBERS)}"
@@ -77,7 +78,7 @@ def content(path: str, room: int) -> "dict[str, object]":
 
 
 def packed(fd: int, start: int, most: int, longest: int) -> "tuple[bytes, int]":
-    """What is from `start` on, compressed to about `most` bytes, and how much that is."""
+    """Returns the text from `start` on, compressed to about `most` bytes, and its size."""
     os.lseek(fd, start, os.SEEK_SET)
     packer = zlib.compressobj(6)
     data = bytearray()

@@ -18,7 +18,7 @@ from typing import Any
 # This folder has modules of Eagleray, whose names the user's libraries may need for others.
 del sys.path[0]
 
-# What the logits of one batch may take, in float32.
+# The most that the logits of one batch may take, in float32.
 _BATCH_BYTES = 2**28
 _GENERATED_AT_ONCE = 32
 _TOPS = 2
@@ -164,7 +164,7 @@ class Reference:
         ]
 
     def _logits(self, ids: Any, count: int) -> Any:
-        """The logits of the last positions; those of a whole prompt may not fit into memory."""
+        """The logits of the last positions; the logits of a whole prompt may not fit into memory."""
         names = inspect.signature(self._model.forward).parameters
         if "logits_to_keep" in names:
             return self._model(input_ids=ids, use_cache=False, logits_to_keep=count).logits

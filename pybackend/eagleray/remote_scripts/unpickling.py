@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # An import: the module, and the name or path of an attribute in it.
 Import = tuple[str, str]
 
-# The pickles of the older format of torch.save before those of its data.
+# The pickles of the older format of torch.save before the pickles of its data.
 _HEADERS = 5
 _DEEPEST = 20
 _MOST_IMPORTS = 200
@@ -201,7 +201,7 @@ _PREFIXES = (
 
 
 class UnlistableError(Exception):
-    """What the pickle imports can't be told without executing it."""
+    """The imports of the pickle can't be listed without executing it."""
 
 
 class NotListedError(pickle.UnpicklingError):
@@ -226,7 +226,7 @@ def _can_run_anything(module: str, name: str) -> bool:
 
 
 def imports(path: str) -> list[Import]:
-    """What loading a file would import, in order; raises UnlistableError, or OSError."""
+    """Returns what loading a file would import, in order; raises UnlistableError, or OSError."""
     listing = _Imports()
     with Path(path).open("rb") as file:  # own file
         listing.add_file(file)
@@ -351,7 +351,7 @@ class _Import(type):
 
 
 class _Result:
-    """What a call of an import returns, or an instance of it: takes all that a pickle can do to it."""
+    """The result of a call of an import, or an instance of it: takes all that a pickle can do to it."""
 
     listing: _Imports | None = None
 

@@ -1,7 +1,7 @@
 """Saves trajectories as a batch of padded tensors, as AReaL's rollouts have them, in the Python of the user.
 
 Reads lines of JSON from standard input, each with `ids`, `mask`, `logprobs`, `versions` and `reward`.  The names and
-types are those of AReaL 4aef98d8: input_ids, loss_mask and versions int32, logprobs and rewards float32, attention_mask
+types come from AReaL 4aef98d8: input_ids, loss_mask and versions int32, logprobs and rewards float32, attention_mask
 bool, padded on the right.  The file can be loaded with `weights_only=True`.
 """
 
@@ -20,7 +20,7 @@ del sys.path[0]
 
 def main() -> None:
     answer = sys.stdout
-    # What modules print while they are imported isn't part of the answer.
+    # The output of modules during their import isn't part of the answer.
     sys.stdout = sys.stderr
     try:
         torch = import_module("torch")

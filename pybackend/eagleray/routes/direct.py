@@ -76,10 +76,10 @@ class DirectTransport:
         return remote
 
     def reconnect(self) -> None:
-        """Does nothing: there is no connection to replace."""
+        """Does nothing, without a connection to replace."""
 
     async def close(self) -> None:
-        """Does nothing: there is no connection to end."""
+        """Does nothing, without a connection to end."""
 
 
 async def _connected(host: str, port: int, limit_s: float) -> socket.socket:

@@ -91,8 +91,9 @@ class Thread(NamedTuple):
 class ProcessDump(NamedTuple):
     """The threads of a process in one sample.
 
-    `state` is its state before (see `proc`), `how` the way that worked, and `reason` why there are no threads: `ended`,
-    `not-python`, `permission`, `timeout`, `no-tool`, `files-deleted` or `seccomp`, "" if there are some.  `resumed`: the tool had left it stopped.
+    `state` is its state before (see `proc`), `how` the way that worked, and `reason` why it has no threads: `ended`,
+    `not-python`, `permission`, `timeout`, `no-tool`, `files-deleted` or `seccomp`, "" if it has threads.  `resumed`:
+    the tool had left it stopped.
     """
 
     pid: int
@@ -104,9 +105,9 @@ class ProcessDump(NamedTuple):
 
 
 class Tools(NamedTuple):
-    """What reads processes: paths of programs, "" for one that isn't there, and functions.
+    """The tools that read processes: paths of programs, "" for one that isn't there, and functions.
 
-    `read_records` has the flight recorders of those of some processes, by their pids, that serve it.
+    `read_records` returns the flight recorders of the processes, among these pids, that serve them.
     """
 
     py_spy: str = ""
@@ -114,7 +115,7 @@ class Tools(NamedTuple):
 
 
 class ListedThreads(NamedTuple):
-    """What py-spy prints of the threads of a process: none if it can't read them, for the `reason`.
+    """The threads of a process that py-spy prints: none if it can't read them, for the `reason`.
 
     `resumed`: the tool had left it stopped.
     """
@@ -140,9 +141,10 @@ def dump(pid: int, tools: Tools) -> ProcessDump:
 
 
 def dump_with_variables(pid: int, tools: Tools) -> ProcessDump:
-    """The stacks and variables of `pid`, read while it runs on: those of a thread that moves may be wrong.
+    """The stacks and variables of `pid`, read while it keeps running: variables of a thread that moves may be wrong.
 
-    Variables take py-spy longer than the stacks, and none is worth a longer pause of the process.  Takes at most `TIME_LIMIT_S`.
+    Variables take py-spy longer than the stacks, and none is worth a longer pause of the process.  Takes at most
+    `TIME_LIMIT_S`.
     """
     before = proc.stat(pid)
     if before is None or before.state in "ZX":
@@ -162,9 +164,10 @@ def listed_threads(pid: int, tools: Tools) -> ListedThreads:
 
 
 def native_threads(pid: int, tools: Tools) -> ListedThreads:
-    """The threads with the frames of native code between and below those of Python; `reason` is that of `dump`.
+    """The threads with the frames of native code between and below Python's frames; `reason` is as in `dump`.
 
-    The process is stopped meanwhile: py-spy can't read native frames of one that runs, nor of one that is stopped already.
+    The process is stopped meanwhile: py-spy can't read native frames of one that runs, nor of one that is stopped
+    already.
     """
     before = proc.stat(pid)
     if before is None or before.state in "ZX":
@@ -228,7 +231,7 @@ class _Attempts:
         return now is not None and now.started == self._process.started and now.state not in "ZX"
 
     def _compare(self) -> None:
-        # A py-spy that succeeds has resumed the process, which somebody else may stop meanwhile.
+        # A py-spy that succeeds has resumed the process, which another program may stop meanwhile.
         if self._may_have_stopped and _resume_if_left_stopped(self._process):
             self.resumed = True
 
@@ -305,7 +308,7 @@ def _peers_and_exceptions(
 
 
 def _hash_of_variables(frames: Iterable[dict[str, Any]]) -> int:
-    """Of numbers, texts and which objects the variables are: other threads may fill a list that one of them is."""
+    """Hashes numbers, texts and the identities of objects: other threads may fill a list that one of them is."""
     own = tuple(
         (depth, str(variable["name"]), str(variable["repr"]))
         for depth, frame in enumerate(frames)

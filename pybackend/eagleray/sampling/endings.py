@@ -139,7 +139,7 @@ def _missing(
     alive: Sequence[Described],
     running: Mapping[int, proc.ProcessStat],
 ) -> Iterator[Ending]:
-    """The ends of those ranks of a world that were no processes any more when it was listed."""
+    """The ends of the ranks of a world that had no process any more when it was listed."""
     beside = alive[0]
     environment = proc.environment(beside.pid)
     present = {each.number for each in world}
@@ -228,7 +228,7 @@ def _code_of(text: str) -> int | None:
 
 
 def _left(environment: Mapping[str, str], local: int, rank: int) -> PrintedException | None:
-    """What a rank of torchrun has left beside the error file of another: its own, or its log (`--redirects`)."""
+    """Returns what a rank of torchrun has left beside the error file of another: its own, or its log (`--redirects`)."""
     file = Path(environment.get(_ERROR_FILE, ""))
     if file.parent.name != environment.get("LOCAL_RANK", "-"):
         return None

@@ -38,7 +38,7 @@ _NOISE_FILES = re.compile(
 )
 
 
-# Of the code that answers from inside a process.
+# The file name of the code that answers from inside a process.
 OUR_FILE = "<eagleray>"
 
 # A program of ten thousand ranks has no more different frames; each is looked at again for each rank.

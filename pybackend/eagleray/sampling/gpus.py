@@ -40,7 +40,7 @@ _OPENED = re.compile(r"/dev/nvidia\d|/libcuda\.so")
 
 
 class GpuUse(NamedTuple):
-    """A GPU that a process uses, by its number on the node; each of the other values is UNKNOWN if nobody tells it.
+    """A GPU that a process uses, by its number on the node; each of the other values is UNKNOWN if no tool reports it.
 
     `percent` is the time in which any process kept it busy, `memory_mib` what this process holds of its memory.
     """
@@ -59,7 +59,7 @@ class Gpu(NamedTuple):
 
 
 class GpuTable(NamedTuple):
-    """What nvidia-smi lists: the GPUs, and what each process holds of them."""
+    """The lists of nvidia-smi: the GPUs, and what each process holds of them."""
 
     gpus: tuple[Gpu, ...] = ()
     apps: tuple[tuple[int, str, int], ...] = ()
@@ -72,7 +72,7 @@ class Gpus:
         self._program = program
 
     def ask(self) -> Future[GpuTable] | None:
-        """What nvidia-smi lists, later; None without it."""
+        """Returns the lists of nvidia-smi, later; None without it."""
         if not self._program:
             return None
         pool = ThreadPoolExecutor(1)
@@ -88,7 +88,7 @@ class Gpus:
         return parsed(outputs[0] or "", outputs[1] or "")
 
     def _output(self, query: Sequence[str]) -> str | None:
-        """What a query prints, "" if it fails, None if it can't be started or doesn't end in time."""
+        """Returns the output of a query, "" if it fails, None if it can't be started or doesn't end in time."""
         environment = {**os.environ, "LC_ALL": "C"}
         try:
             process = subprocess.Popen(
@@ -157,7 +157,7 @@ def _listed(table: GpuTable, wanted: set[int]) -> Iterator[tuple[int, tuple[GpuU
     memory: dict[int, dict[Gpu, int]] = {}
     for pid, uuid, mib in table.apps:
         gpu = by_uuid.get(uuid)
-        # In a container a pid may be that of another process outside.
+        # In a container a pid may belong to another process outside.
         if pid in wanted and gpu is not None and (pid in memory or _has_opened(pid)):
             held = memory.setdefault(pid, {})
             # A process has a line for each part of a divided GPU.

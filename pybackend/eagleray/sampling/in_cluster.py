@@ -1,10 +1,11 @@
 """The driver of a job of Ray that samples all nodes: one actor a node, a deadline for each, and one file as the answer.
 
-The same actors then read native frames of the process that Ray's store names and, with a function that asks processes for
-more than stacks, do that for those that it names; a second file has their answers.
+The same actors then read native frames of the process that Ray's store names and, with a function that asks processes
+for more than stacks, do that for those that it names; a second file has their answers.
 
-It ends by SIGTERM, which Ray sends to a job that is stopped: when its answer was read, or when nobody wants it any more.
-Before it ends it lets the dumps finish that are under way, since a py-spy that is killed may leave a process stopped.
+It ends by SIGTERM, which Ray sends to a job that is stopped: when its answer was read, or when no client wants it any
+more. Before it ends it lets the dumps finish that are under way, since a py-spy that is killed may leave a process
+stopped.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ COLD_S = 20.0
 WARM_S = 12.0
 # Longer than a process may take for its answers, and then for its native frames.
 READ_S = 25.0
-# Until then somebody has read the answer, or nobody will.
+# Until then the client has read the answer, or it never will.
 UNREAD_S = 60.0
 # Ray kills a job three seconds after it has told it to end.
 GRACE_S = 2.0
@@ -102,9 +103,7 @@ def main(read: ReadProcesses | None = None, read_records: ReadRecords | None = N
         code = 0
     except Ended:
         code = 0
-    except (
-        Exception
-    ) as error:  # What it is stands in the log of the job, and this is the last line of it.
+    except Exception as error:  # The log of the job has the error, and this is the last line of it.
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
     finally:
         for path in written:
@@ -309,7 +308,7 @@ def taken(key: str) -> Any:
 
 
 def _question(key: str, ended: list[bool]) -> dict[str, list[list[int]]] | None:
-    """The processes of `ReadProcesses` by the id of their node; None if nobody asks."""
+    """The processes of `ReadProcesses` by the id of their node; None without a question."""
     until = time.monotonic() + UNREAD_S
     while not ended[0] and time.monotonic() < until:
         if value := taken(key):

@@ -1,4 +1,4 @@
-"""Which processes of a node a picture samples without Ray: those of a SLURM job, or the ranks of this user."""
+"""Which processes of a node a picture samples without Ray: the processes of a SLURM job, or the ranks of this user."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-# What our own job steps are called, and so the variable SLURM_JOB_NAME of all that they start.
+# The name of our own job steps, and so the variable SLURM_JOB_NAME of all that they start.
 STEP_NAME = "eagleray"
 _OF_JOB = re.compile(r"/job_(\d+)(?:/|$)", re.MULTILINE)
 _OWN_PROGRAM = "eagleray_start.py"
 
 
 def of_slurm_job(job: str, processes: Mapping[int, proc.ProcessStat], host: str) -> list[Described]:
-    """The Python processes of this user in the job, without those of our own steps.
+    """The Python processes of this user in the job, without our own steps' processes.
 
     A process belongs to the job by its cgroup, else by its environment.  Where a step has no `RANK`, its ranks are
     its tasks.

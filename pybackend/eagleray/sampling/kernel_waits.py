@@ -1,8 +1,8 @@
-"""What threads wait for in the kernel, and which processes of this machine can end that.
+"""Waits of threads in the kernel, and which processes of this machine can end that.
 
-/proc tells the system call in which a thread waits, with its arguments (proc_pid_syscall(5)): the child of a `wait4`, the pipe
-or the socket of a `read`.  Nothing stops for it; a call that ends meanwhile tells nothing.  It takes the right to trace the
-process, as reading its stack does.
+/proc tells the system call in which a thread waits, with its arguments (proc_pid_syscall(5)): the child of a `wait4`,
+the pipe or the socket of a `read`.  Nothing stops for it; a call that ends meanwhile tells nothing.  It takes the right
+to trace the process, as reading its stack does.
 """
 
 from __future__ import annotations
@@ -116,10 +116,10 @@ class ThreadPlace(NamedTuple):
 def kernel_waits(
     threads: Iterable[ThreadPlace], children: Mapping[int, Sequence[int]]
 ) -> dict[int, tuple[KernelWait, ...]]:
-    """The waits of `threads`, all of each process, by process; `children` are those of each process.
+    """The waits of `threads`, all of each process, by process; `children` has each process's.
 
-    Of idle threads only what the first one may wait for is listed: for a reader, as the thread does which fills a queue of
-    `multiprocessing`, or for data or a lock, where the first one waits for another thread of its process.
+    For idle threads it lists only what the first thread may wait for: for a reader, as the thread does which fills a
+    queue of `multiprocessing`, or for data or a lock, where the first one waits for another thread of its process.
     """
     by_pid: dict[int, list[ThreadPlace]] = {}
     for place in threads:
@@ -237,7 +237,7 @@ def _call(place: ThreadPlace) -> _Call | None:
         return _Call(SHARED_LOCK, 0, (memory,), is_timed) if memory else None
     if kind == _POLL:
         polled = _polled(place.pid, arguments[0], arguments[1])
-        # The memory is that of this call only if the call hasn't ended meanwhile.
+        # The memory belongs to this call only if the call hasn't ended meanwhile.
         if not polled or _syscall(place) != fields:
             return None
         kinds = {READ if events & _POLLIN else WRITE for _, events in polled}
@@ -276,7 +276,7 @@ def _polled(pid: int, address: int, count: int) -> list[tuple[int, int]]:
 
 
 class _SharedArea(NamedTuple):
-    """An area of memory that processes share, from `begin` to before `end`; `name` is that of its device and inode."""
+    """An area of memory that processes share, from `begin` to before `end`; `name` consists of its device and inode."""
 
     begin: int
     end: int
@@ -513,7 +513,7 @@ def _is_socket(name: str) -> bool:
 
 
 def _modes(bits: int) -> tuple[int, ...]:
-    """What a process may do with its descriptors of a pipe: O_RDONLY, O_WRONLY; one that is open for both does both."""
+    """Returns the modes of a process's descriptors of a pipe: O_RDONLY, O_WRONLY; one that is open for both does both."""
     both = bits >> os.O_RDWR & 1
     return tuple(mode for mode in (os.O_RDONLY, os.O_WRONLY) if bits >> mode & 1 or both)
 

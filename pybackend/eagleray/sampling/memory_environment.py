@@ -40,7 +40,7 @@ _cached: dict[tuple[int, int], _Environ | None] = {}
 
 
 def variables(pid: int, names: Collection[str]) -> dict[str, str]:
-    """Those of `names` that `pid` has in its environment now; {} if that can't be read."""
+    """Returns the variables of `names` that `pid` has in its environment now; {} if that can't be read."""
     try:
         with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
             for address in _pointers(pid):

@@ -75,7 +75,7 @@ def merged(samples: Iterable[tuple[Member, ThreadStack]]) -> list[MergedStack]:
 
 
 def united(tables: Iterable[Iterable[MergedStack]]) -> list[MergedStack]:
-    """What `merged` gives for the samples of all `tables` together."""
+    """Returns what `merged` gives for the samples of all `tables` together."""
     intervals: dict[ThreadStack, dict[str, list[tuple[int, int]]]] = {}
     same = _SameStacks(intervals)
     for table in tables:

@@ -42,10 +42,11 @@ class NativeFrame(NamedTuple):
 
 
 class NativeReading(NamedTuple):
-    """What a thread runs below its last frame of Python, outermost first; no frames if that runs Python code.
+    """The native frames of a thread below its last frame of Python, outermost first; no frames if that runs Python
+    code.
 
-    `reason` says why it wasn't read, as `ProcessDump.reason` or `stopped`, "" if it was.  `paused_s` is the time in which
-    the process was stopped at most.
+    `reason` says why it wasn't read, as `ProcessDump.reason` or `stopped`, "" if it was.  `paused_s` is the time in
+    which the process was stopped at most.
     """
 
     reason: str

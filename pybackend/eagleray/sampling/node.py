@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # A thread whose stack was read is back in its wait after this, mostly; a verdict ignores wakes without work anyway.
 SETTLE_S = 0.005
 MOST_AT_ONCE = 8
-# What waits and what works differ by far more than this: wakes in a second, and cores.
+# A waiting and a working process differ by far more than this: wakes in a second, and cores.
 WAKES_PER_S = 10
 WORKING_CPU = 0.05
 # The state of a thread that runs, or waits for a CPU.
@@ -52,15 +52,16 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class ProcessSample(NamedTuple):
-    """What one round saw of a process besides its stacks; `cpu_s`: seconds of CPU that it has used since its start.
+    """The state of a process in one round besides its stacks; `cpu_s`: seconds of CPU that it has used since its start.
 
-    `io_bytes` is what it has read and written.  `before` is what its main thread had done before its stack was read, and
-    `after` once it had continued: reading a stack wakes a thread.  Both are zeros if another thread leads.
+    `io_bytes` is what it has read and written.  `before` is what its main thread had done before its stack was read,
+    and `after` once it had continued: reading a stack wakes a thread.  Both are zeros if another thread leads.
     `gil_holder` is the name of the thread that held the GIL, and `gil_holder_active` whether that one was running.
-    `gpus` are those that it uses, in the first and last round only, as is `record`: the JSON of the flight recorder that a
-    rank or actor of a run serves, in the first round its counters alone.  `printed` is the exception at the end of its log, in
-    the last round of a rank, actor or driver that handles one, or ends.  `variables_changed`: its leading thread is where it was
-    in the round before, but has left that place since.  `waits` are those of its threads in the kernel, in the last round.
+    `gpus` are those that it uses, in the first and last round only, as is `record`: the JSON of the flight recorder
+    that a rank or actor of a run serves, in the first round its counters alone.  `printed` is the exception at the end
+    of its log, in the last round of a rank, actor or driver that handles one, or ends.  `variables_changed`: its
+    leading thread is where it was in the round before, but has left that place since.  `waits` are those of its threads
+    in the kernel, in the last round.
     """
 
     state: str
@@ -84,7 +85,7 @@ class ProcessSample(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What was seen at one time: a sample of each process, and the merged stacks.
+    """The state at one time: a sample of each process, and the merged stacks.
 
     `leading` holds the thread of each process that stands for it, and `others` its further threads that do something.
     `ras` is the note on what NCCL's RAS has answered, as JSON; "" in other rounds than the last, and without RAS.
@@ -100,8 +101,8 @@ class Round(NamedTuple):
 class NodeSamples:
     """The answer of a node: its processes, and the rounds in which they were sampled, in the same order of processes.
 
-    `interval_s` is the measured time from one round to the next, which is longer than the pause between them.  `endings`
-    are those of ranks that have no process any more, without those of Ray.
+    `interval_s` is the measured time from one round to the next, which is longer than the pause between them.
+    `endings` are the ends of ranks that have no process any more, without Ray's ranks.
     """
 
     host: str
@@ -209,7 +210,7 @@ class Sampler:
         self._gpus = gpu_uses.Gpus(gpu_uses.find_program())
         self._is_first = True
         self._ras: RasQuestions | None = None
-        # Of the round before, by pid.
+        # The values of the round before, by pid.
         self._places: dict[int, _LeadingPlace] = {}
 
     def round(self, *, is_last: bool) -> Round:
@@ -289,8 +290,8 @@ def answers_of(
 ) -> dict[str, list[list[Any]]]:
     """Pid and answer of each process that is asked by one of three lists of pids; only one that was sampled is asked.
 
-    `inside` has those of the first two lists, which are those of `ReadProcesses`, and `native` the native frames of those in
-    the third.
+    `inside` has the answers for the first two lists, which are as in `ReadProcesses`, and `native` the native frames of
+    the processes in the third.
     """
     pids, holding, native = (
         [each.pid for each in processes if each.pid in part] for part in wanted

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .dumps import ReadRecords
     from .node import ReadProcesses
 
-# Of the 1,024 bytes the mark and the name of the node need up to 300.
+# The mark and the name of the node need up to 300 of the 1,024 bytes.
 PIECE = 640
 
 
@@ -142,5 +142,5 @@ class Caller:
 
     def _end(self) -> None:
         self._ended.set()
-        # Nobody waits for a question any more.
+        # No process waits for a question any more.
         self._lines.put(b"")

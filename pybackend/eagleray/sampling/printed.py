@@ -24,12 +24,12 @@ TAIL = 64 * 1024
 MOST_LINES_AFTER = 50
 LONGEST_TEXT = 2000
 
-# Of a traceback: Python folds repeated frames.
+# Lines of a traceback: Python folds repeated frames.
 _MOST_LINES = 400
 _BEGIN = "Traceback (most recent call last):"
 # PyTorch's hook for exceptions puts it before each line, once the rank has a process group (torch 2.13).
 _RANK = re.compile(r"\[rank(\d{1,8})\]: ?$")
-# What else may be before that, as torchrun's name of the rank.
+# Further text that may be before that, as torchrun's name of the rank.
 _LONGEST_PREFIX = 60
 _FRAME = re.compile(r'\s+File "([^"]{1,1000})", line (\d{1,9}),? in (\S.{0,300})')
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]{0,200}(?::\s|$)")
@@ -47,7 +47,7 @@ class PrintedException(NamedTuple):
 
 
 class ErrorLog(NamedTuple):
-    """What a process writes its errors to; `device` and `inode` tell whether that is still the file at `path`."""
+    """The file of a process's errors; `device` and `inode` tell whether that is still the file at `path`."""
 
     path: str
     device: int
@@ -158,7 +158,7 @@ def _continues(between: Iterable[str], prefix: str) -> bool:
 
 
 def _without(prefix: str, line: str) -> str | None:
-    """The line after its prefix; None if it has none, since somebody else has written it."""
+    """The line after its prefix; None if it has none, since another process has written it."""
     at = line[: _LONGEST_PREFIX + len(prefix)].find(prefix)
     return None if at < 0 else line[at + len(prefix) :]
 

@@ -1,4 +1,4 @@
-"""What /proc says about a process of this machine."""
+"""Facts in /proc about a process of this machine."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _PYTHON = re.compile(r"(?:^|/)(?:python|pypy)[\d.]*[a-z]?$")
 
 
 class ProcessStat(NamedTuple):
-    """A process: `state` is the kernel's letter (`T` stopped, `D` uninterruptible, `Z` ended), `started` in clock ticks.
+    """A process: `state` is the kernel's letter (`T` stopped, `D` uninterruptible, `Z` ended), `started` in clock
+    ticks.
 
-    `wait_status` is that of one that has ended, as of `os.wait`; 0 also where it belongs to another user.
+    `wait_status` is set for a process that has ended, as of `os.wait`; 0 also where it belongs to another user.
     """
 
     pid: int
@@ -127,7 +128,9 @@ def waits_in(pid: int, tid: int = 0) -> str:
 
 
 def io_bytes(pid: int) -> int:
-    """What `pid` has read and written since its start, without `send` and `recv`; 0 if that can't be read."""
+    """Returns the bytes that `pid` has read and written since its start, without `send` and `recv`; 0 if that can't be
+    read.
+    """
     return _fields(_read(pid, "io"), "rchar", "wchar")
 
 

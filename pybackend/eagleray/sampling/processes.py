@@ -17,26 +17,27 @@ RANK, ACTOR, DRIVER = "rank", "actor", "driver"
 DATA_LOADER, ENGINE, LAUNCHER, OTHER = "data loader", "engine", "launcher", "process"
 
 _ENGINE = re.compile(r"vllm|sglang|EngineCore|llama", re.IGNORECASE)
-# What starts the ranks of a node and waits for them.
+# Programs that start the ranks of a node and wait for them.
 _LAUNCHER = re.compile(
     r"(?:^|[/ ])(?:torchrun|torch[./]distributed[./](?:run|launch)(?:\.py)?|accelerate|deepspeed)(?: |$)"
 )
-# They take over processes whose parent has ended: `init`, and that of a user's session.
+# They take over processes whose parent has ended: `init`, and the `init` of a user's session.
 _INIT, _REAPER = 1, "systemd"
 RAYLET = "raylet"
 # They run another program, and do nothing else.
 WRAPPERS = ("sh", "bash", "dash", "zsh", "timeout", "tini", "env", "sudo", "numactl")
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
-# What a program may set itself before it joins a process group, as Ray Train and OpenRLHF do.
+# Variables that a program may set itself before it joins a process group, as Ray Train and OpenRLHF do.
 _SET_LATE = ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "WG_PREFIX")
 _RAY_TITLE = re.compile(r"ray::(?:(\w+)\.)?([\w.]+)")
 
 
 class Described(NamedTuple):
-    """A process: `role` is one of the constants above, `group` names those that do the same, `number` tells them apart.
+    """A process: `role` is one of the constants above, `group` names the processes that do the same, `number` tells
+    them apart.
 
     Ranks are numbered by their rank, and their group is the world they are in; other processes by their pid.
-    `world_size` and `rendezvous` (MASTER_ADDR:MASTER_PORT) are those of a rank, else 0 and ""; `is_world_here`: all
+    `world_size` and `rendezvous` (MASTER_ADDR:MASTER_PORT) are a rank's, else 0 and ""; `is_world_here`: all
     ranks of its world are on this machine.
     """
 
@@ -52,7 +53,7 @@ class Described(NamedTuple):
 
 
 class Named(NamedTuple):
-    """What Ray knows of a process: `role` is ACTOR or DRIVER, and the rest as in `Described`."""
+    """Ray's facts about a process: `role` is ACTOR or DRIVER, and the rest as in `Described`."""
 
     role: str
     group: str
@@ -66,11 +67,11 @@ def described(
     host: str = "",
     named: Mapping[int, Named] = MappingProxyType({}),
 ) -> list[Described]:
-    """What the processes `pids` are.  `host` tells pids of nodes apart.
+    """Describes the processes `pids`.  `host` tells pids of nodes apart.
 
     1. A process with RANK in its environment is that rank, unless it has that from a rank that has started it, one that
        has ended included, or from what started Ray.
-    2. A launcher of ranks is none, nor is a shell, a profiler or the like that has started the rank in the same
+    2. A launcher of ranks isn't a rank, nor is a shell, a profiler or the like that has started the rank in the same
        environment: these are left out.
     3. An actor or driver of Ray is what `named` says of its pid.
     4. The rest is told by the title, and by the rank above it.
@@ -88,7 +89,9 @@ def gone_process(pid: int) -> Described:
 
 
 def distinguished(described: Iterable[Described]) -> list[Described]:
-    """The processes, in which the group of a rank names its rendezvous where that of another world is called alike."""
+    """The processes, in which the group of a rank names its rendezvous where a group of another world has the same
+    name.
+    """
     listed = list(described)
     places: dict[str, set[str]] = {}
     for each in listed:
@@ -103,7 +106,7 @@ def distinguished(described: Iterable[Described]) -> list[Described]:
 
 
 def place_of(rank: Described) -> str:
-    """What `distinguished` adds to the name of a world."""
+    """Returns what `distinguished` adds to the name of a world."""
     return f" ({rank.rendezvous})" if rank.rendezvous else ""
 
 
@@ -130,7 +133,7 @@ def partners(pids: Iterable[int], processes: Mapping[int, proc.ProcessStat]) -> 
 
 
 def rendezvous(environment: Mapping[str, str]) -> str:
-    """The address at which the ranks of a world meet; "" for a process that is no rank."""
+    """The address at which the ranks of a world meet; "" for a process that isn't a rank."""
     port = environment.get("MASTER_PORT", "")
     return f"{environment.get('MASTER_ADDR', '')}:{port}" if port and "RANK" in environment else ""
 
@@ -156,7 +159,7 @@ class _Describing:
         self._host = host
         self._named = named
         self._described: dict[int, Described] = {}
-        # Those that have started a rank in their own environment.
+        # Processes that have started a rank in their own environment.
         self._wrappers: set[int] = set()
         self._children: dict[int, list[int]] = {}
         for process in processes.values():
@@ -213,7 +216,7 @@ class _Describing:
         )
 
     def _child(self, pid: int, title: str, owner: int | None) -> Described:
-        """A process that is no rank itself; `owner` is the rank that has started it, None for others."""
+        """A process that isn't a rank itself; `owner` is the rank that has started it, None for others."""
         role = role_of(title, is_child_of_rank=owner is not None)
         of_rank = "" if owner is None else f" of rank {owner}"
         place = f" on {self._host}" if self._host else ""
@@ -238,7 +241,7 @@ class _Describing:
         return any(_identity(proc.environment(each)) == own for each in raylets)
 
     def _is_wrapper(self, pid: int, environment: Mapping[str, str]) -> bool:
-        """Whether this is no Python, and has started the Python that is the rank."""
+        """Whether this isn't a Python, and has started the Python that is the rank."""
         if proc.is_python(pid):
             return False
         heirs = self._heirs(pid, _identity(environment))
@@ -257,7 +260,8 @@ class _Describing:
         return heirs
 
     def _orphans(self) -> list[Described]:
-        """Those that only inherited RANK: the rank that started them has ended, so that `init` has them now.
+        """Returns the processes that only inherited RANK: the rank that started them has ended, so that `init` has them
+        now.
 
         The ranks of a world on one node have the same kind of parent, a launcher or a shell, unless that has ended as
         well.
@@ -295,7 +299,7 @@ def world(environment: Mapping[str, str], title: str, named: Named | None = None
 
 
 def role_of(title: str, *, is_child_of_rank: bool = False) -> str:
-    """What a process is that is neither a rank nor known to Ray."""
+    """Returns the role of a process that is neither a rank nor known to Ray."""
     if _ENGINE.search(title):
         return ENGINE
     if is_child_of_rank:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# A longer number is no rank, and `int` of thousands of digits takes long.
+# A longer number isn't a rank, and `int` of thousands of digits takes long.
 _MOST_DIGITS = 9
 
 

@@ -258,7 +258,7 @@ _MISSING = re.compile(r"The missing ranks?: (\d[\d, ]*)$")
 
 
 class _TextCommunicator:
-    """What the text says of a communicator: it lists the ranks of small groups only."""
+    """The facts of a communicator in the text: it lists the ranks of small groups only."""
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name

@@ -1,7 +1,8 @@
-"""What NCCL's RAS says of the processes of this node: a record for each that is read like one of the flight recorder, and a note.
+"""The answers of NCCL's RAS about the processes of this node: a record for each that is read like one of the flight
+recorder, and a note.
 
-Only addresses at which a sampled process listens are contacted: a socket of its user and of its network, on the port of its
-NCCL_RAS_ADDR.  All processes of a user share the port (SO_REUSEPORT), and the kernel chooses which of them answers.
+Only addresses at which a sampled process listens are contacted: a socket of its user and of its network, on the port of
+its NCCL_RAS_ADDR.  All processes of a user share the port (SO_REUSEPORT), and the kernel chooses which of them answers.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def addresses_of(processes: Iterable[Described]) -> list[RasAddress]:
     for process in processes if own else ():
         environment = proc.environment(process.pid)
         written = environment.get("NCCL_RAS_ADDR", "").rpartition(":")[2] or str(ras.PORT)
-        # What is forked from a rank has its sockets and no thread of NCCL.
+        # A process that is forked from a rank has its sockets and no thread of NCCL.
         if (
             process.role not in (DATA_LOADER, LAUNCHER)
             and environment.get("NCCL_RAS_ENABLE", "1") != "0"
@@ -157,7 +158,7 @@ class RasQuestions:
         if not self._addresses:
             return {}, ""
         before = self._before
-        # What is late in the first round may still be there in the last one.
+        # An answer that is late in the first round may still be there in the last one.
         limit = self._start + (LAST_S if is_last else FIRST_S)
         self._is_over.wait(max(0.0, limit - time.monotonic()))
         launches = Launches([*self._answers], [*before._answers] if before else None)

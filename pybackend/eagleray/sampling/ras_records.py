@@ -1,7 +1,8 @@
-"""Answers of NCCL's RAS as records that are read like those of PyTorch's flight recorder, and as a note on what they show.
+"""Answers of NCCL's RAS as records that are read like the records of PyTorch's flight recorder, and as a note on what
+they show.
 
-A collective counts as ended once all ranks have launched it: RAS doesn't say which have really ended.  Between two answers
-nothing may have been launched, since in a program that works some ranks are ahead all the time.
+A collective counts as ended once all ranks have launched it: RAS doesn't say which have really ended.  Between two
+answers nothing may have been launched, since in a program that works some ranks are ahead all the time.
 """
 
 from __future__ import annotations
@@ -84,7 +85,9 @@ class Launches:
         return self._records[key]
 
     def note(self, places: Collection[tuple[str, int]]) -> dict[str, Any]:
-        """What the answers show in short: `state` says whether ranks have launched `equal` numbers, and else whether these `advance`."""
+        """Sums up the answers: `state` says whether ranks have launched `equal` numbers, and else whether these
+        `advance`.
+        """
         equal = not any(group.lacking for group in self._groups)
         stuck = any(group.stuck for group in self._groups)
         advances = any(group.advances for group in self._groups)

@@ -32,8 +32,8 @@ _WORKER = re.compile(r"ray::|(^|/)default_worker\.py$")
 class EaglerayNodeSampler:
     """Samples the processes of one node (see `processes_of`), one round a call.
 
-    `excluded` are those of our own job.  `read` asks processes, by their pids, for more than stacks, and `read_records` is
-    that of `Tools`.
+    `excluded` are our own job's processes.  `read` asks processes, by their pids, for more than stacks, and
+    `read_records` is as in `Tools`.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ def processes_of(
 ) -> tuple[Described, ...]:
     """The processes of the node whose raylet is at or above `parent` that a picture shows.
 
-    `named` is what Ray knows of them by their pid, and `drivers` are those that the raylet has not started.  With `jobs` they
-    are those of these jobs: `named`, `drivers`, `busy`, and those that were started for one of them.  `is_part`: only `named`,
-    `drivers` and `busy`.
+    `named` is what Ray knows of them by their pid, and `drivers` are the processes that the raylet has not started.
+    With `jobs` they are the processes of these jobs: `named`, `drivers`, `busy`, and the processes that were started
+    for one of them.  `is_part`: only `named`, `drivers` and `busy`.
     """
     processes = proc.all_processes()
     wanted = {*named, *drivers, *busy}
@@ -147,7 +147,7 @@ def py_spy() -> str:
 
 
 def _is_for_this_machine(program: Path) -> bool:
-    """Whether the processor of `program` is that of this Python: the head may have another one than the nodes."""
+    """Whether the processor of `program` is this Python's: the head may have another one than the nodes."""
     try:
         return _processor(program) == _processor(Path(sys.executable))
     except OSError:
@@ -155,7 +155,7 @@ def _is_for_this_machine(program: Path) -> bool:
 
 
 def _processor(program: Path) -> bytes:
-    """What the header of an ELF file says of its processor, or the beginning of another file."""
+    """Returns what the header of an ELF file says of its processor, or the beginning of another file."""
     with program.open("rb") as file:  # own file
         header = file.read(20)
     return header[4:6] + header[18:20] if header.startswith(b"\x7fELF") else header

@@ -38,7 +38,7 @@ def is_service(pid: int) -> bool:
 
 
 def without_services(pids: Iterable[int], processes: Mapping[int, proc.ProcessStat]) -> list[int]:
-    """The processes `pids`, which come parents first, without those of Ray; workers that a raylet has started stay."""
+    """The processes `pids`, which come parents first, without Ray's own; workers that a raylet has started stay."""
     left_out: set[int] = set()
     result = []
     for pid in pids:
@@ -52,7 +52,8 @@ def without_services(pids: Iterable[int], processes: Mapping[int, proc.ProcessSt
 def workers_of_drivers(pids: Iterable[int], processes: Mapping[int, proc.ProcessStat]) -> list[int]:
     """The workers on this machine of the drivers among `pids` and below them.
 
-    A worker that was started before it had a job is that of the only driver of its session; of several, that isn't known.
+    A worker that was started before it had a job belongs to the only driver of its session; of several, that isn't
+    known.
     """
     below = proc.descendants(list(pids), processes)
     own = {job for pid in below if (job := _job_of_driver(pid))}

@@ -80,7 +80,7 @@ def parse(text: str) -> tuple[PythonFrame, ...]:
 
 
 def _start(text: str) -> int:
-    """The end of the last header, since a signal of somebody else may have come before ours."""
+    """The end of the last header, since another program's signal may have come before ours."""
     ends = [match.end() for match in _HEADER.finditer(text)]
     return ends[-1] if ends else len(text)
 

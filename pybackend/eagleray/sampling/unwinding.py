@@ -23,7 +23,7 @@ _EXIT_OF_PYTHON = re.compile(r"(^|\.)(_shutdown|_python_exit|_exit_function|_run
 _BEGIN = re.compile(r"<module>$|(^|\.)_run_module_as_main$|(^|\.)_bootstrap$")
 # A stack of more frames may have been cut off.
 _MOST_FRAMES = 100
-# `Popen._launch` forks a child of `multiprocessing`, whose stack begins with that of its parent (Python 3.10 to 3.14).
+# `Popen._launch` forks a child of `multiprocessing`, whose stack begins with its parent's (Python 3.10 to 3.14).
 _FORK = re.compile(r"(^|/)multiprocess(ing)?/popen_fork\.py$")
 _EXIT_METHODS = re.compile(r"(^|\.)__a?exit__$")
 
@@ -52,14 +52,14 @@ def is_tearing_down(frames: Sequence[PythonFrame]) -> bool:
 
 
 def is_at_exit(frames: Sequence[PythonFrame]) -> bool:
-    """Whether `frames`, those of a main thread, are in the exit of Python: the program has reached its end."""
+    """Whether `frames`, frames of a main thread, are in the exit of Python: the program has reached its end."""
     return any(_EXIT_OF_PYTHON.search(frame.function) for frame in frames[:2])
 
 
 def is_exit_function(frames: Sequence[PythonFrame]) -> bool:
-    """Whether `frames` are those of a function that Python calls at its exit: no frame of the program is around it.
+    """Whether `frames` belong to a function that Python calls at its exit: no frame of the program is around it.
 
-    So are those of a program that embeds Python.
+    This is also true of a program that embeds Python.
     """
     return 0 < len(frames) < _MOST_FRAMES and not _BEGIN.search(frames[0].function)
 

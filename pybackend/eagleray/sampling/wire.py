@@ -115,7 +115,7 @@ class _Writer:
         ]
 
     def _further(self, sample: ProcessSample) -> list[Any]:
-        """What most samples don't have, up to the last value that this one has."""
+        """Returns the values that most samples don't have, up to the last value that this one has."""
         has_values = (
             sample.gpus or sample.printed,
             sample.record,
@@ -173,7 +173,7 @@ class _Writer:
         return self._frames.setdefault(key, len(self._frames))
 
     def _text(self, text: str) -> int:
-        # A name of a file may hold bytes that are no text, which JSON can't carry.
+        # A name of a file may hold bytes that aren't text, which JSON can't carry.
         plain = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
         return self._texts.setdefault(plain, len(self._texts))
 

@@ -129,7 +129,7 @@ def _data(error: EaglerayError) -> dict[str, str]:
 
 
 def _no_report(message: str, percentage: int | None = None) -> None:
-    """Nobody asked for reports."""
+    """Does nothing: no client asked for reports."""
 
 
 class _Progress:

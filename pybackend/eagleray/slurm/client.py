@@ -61,7 +61,7 @@ _STEP_SETTINGS = (
     "SLURM_DISTRIBUTION",
     "SLURM_WORKING_DIR",
 )
-# Nobody can answer questions, and hosts unknown to the login node are rejected.
+# No user can answer questions, and hosts unknown to the login node are rejected.
 _SSH = (
     "ssh",
     *("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=10"),
@@ -73,7 +73,7 @@ _SSH = (
 class NodeAnswer:
     """The answer of a job's node on Ray's usual port; `ips` are the nodes of the Ray that answered.
 
-    `answer`: "ray", "other", "refused", "silent" or "unknown" (there is no such name).
+    `answer`: "ray", "other", "refused", "silent" or "unknown" (no such name exists).
     """
 
     node: str

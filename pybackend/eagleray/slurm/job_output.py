@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 
-# What no file name of one process has: the node, task and step that writes it.
+# Parts that no file name of one process has: the node, task and step that writes it.
 _OF_PROCESS = "bNnst"
 _CONVERSION = re.compile(r"%(?P<width>\d{0,2})(?P<letter>[A-Za-z%])")
 _VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<plain>\w+))")

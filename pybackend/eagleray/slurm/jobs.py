@@ -1,6 +1,6 @@
 """Parses the answers of `squeue` in our own text format, which SLURM 22 to 26 print alike.
 
-There is no JSON: SLURM 22.05 ignores all filters in it, and SLURM 26 leaves out which job has its nodes alone.
+It doesn't read JSON: SLURM 22.05 ignores all filters in it, and SLURM 26 leaves out which job has its nodes alone.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _job(fields: list[str]) -> SlurmJob | None:
 
 
 def state_of(word: str) -> State:
-    """What SLURM's word for a state means for a connection to the job."""
+    """Returns the meaning of SLURM's word for a state, for a connection to the job."""
     word = word.upper()
     if word in _PENDING:
         return "pending"

@@ -203,7 +203,7 @@ def _server_place(parts: App, record: RunRecord, plan: RunPlan, port: int) -> Se
 
 
 async def _port_of_head(parts: App, cluster: str, job: str, port: int) -> ServerAddress:
-    """Drivers of jobs run on the head node, whose address is that of the dashboard."""
+    """Drivers of jobs run on the head node, whose address is the dashboard's."""
     from eagleray.features.inference.engines import LOOPBACK
     from eagleray.features.inference.servers import server_host
     from eagleray.features.inference.sockets import ServerAddress

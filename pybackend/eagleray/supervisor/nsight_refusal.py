@@ -22,7 +22,7 @@ _MESSAGE = re.compile(
 )
 _LONGEST = 2**16
 _MISSING = "nsight is not installed"
-# The reason where there is no nsys.
+# The reason where nsys is missing.
 MISSING = "there is no nsys on Ray's path there"
 
 

@@ -46,7 +46,7 @@ class ServerPlace(Protocol):
         """The addresses at which it may answer, as this machine reaches them."""
 
     def owner_of(self, port: int) -> str:
-        """Who has the port there, "" if that isn't known."""
+        """Returns the owner of the port there, "" if unknown."""
 
     async def end_rest(self) -> None:
         """Ends what the end of its program has left of it."""
@@ -110,7 +110,7 @@ def send_to(pid: int, number: signal.Signals) -> None:
 
 
 class JobPlace:
-    """A job: its port is that of the command, or the one that its output names.
+    """A job: its port comes from the command, or from its output.
 
     `open_port` opens that port of the job's node as an address of this machine, which lasts as long as this process; it
     returns None while the job has no node, and raises while nothing answers.

@@ -72,7 +72,7 @@ class ServerWatch:
         self._on_demand = engine is not None and engine.loads_on_demand
 
     def update(self, state: RunState) -> RunState:
-        """The state of the run with that of its server."""
+        """The state of the run with its server's state."""
         self._state = state
         return evolve(state, server=self._status)
 
@@ -117,7 +117,7 @@ class ServerWatch:
                 return
 
     async def _healthy(self, addresses: Sequence[ServerAddress]) -> list[ServerAddress]:
-        """An engine has other ports, such as those of its collectives, which are left alone once they turn out as such."""
+        """An engine has other ports, such as ports of its collectives, which are left alone once they turn out as such."""
         due = [item for item in addresses if self._due.get(item, 0.0) <= self._now()]
         limit_s = STARTING_HEALTH_S if self._plan.port else _ANY_PORT_S
         answers = await asyncio.gather(*(self._probe.health(item.url, limit_s) for item in due))

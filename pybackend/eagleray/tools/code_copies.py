@@ -30,7 +30,7 @@ SOURCE = Path(__file__).resolve().parents[2]
 ENTRY = "eagleray_start.py"
 INJECTED = SOURCE / "eagleray" / "injected"
 NODE_NAME = "_eagleray_node_"
-# What samples and inspects processes, and what that needs of ours.
+# The packages that sample and inspect processes, and the ones that they need.
 NODE_FILES = (
     "inspecting/*.py",
     "inspecting/inside/*.py",
@@ -50,7 +50,8 @@ LIBRARIES = "_libs"
 # No process that was started from an older copy is still running, or its cluster would be as old.
 UNUSED_S = 90 * 24 * 3600.0
 
-# That of an installed extension, which is on no path of ours, beside libraries that are; we may run from a copy.
+# The package folder of an installed extension, which is on no path of ours, beside libraries that are; we may run from
+# a copy.
 _EXTENSION = next(
     (path.parent for path in map(Path, sys.path) if path.parent.name == LIBRARIES), None
 )
@@ -172,7 +173,7 @@ def _libraries() -> list[str]:
 
 
 def debugger_copy(into: Path | None = None, packaged: Path = PACKAGED) -> str:
-    """Copies debugpy beside the code of runs, which nodes can read; returns its folder, "" if there is no debugpy."""
+    """Copies debugpy beside the code of runs, which nodes can read; returns its folder, "" without debugpy."""
     source = _source(packaged)
     if source is None:
         return ""

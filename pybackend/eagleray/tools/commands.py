@@ -167,7 +167,7 @@ async def run_remote_script(
 def values_in(output: str, mark: str) -> list[Any]:
     """The values in lines of `MARK JSON`, or in several of `MARK KEY COUNT PART`.
 
-    SLURM mixes lines of several tasks, but for those of less than 1,024 bytes (22.05, slurmstepd/io.c).
+    SLURM mixes lines of several tasks, except lines of less than 1,024 bytes (22.05, slurmstepd/io.c).
     """
     values = []
     parts: dict[str, list[str]] = {}

@@ -27,7 +27,7 @@ LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LISTEN = " 0A "
 LINUX = sys.platform == "linux"
-# What a terminal or job gives us to sign in to clusters (features/clusters/credentials.py).
+# Variables of a terminal or job with which we sign in to clusters (features/clusters/credentials.py).
 ACCESS_VARIABLE = "EAGLERAY_ACCESS"
 _EXIT_POLL_S = 0.1
 
@@ -189,7 +189,7 @@ def process_tree(program: int, birth: float) -> dict[int, float]:
                 tree[child.pid] = born(child.pid)
             tree[leader.pid] = birth
     elif born(program):
-        # The number has become that of another process, perhaps with a session of its own.
+        # The number now belongs to another process, perhaps with a session of its own.
         return tree
     for pid in psutil.pids():
         with contextlib.suppress(OSError):
@@ -223,7 +223,7 @@ def _inodes(pid: int) -> set[int]:
 
 
 def _target(file: os.DirEntry[str]) -> str:
-    """What a descriptor leads to, "" for one that has just been closed, as a program does all the time."""
+    """Returns the target of a descriptor, "" for one that has just been closed, as a program does all the time."""
     try:
         return str(Path(file.path).readlink())
     except OSError:

@@ -52,10 +52,11 @@ class SharedAnswers:
         self._clock = clock or Clock()
 
     async def get(self, key: str, max_age_s: float, ask: Ask) -> SharedAnswer:
-        """Returns the last answer if it is younger than `max_age_s`, else that of `ask`, which gets the last value.
+        """Returns the last answer if it is younger than `max_age_s`, else the answer of `ask`, which gets the last
+        value.
 
         An error of the catalogue is an answer too, so that a failing site isn't asked more often.  A caller that waits
-        while another process asks takes the answer of that process.
+        while another process asks takes the other process's answer.
         """
         wanted_at = self._clock.now()
         if (answer := await self.peek(key)) and self._is_fresh(answer, wanted_at - max_age_s):

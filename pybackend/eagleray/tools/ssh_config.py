@@ -46,7 +46,7 @@ def configured_hosts(config: Path | None = None) -> list[ConfiguredHost]:
 
 
 def _lines(file: Path, folder: Path, reading: frozenset[Path]) -> Iterator[tuple[str, list[str]]]:
-    """Yields keyword and arguments of each line, with those of included files in place.
+    """Yields keyword and arguments of each line, with the lines of included files in place.
 
     A file that includes itself, through others perhaps, is read once.
     """

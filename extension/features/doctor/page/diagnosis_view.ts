@@ -121,7 +121,7 @@ export class DiagnosisView {
       : [element("p", { class: "why" }, element("b", {}, heading), " ", ...withCode(why))];
   }
 
-  /** What can be copied: the setting of a framework, or a command for a terminal. */
+  /** The text to copy: the setting of a framework, or a command for a terminal. */
   private copied(name: string, text: string, label: string): HTMLElement {
     const copy = button(l10n.t("Copy"), () => {
       post({ kind: "copy", text });

@@ -80,7 +80,7 @@ export class FilterBar {
     const option = (value: string): HTMLElement =>
       element("option", { value }, value === "" ? l10n.t("All") : text(value));
     const field = element("select", { id: `filter-${name}` }, option(chosen));
-    // A thousand nodes, which nobody sees before the list opens, must not delay the rest of the page.
+    // A thousand nodes, which are hidden before the list opens, must not delay the rest of the page.
     window.requestIdleCallback(
       () => {
         field.replaceChildren(...["", ...inOrder(values)].map(option));

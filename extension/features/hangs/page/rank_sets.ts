@@ -3,7 +3,7 @@
 /** First and last rank of each interval: sorted, disjoint, with a gap between two. */
 export type Ranks = readonly (readonly [first: number, last: number])[];
 
-/** A longer number is no rank. */
+/** A longer number isn't a rank. */
 const INTERVAL = /^(\d{1,9})(?:\s*-\s*(\d{1,9}))?$/;
 
 /** The ranks of a text; undefined for a text that names none. */

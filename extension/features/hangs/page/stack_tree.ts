@@ -59,7 +59,7 @@ function frameKey({ path, line, function: name }: FrameRow): string {
   return `${path}\0${line}\0${name}`;
 }
 
-/** The classes that go on at `depth`, those with the same frame together. */
+/** The classes that continue at `depth`, grouped by frame. */
 function forks(classes: readonly KeyedClass[], depth: number): Iterable<readonly KeyedClass[]> {
   const byFrame = new Map<string, KeyedClass[]>();
   for (const each of classes) {
@@ -203,7 +203,7 @@ function placed(nodes: readonly StackNode[], level: number, above: string): Plac
     .reverse();
 }
 
-/** The frames of a chain that tell something: those of the user, and the last that isn't hidden. */
+/** The frames of a chain that tell something: the user's, and the last that isn't hidden. */
 function folded(frames: readonly FrameRow[]): readonly FrameRow[] {
   const telling = frames.filter(({ hidden }) => !hidden);
   return telling.filter(({ users }, at) => users || at === telling.length - 1);

@@ -91,7 +91,10 @@ const INSIDE: Readonly<Record<string, "readExceptions" | "readTasks" | "readCoun
   "wrong-process-group": "readCounters",
 };
 
-/** What answers from inside would add to a picture; of an unknown hang without a collective these are tasks. */
+/**
+ * The kind of answers from inside that would add to a picture; for an unknown hang without a collective these are
+ * tasks.
+ */
 export function readInsideText({ verdict, ranks }: Picture): (typeof INSIDE)[string] | undefined {
   if (verdict.kind === "unknown") {
     return ranks.some(({ doing }) => doing === "collective") ? "readCounters" : "readTasks";
@@ -110,7 +113,7 @@ function tasksText(state: string, name: string, count: number): string {
   }
 }
 
-/** What processes say of themselves: "Rank 0 handles ValueError('shape 3'): Trainer.fit (train.py:88)". */
+/** The answers of processes about themselves: "Rank 0 handles ValueError('shape 3'): Trainer.fit (train.py:88)". */
 export function insideTexts({ inside, ranks }: Picture): string[] {
   const silent = new Map<string, number[]>();
   const sentences = inside.flatMap(({ group, rank, reason, exceptions, awaits }) => {
@@ -148,7 +151,7 @@ export function insideTexts({ inside, ranks }: Picture): string[] {
   return [...sentences, ...unread];
 }
 
-/** What native code the representative runs: "Rank 1 runs native code: f (libx.so)", and its pause. */
+/** The native code that the representative runs: "Rank 1 runs native code: f (libx.so)", and its pause. */
 export function nativeTexts({ native, ranks }: Picture): string[] {
   return native.flatMap(({ group, rank, reason, frames, paused_s }) => {
     const row = ranks.find((each) => each.group === group && each.rank === rank);

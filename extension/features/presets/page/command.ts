@@ -11,7 +11,7 @@ import type { Acts } from "./sections";
 /** More of a command is not read aloud after each change. */
 const LONGEST_SPOKEN = 200;
 
-/** What a screen reader says of the command once it is known: its arguments, or how many of its lines change. */
+/** The text for a screen reader once the command is known: its arguments, or how many of its lines change. */
 export function spokenCommand({ before, after }: PagePreview): string {
   const changed = lineDiff(before, after).filter(({ mark }) => mark !== " ").length;
   return changed === 0

@@ -227,5 +227,5 @@ export class ProblemText {
   }
 }
 
-/** What a button for a file or folder sends. */
+/** The message of a button for a file or folder. */
 export type Browse = (field: PathField) => void;

@@ -37,7 +37,7 @@ class OptionsContent {
   private readonly folds: ReadonlyMap<OptionsSection, HTMLDetailsElement>;
   private readonly title = element("h1", { id: "title" });
   private readonly status = element("p", { id: "status" });
-  /** What a screen reader says once typed text was checked: the status changes with each key. */
+  /** The text for a screen reader once typed text was checked: the status changes with each key. */
   private readonly spoken = element("p", { id: "spoken", class: "unseen", role: "status" });
   private readonly composed = element("div", { role: "status" });
   private readonly startButton: HTMLButtonElement;
@@ -161,7 +161,7 @@ class OptionsContent {
       case "checked":
         if (message.number === this.number) {
           this.problems = message.problems;
-          // What could be started last is shown until there is something new.
+          // The last valid start is shown until a new one arrives.
           const preview = message.preview ?? this.view.preview;
           this.show({ preview, isChecking: false, isStale: message.preview === null });
         }

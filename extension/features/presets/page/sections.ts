@@ -18,7 +18,7 @@ import {
 } from "./controls";
 import { element, type Child } from "../../../page/frame/elements";
 
-/** What the controls of the page do. */
+/** The actions of the page's controls. */
 export interface Acts {
   readonly change: ChangeFields;
   /** A change that depends on the fields as they are. */
@@ -357,7 +357,7 @@ const APPLIED: ReadonlySet<ChangeOutcome> = new Set<ChangeOutcome>([
   "set, effect not verified",
   "already so",
 ]);
-/** Outcomes of the whole run, which are no changes. */
+/** Outcomes of the whole run, which aren't changes. */
 const OF_RUN: ReadonlySet<ChangeOutcome> = new Set<ChangeOutcome>([
   "unknown version",
   "no framework",

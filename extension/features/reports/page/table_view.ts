@@ -60,7 +60,7 @@ export class TableView {
     }
   }
 
-  /** Shows requested rows; those of an older query are ignored. */
+  /** Shows requested rows; rows of an older query are ignored. */
   update(query: TableQuery, table: Table, reason = ""): void {
     if (JSON.stringify(query) === JSON.stringify(this.query)) {
       this.table = table;

@@ -9,7 +9,7 @@ import {
 } from "../page_messages";
 import type { ColourMode } from "./token_colours";
 
-/** What the user was at; the editor restores the tab by `path` and `name`. */
+/** The place of the user; the editor restores the tab by `path` and `name`. */
 interface TrajectoryPageState {
   readonly path: string;
   readonly name: string;

@@ -187,7 +187,7 @@ class PageView {
   }
 }
 
-/** What a part of the page waits for, or why it has nothing. */
+/** The text of a part of the page that waits, or has nothing. */
 class PartState {
   readonly root = element("div", { class: "part", role: "status" });
   private showing: number | undefined;

@@ -46,7 +46,7 @@ export function searchOf(typed: string): Search {
   return { pattern, regex, match_case: /\p{Lu}/u.test(pattern) };
 }
 
-/** What a search found, as a text in which the number of each line leads to that line of its log. */
+/** The results of a search, as a text in which the number of each line leads to that line of its log. */
 interface MatchesText {
   readonly text: string;
   readonly links: readonly LineLink[];
@@ -119,7 +119,7 @@ interface Scope {
   readonly logs: readonly LogsOf[];
 }
 
-/** What was found in one cluster. */
+/** The results in one cluster. */
 interface ClusterMatches extends LogMatches {
   readonly cluster: string;
 }

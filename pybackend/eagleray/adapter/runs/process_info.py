@@ -23,7 +23,7 @@ _KINDS: dict[str, ProcessKind] = {"driver": "driver", "child": "child"}
 class ProcessInfo:
     """A process of the run.
 
-    `files` are paths of the worker by those of the run.  `held` are the processes that the debug proxy holds without a
+    `files` maps paths of the run to paths of the worker.  `held` are the processes that the debug proxy holds without a
     client, 0 is the worker itself.  `matches`: the run's filter includes it.  `profile` is the state of its profiling.
     """
 

@@ -121,7 +121,7 @@ class AttachedProcess:
         return ProxyStream(self._proxy, self._routes, self.params.name, hold_s, self.child)
 
     async def set_breakpoints(self, send: SendRequest, files: list[str] | None = None) -> None:
-        """Sets the run's breakpoints in the files that the process has, or in those of `files` (paths of the run)."""
+        """Sets the run's breakpoints in the files that the process has, or in `files` (paths of the run)."""
         sent: list[tuple[str, BreakpointRows, asyncio.Future[Message]]] = []
         for path, remote in self._info().files.items():
             if files is not None and path not in files:

@@ -124,7 +124,7 @@ def install(pydevd: Any) -> None:
 
 
 def ignore(locations: list[Any]) -> str:
-    """From now on breakpoint() doesn't stop at these [path, line], whether the line is that of the call or the next.
+    """From now on breakpoint() doesn't stop at these [path, line], whether the line is the call's or the next.
 
     Returns [path, line of the call, next line] of each thread whose last breakpoint() was at one of them.
     """

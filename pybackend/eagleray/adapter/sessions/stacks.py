@@ -1,4 +1,4 @@
-"""The stacks of a worker's threads: the user's frames first, those of Ray and of the debugger folded."""
+"""The stacks of a worker's threads: the user's frames first, frames of Ray and the debugger folded."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class FrameOwners:
 
 
 def fold(frames: list[Frame], owners: FrameOwners) -> list[Frame]:
-    """The frames with the user's first: those of Ray are marked "subtle", which the editor folds.
+    """The frames with the user's first: Ray's are marked "subtle", which the editor folds.
 
     1. Ray's breakpoint() and all that it called are removed: the worker waits there, the user doesn't.
        So are frames of the debugger on top.

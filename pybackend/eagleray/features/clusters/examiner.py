@@ -150,7 +150,7 @@ class Examiner:
 def _split_by_machine(
     workers: Iterable[WorkerRow], local: frozenset[str]
 ) -> tuple[list[WorkerRow], list[WorkerRow]]:
-    """Workers and drivers of this machine, then those of other machines, the youngest first."""
+    """Workers and drivers of this machine, then other machines', the youngest first."""
     youngest = sorted(workers, key=lambda worker: -worker.started_ms)
     processes = [
         worker for worker in youngest if worker.kind in ("worker", "driver") and worker.pid
@@ -191,7 +191,7 @@ LEGACY_LINE = "RemotePdb session open at"
 class Evidence:
     """The facts about one cluster that rules are applied to.
 
-    `environments` are those of the user's own workers on this machine; `settings` the env_vars of running
+    `environments` come from the user's own workers on this machine; `settings` the env_vars of running
     jobs, tasks and actors; `logs` the ends of the error logs of some other workers.
     """
 

@@ -72,10 +72,9 @@ log = logging.getLogger(__name__)
 class Jobs:
     """Polls SLURM once a minute while the panel is visible; lives on one event loop.
 
-    It polls this machine if it has SLURM (`here`), the hosts that the user added, and those of jobs that
-    are clusters (`also`), for their end and their time left.  A hidden window polls nothing and uses the
-    answers of visible ones.  A Ray is found by plain queries to the nodes, never by a job step, which
-    accounting would show.
+    It polls this machine if it has SLURM (`here`), the hosts that the user added, and the hosts of jobs that are
+    clusters (`also`), for their end and their time left.  A hidden window polls nothing and uses the answers of visible
+    ones.  A Ray is found by plain queries to the nodes, never by a job step, which accounting would show.
     """
 
     def __init__(

@@ -81,11 +81,10 @@ class Cluster:
     `origin` "added" also for one that was named on the command line.  `sentence` describes the status
     ("Connected, Ray 2.60.0, 6 workers, none paused").  `session` is Ray's session name, or "" before the
     first answer; everything that is remembered of a cluster is keyed by it.  `route` is None for one that
-    is reached directly.  `job` and `host` (an ssh destination) are "" for one without.  `time_left_s` is
-    that of its job when this was sent; `time_warning` is a sentence while that is nearly up and a worker
-    is stopped at a breakpoint, "" otherwise.  `run` is the id of the run that has started it and ends it, ""
-    for none.  `stops` and `workers` count as `sentence` does, -1 workers are not yet known.  `is_pending`: its job
-    waits for nodes.
+    is reached directly.  `job` and `host` (an ssh destination) are "" for one without.  `time_left_s` is its job's when
+    this was sent; `time_warning` is a sentence while that is nearly up and a worker is stopped at a breakpoint, ""
+    otherwise.  `run` is the id of the run that has started it and ends it, "" for none.  `stops` and `workers` count as
+    `sentence` does, -1 workers are not yet known.  `is_pending`: its job waits for nodes.
     """
 
     id: str

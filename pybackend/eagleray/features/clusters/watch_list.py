@@ -134,7 +134,7 @@ class Duplicates:
     def update(
         self, sessions: Mapping[str, str], wanted: Sequence[str], is_added: Callable[[str], bool]
     ) -> None:
-        """Leaves out each address whose session is that of an earlier one; added ones are always kept."""
+        """Leaves out each address whose session an earlier one has; added ones are always kept."""
         first: dict[str, str] = {}
         for address in wanted:
             session = sessions.get(address)

@@ -99,7 +99,7 @@ def diagnose(
 ) -> Diagnosis:
     """The diagnosis of what is in `files` now; blocks while it reads.
 
-    A cancelled one has what was read until then.  Without `frameworks`, those of the program, its logs may name one.
+    A cancelled one has what was read until then.  Without `frameworks` of the program, its logs may name one.
     """
     matcher = Matcher(rules)
     literals, markers, forms = (
@@ -198,7 +198,7 @@ class _FileReading:
     findings: _Findings
     counts: dict[str, int] = field(factory=dict)
     unknown: int = 0
-    # The starts of lines that the tracebacks above them have named, and those of exceptions without effect.
+    # The starts of lines that the tracebacks above them have named, and the starts of exceptions without effect.
     exceptions: set[int] = field(factory=set)
     ignored: set[int] = field(factory=set)
     # By beginnings of lines without their numbers.
@@ -361,7 +361,7 @@ class _FileReading:
         return next((other for other in lines if other.process == line.process), None)
 
     def _crash(self, hit: Hit, start: int, line: LogLine, raw: bytes) -> None:
-        """A crash in its own words, and in those of the C++ exception that is its reason."""
+        """A crash in its own words, and in the words of the C++ exception that is its reason."""
         own = self._next(start, line, raw) if is_terminate(line.text) else None
         message = message_of(own.text) if own else ""
         if own and message and self.findings.matcher.matches(own.text):
@@ -466,7 +466,7 @@ class _FileReading:
     ) -> tuple[list[tuple[int, LogLine]], int] | None:
         """The lines of the traceback that begins with `line`, each with its offset, and which of them is the exception."""
         parsed = [(offset, parse_line(text)) for offset, text in after]
-        # Lines of other workers come between those of this one.
+        # Lines of other workers come between this worker's.
         own = [(offset, other) for offset, other in parsed if other.process == line.process]
         if prefix := prefix_of(line.text, sign):
             behind = [
@@ -595,7 +595,7 @@ def _diagnosis(
 
 
 def _candidate(group: _MatchedRule, order: Order) -> Candidate:
-    """The words are those of the earliest line, which a user reads below them."""
+    """The words come from the earliest line, which a user reads below them."""
     earliest = sorted(group.evidence, key=lambda item: order.place(item[0]))
     _, match = earliest[0]
     cause = cause_of(match, [evidence for evidence, _ in earliest], group.count)

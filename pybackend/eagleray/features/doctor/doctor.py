@@ -102,7 +102,7 @@ class Doctor:
             raise no_copy(self._copies, error.strerror or "") from error
 
     async def facts(self, target: DiagnosisTarget) -> NodeFacts:
-        """The facts of all nodes of a cluster or a job of SLURM; without either, those of this machine."""
+        """The facts of all nodes of a cluster or a job of SLURM; without either, the facts of this machine."""
         if target.cluster:
             dashboard = await self._dashboard(target.cluster, lambda _text: None)
             workers = await off_loop(partial(worker_pythons, target.command, Path()))
@@ -113,7 +113,9 @@ class Doctor:
         return NodeFacts((await self._facts.of_this_machine(target.python),))
 
     async def _facts_before(self, target: DiagnosisTarget) -> NodeFacts:
-        """With those of this machine, where the driver will run; a Python that doesn't answer is listed as not checked."""
+        """Adds the facts of this machine, where the driver will run; a Python that doesn't answer is listed as not
+        checked.
+        """
         if not target.cluster:
             facts = await self.facts(target)
             workers = await off_loop(partial(worker_pythons, target.command, Path()))

@@ -97,7 +97,7 @@ class OutputMatching:
         return self._unknown_errors.left_s() if self._unknown_errors else WAIT_S
 
     def rest(self, is_first: bool) -> Cause | None:
-        """What counts at the end of the output, if it is the first problem."""
+        """Returns the cause that counts at the end of the output, if it is the first problem."""
         if self._unknown_errors:
             self._unknown_errors.end(has_cause=self.consequence is not None)
         return self.unknown or self.consequence if is_first else None

@@ -78,7 +78,7 @@ class DiagnosisTarget:
     """The target of a diagnosis: log files and folders of this machine, the output of a run by its ID, or all nodes of
     a cluster (its ID or address) or of a job of SLURM, with logs as far as they can be read.
 
-    `before`: only nodes are checked, for a program that isn't started yet: those of the cluster, and this machine,
+    `before`: only nodes are checked, for a program that isn't started yet: the cluster's nodes, and this machine,
     whose facts `python` reads, the program's interpreter; "" is the one on the path.  `command` is what starts the
     program.
 

@@ -36,8 +36,8 @@ class WorkerPython:
     """The command or interpreter that starts workers: its `text`, as an option, a file or a line of the program
     (`place`) has it.
 
-    `path` is a Python's path, "" for a command and where it isn't known.  `versions` has those of Python, Ray and
-    debugpy that the `lock` file names.  `unknown` says what can't be compared, "" if all can.
+    `path` is a Python's path, "" for a command and where it isn't known.  `versions` has the versions of Python, Ray
+    and debugpy that the `lock` file names.  `unknown` says what can't be compared, "" if all can.
     """
 
     place: str

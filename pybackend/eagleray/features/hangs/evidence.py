@@ -69,13 +69,13 @@ _OF_CONTROL = (
 
 @frozen
 class SampledProcess:
-    """A process in all its samples; `stacks` are those of its leading thread, None where it could not be read.
+    """A process in all its samples; `stacks` come from its leading thread, None where it could not be read.
 
-    `moves`: its stack, or what it has read or sent, differs between samples.  `wakes`: how often its main thread was woken
-    between them, as once for each collective that ends.  `cpu`: cores that it used between them.
-    `reading` is what it has answered from inside, and `native` its native frames, None if it wasn't asked for them.
-    `is_at_exit`: its main thread has reached the end of the program, also where another thread leads.
-    `others` are the last stacks of its threads besides the leading one, without idle ones of libraries.
+    `moves`: its stack, or what it has read or sent, differs between samples.  `wakes`: how often its main thread was
+    woken between them, as once for each collective that ends.  `cpu`: cores that it used between them. `reading` is
+    what it has answered from inside, and `native` its native frames, None if it wasn't asked for them. `is_at_exit`:
+    its main thread has reached the end of the program, also where another thread leads. `others` are the last stacks of
+    its threads besides the leading one, without idle ones of libraries.
     """
 
     process: Described
@@ -159,7 +159,7 @@ class SampledProcess:
 
 @define(slots=False)
 class World:
-    """The ranks of a world, such as those of a policy; `expected` are all that its ranks say it has.
+    """The ranks of a world, such as the ranks of a policy; `expected` are all that its ranks say it has.
 
     `is_whole`: all machines on which ranks may be were looked at.  `ras` is what NCCL's RAS has answered.
     """
@@ -245,9 +245,9 @@ class LoggedAbsence:
 class HangEvidence:
     """All processes that were sampled, the tasks that Ray has listed all the time, and the actors that are dead.
 
-    `workers` names those of a cluster that alone were sampled, "" for all.  `endings` are those of ranks without Ray.
-    `is_given`: Eagleray hasn't dumped the stacks itself.  `ras` is what NCCL's RAS has answered on each node.
-    `absences`: messages in a log that name processes which others have missed.
+    `workers` names the workers of a cluster that alone were sampled, "" for all.  `endings` are the ends of ranks
+    without Ray. `is_given`: Eagleray hasn't dumped the stacks itself.  `ras` is what NCCL's RAS has answered on each
+    node. `absences`: messages in a log that name processes which others have missed.
     """
 
     processes: tuple[SampledProcess, ...]
@@ -414,7 +414,9 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
 
 
 def _own_part(stack: ThreadStack | None) -> ThreadStack | None:
-    """The stack from the fork of its process on, if it has further frames; those of its parent say nothing of what it does."""
+    """The stack from the fork of its process on, if it has further frames; its parent's frames say nothing of what it
+    does.
+    """
     frames = tuple(since_fork(stack.frames)) if stack else ()
     return ThreadStack(stack.thread, frames) if stack and frames else stack
 
@@ -534,7 +536,7 @@ def _never_sleeps(samples: Sequence[ProcessSample]) -> bool:
 def _wakes(samples: Sequence[ProcessSample]) -> int:
     """How often the main thread was woken between the samples and then did something.
 
-    Those by the reading of stacks don't count, nor those of a wait that looks again and again, as NCCL's does with
+    Wakes by the reading of stacks don't count, nor wakes of a wait that polls, as NCCL's does with
     TORCH_NCCL_BLOCKING_WAIT: it goes back to sleep at once.
     """
     between = [(first.after, second.before) for first, second in pairwise(samples)]

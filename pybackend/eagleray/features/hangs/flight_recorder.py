@@ -45,7 +45,7 @@ class GroupProgress:
 class RankRecord:
     """The record of a rank: its progress by process group, and its collectives by group and number.
 
-    `launches` are those of NCCL's RAS (`sampling/ras_records.py`), by group and operation; a flight recorder has none.
+    `launches` come from NCCL's RAS (`sampling/ras_records.py`), by group and operation; a flight recorder has none.
     `is_logged`: it is what a log has of a rank (`pasted/logged_waits.py`), where further ranks may be missing.
     """
 
@@ -229,7 +229,7 @@ def _differing(
 
 
 def _last_ended(entries: Iterable[Collective], group: str) -> int:
-    """Of gloo's two threads the slower one may write its smaller number last (torch 2.13, `ProcessGroupGloo::runLoop`)."""
+    """The slower of gloo's two threads may write its smaller number last (torch 2.13, `ProcessGroupGloo::runLoop`)."""
     return max((each.number for each in entries if each.group == group and each.ended), default=0)
 
 

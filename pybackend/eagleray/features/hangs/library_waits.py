@@ -1,7 +1,7 @@
 """Finds what processes wait for, read from the library functions that their code has called, where no kind of hang
 explains them.
 
-Functions are those of Python 3.10 to 3.14, torch 2.13, Ray 2.60, vLLM 0.32 and the clients that they use.
+Functions are as in Python 3.10 to 3.14, torch 2.13, Ray 2.60, vLLM 0.32 and the clients that they use.
 """
 
 from __future__ import annotations

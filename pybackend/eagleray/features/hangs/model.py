@@ -15,9 +15,9 @@ VERSION = 1
 class PictureTarget:
     """The target of a picture; an empty field doesn't restrict it.
 
-    `cluster` is the id of a cluster, `job_id` that of a Ray job in it, `workers` the title of a group of workers in it
-    or patterns for their names, `run_id` the id of a run.  Without Ray these are `pids` of this machine, the steps of a
-    `slurm_job`, and processes of `hosts` that are reached through ssh: ranks, or those with the text `matching` in
+    `cluster` is the id of a cluster, `job_id` the id of a Ray job in it, `workers` the title of a group of workers in
+    it or patterns for their names, `run_id` the id of a run.  Without Ray these are `pids` of this machine, the steps
+    of a `slurm_job`, and processes of `hosts` that are reached through ssh: ranks, or those with the text `matching` in
     their command line. `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives.
     `native`: native frames of one process of each class are read, which stops it for a moment. `ras` is the address of
     NCCL's RAS, as HOST:PORT, which alone is read.
@@ -175,7 +175,7 @@ class Coverage:
 class ExceptionRow:
     """An exception that a process handles, with `variable` "", or holds in that variable; `frames` are its traceback.
 
-    `text` is its type with its arguments, and `first` that of the exception which came first, "" for itself.
+    `text` is its type with its arguments, and `first` the text of the exception which came first, "" for itself.
     """
 
     text: str
@@ -250,9 +250,11 @@ class ExitRow:
 
 @frozen
 class CommunicatorRow:
-    """A communicator of NCCL of which ranks lack launches of `call` (`behind`), or say nothing (`absent`), by its own ranks.
+    """A communicator of NCCL of which ranks lack launches of `call` (`behind`), or say nothing (`absent`), by its own
+    ranks.
 
-    `joined` are those of sampled processes, `dead` those that NCCL considers dead, and `places` processes of the others.
+    `joined` are ranks of sampled processes, `dead` the ranks that NCCL considers dead, and `places` processes of the
+    others.
     """
 
     name: str
@@ -292,7 +294,7 @@ class Picture:
     `native` is of the one process whose native frames say more, none for most verdicts.  `exits` are of those ranks of
     which logs or the system say something.  `ras` is of the nodes where NCCL's RAS listens.
 
-    `threads` are those of all threads besides the leading ones, without idle threads of libraries.
+    `threads` has all threads besides the leading ones, without idle threads of libraries.
 
     `target` says of what it is, such as `run 3f9c`; "" where that is unknown.
     """

@@ -25,9 +25,9 @@ Process = tuple[str, int]
 class OpenTask:
     """A task that has not ended; `actor_id` is "" for a task without an actor, `parent_id` the task that has called it.
 
-    `name` is "" for that of a driver.  `actor` is the name of its actor, `process` where it runs, and `needs` the
-    resources that it or its actor needs; `fits`: some node has as many, if nothing else runs there.  `is_constructor`: it
-    makes its actor.
+    `name` is "" for a driver's.  `actor` is the name of its actor, `process` where it runs, and `needs` the
+    resources that it or its actor needs; `fits`: some node has as many, if nothing else runs there.  `is_constructor`:
+    it makes its actor.
     """
 
     task_id: str

@@ -1,10 +1,10 @@
 """The engines that Eagleray recognises in a command, and what it adds to one: loopback, a port and a key.
 
-Sources: vLLM 0.32 (`vllm serve --help`: host is every address by default; VLLM_API_KEY), SGLang 0.5 (server_args.py: host
-127.0.0.1, `--config FILE.yaml` since 0.5.3), llama.cpp b6800 (tools/server/README.md: LLAMA_API_KEY), transformers 5.23
-(`transformers serve --help`: localhost:8000, no key, models are loaded by the first request that names them).  AReaL's own
-servers are those of SGLang and vLLM with further paths, and take their arguments (areal/api/cli_args.py, 4aef98d8, 2026-05:
-what its schedulers start).
+Sources: vLLM 0.32 (`vllm serve --help`: host is every address by default; VLLM_API_KEY), SGLang 0.5 (server_args.py:
+host 127.0.0.1, `--config FILE.yaml` since 0.5.3), llama.cpp b6800 (tools/server/README.md: LLAMA_API_KEY), transformers
+5.23 (`transformers serve --help`: localhost:8000, no key, models are loaded by the first request that names them).
+AReaL's own servers are SGLang's and vLLM's with further paths, and take their arguments (areal/api/cli_args.py,
+4aef98d8, 2026-05: what its schedulers start).
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ STOP_S = 60.0
 
 @frozen
 class ServerRequest:
-    """What the user wants to start; `name` "" is made of the engine's.
+    """The server that the user wants to start; `name` "" is made of the engine's.
 
     It is a job of the Ray cluster `cluster`, or runs on the ssh host `host`, or in a step of the SLURM job `slurm`.
     `key_variable`: the program takes its key from there; "" lets the engine decide.

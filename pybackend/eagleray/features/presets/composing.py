@@ -2,7 +2,7 @@
 
 Only on request and in a trusted workspace, since it runs the program's imports.
 
-1. The arguments are those of the training line with the preset's.  A line whose arguments a script computes is refused.
+1. The arguments are the training line's with the preset's.  A line whose arguments a script computes is refused.
 2. Hydra composes with `--cfg job`; other programs run up to where their configuration is complete.
 3. No GPU is visible, no Ray is started, and the processes end at the time limit or when the request is cancelled.
 """

@@ -80,7 +80,7 @@ class DebugRuns:
         1. "none": the program as it is.  2. A preset of the user's own.
         3. "" or the name of a framework: the settings of the framework that is recognised; with "" the program
            stays as it is if none was.  4. "debug": that, or the settings for any program.
-        Reads files and nothing else; `answers` come before those of the preset.
+        Reads files and nothing else; `answers` take precedence over the preset's.
         """
         if name == NONE:
             return unchanged(plan)

@@ -100,9 +100,9 @@ class RangeNames:
 class _RangeTimes:
     """The times of ranges by key, and the names of domains by process and number.
 
-    `count` counts all ranges, `threads` those of each thread, `endless` those without an end.  If only the longest
-    names are held, `names` is the number of all, else 0.  `groups` are the times by the name of the group, `members`
-    what differs in it, as hashes, and `examples` one of its names.
+    `count` counts all ranges, `threads` the ranges of each thread, `endless` the ranges without an end.  If only the
+    longest names are held, `names` is the number of all, else 0.  `groups` are the times by the name of the group,
+    `members` what differs in it, as hashes, and `examples` one of its names.
     """
 
     groups: defaultdict[_RangeKey, array[int]] = field(factory=lambda: defaultdict(_no_times))

@@ -59,7 +59,7 @@ def make_agent(loaded: type, arguments: dict[str, Any]) -> Any:
 
 
 def _name_of(written: str) -> str:
-    """Of a file its own name, so that agents of it can be pickled."""
+    """Returns the module name: the own name of a file, so that its agents can be pickled."""
     return os.path.splitext(os.path.basename(written))[0] if written.endswith(".py") else written
 
 

@@ -42,12 +42,12 @@ class HeldLine:
         # The function of a library that the line was in, "" for none.
         self.inner = inner
         self.waiting_s = 0.0
-        # Of waits while a called coroutine was sampled, the seconds at each of its instructions.
+        # For waits while a called coroutine was sampled, the seconds at each of its instructions.
         self._coroutine_waits: dict[tuple[CodeType, int], float] = {}
         self.computing_s = 0.0
-        # Of the computing, what the line itself did, in no function of a library.
+        # The computing of the line itself, in no function of a library.
         self.own_s = 0.0
-        # Of the computing, what a called coroutine computed: the library's own share of concurrent work.
+        # The computing of a called coroutine: the library's own share of concurrent work.
         self.awaited_s = 0.0
         self.constructing_s = 0.0
         self.longest_s = 0.0
@@ -163,7 +163,7 @@ class LoopWatch:
 
     def _sample(self, overdue: float) -> None:
         now, busy = time.monotonic(), self._busy.read()
-        # Of the time before the first sample it's unknown where it went; most likely to the same line.
+        # The time before the first sample has no known line; most likely it is the same line.
         since, busy_then = self._last or (now - overdue, None)
         frame = sys._current_frames().get(self._ident)
         self._last = (now, busy)

@@ -1,4 +1,4 @@
-"""Threads of the runner beside those of the agent."""
+"""Threads of the runner beside the agent's."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class PrintedStream(io.TextIOWrapper):
 
 
 def watch_prints(secret: str) -> None:
-    """Replaces the standard streams of this process once; those that are no plain ones stay."""
+    """Replaces the standard streams of this process once; streams of other classes stay."""
     for name in ("stdout", "stderr"):
         before: Any = getattr(sys, name)
         if type(before) is not io.TextIOWrapper:

@@ -2,8 +2,8 @@
 
 The plan: `target` (`module:Class`), `arguments` (of the class), `mode` ("inline" or "subproc"), `items`
 ([{number, data}]), `groups`, `group_size`, `timeout_s` (null: none, as under a debugger), `base_url`, `api_key`,
-`processes`, and `events`, the descriptor of the pipe.  With `rows` ({path, first, count}) it only reads rows of a table.
-A line `stop` on standard input cancels the runs; so does its end, since then nobody waits for them.
+`processes`, and `events`, the descriptor of the pipe.  With `rows` ({path, first, count}) it only reads rows of a
+table. A line `stop` on standard input cancels the runs; so does its end, since then no process waits for them.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .item_run import ItemRun
 
-# Of a process whose clean-up doesn't end either.
+# For a process whose clean-up doesn't end either.
 _AGAIN_S = 1.0
 
 

@@ -18,25 +18,25 @@ _DELTA = re.compile(
     rb'"(?:content|text|delta|arguments|reasoning_content|reasoning|thinking|partial_json)"\s*:\s*"(?!")'
 )
 _FINISH = re.compile(rb'"(?:finish_reason|stop_reason)"\s*:\s*(?:\{\s*"type"\s*:\s*)?"(\w{1,40})"')
-# What an agent can use, as opposed to its reasoning: text that isn't empty, or the call of a tool.
+# Content that an agent can use, as opposed to its reasoning: text that isn't empty, or the call of a tool.
 _CONTENT = re.compile(
     rb'"(?:content|text|arguments|partial_json|refusal)"\s*:\s*"(?!")'
     rb'|"(?:tool_calls|function_call|audio)"\s*:\s*(?:\[\s*)?\{|"tool_use"'
 )
 _ID = re.compile(rb'"id"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _BLOCK = 64 * 1024
-# Of a block without the end of a line, such as a large JSON, what the next one begins with.
+# The end of a block without a line end, such as a large JSON, begins the next block.
 _OVERLAP = 256
 _MOST_IDS = 1000
 
 
 class TokenCount:
-    """`add` takes the parts of a body, then `tokens` is known; `ids` are those of its completions.
+    """`add` takes the parts of a body, then `tokens` is known; `ids` belong to its completions.
 
     After `tokens`, `finish` is the last finish reason, "" for none, and `has_content` whether it has anything to use.
 
-    1. What the response says last: a stream's counts grow, and only its last event has them with `include_usage`.
-    2. Of a stream that says nothing, its events with text: most servers send one for each token.
+    1. The last counts in the response: a stream's counts grow, and only its last event has them with `include_usage`.
+    2. For a stream without counts, its events with text: most servers send one for each token.
     """
 
     __slots__ = (

@@ -42,7 +42,7 @@ class UnobservedConnections:
         return bool(self._base_url) and url.startswith(self._base_url)
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        # What it raises would reach the agent.
+        # An exception here would reach the agent.
         if event == "socket.connect":
             with contextlib.suppress(Exception):
                 if arguments[1][:2] in self._addresses and not (

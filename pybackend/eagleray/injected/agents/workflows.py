@@ -1,8 +1,8 @@
 """Runs the `arun_episode` of AReaL's `RolloutWorkflow` with an engine that generates by the chosen server.
 
-AReaL is that of the user's interpreter (read in inclusionAI/AReaL 4aef98d8, 2026-05: areal/api/workflow_api.py,
-engine_api.py and io_struct.py).  Of its `InferenceEngine` only `agenerate` and the version are there, which is all that its
-own workflows call; the rest raises NotImplementedError, as in the class itself.
+AReaL comes from the user's interpreter (read in inclusionAI/AReaL 4aef98d8, 2026-05: areal/api/workflow_api.py,
+engine_api.py and io_struct.py).  Of its `InferenceEngine` only `agenerate` and the version are there, which is all that
+its own workflows call; the rest raises NotImplementedError, as in the class itself.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _engine_type() -> Any:
     api: Any = importlib.import_module("areal.api")
 
     class ServerEngine(api.InferenceEngine):  # type: ignore[misc]
-        """Generates by a server that somebody else runs; its weights never change."""
+        """Generates by a server that another program runs; its weights never change."""
 
         def __init__(self, tokens: TokenServer) -> None:
             self._tokens = tokens

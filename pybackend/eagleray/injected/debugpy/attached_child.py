@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SCRIPT = "/pydevd.py"
-# What debugpy inserts before the code after `-c`.
+# Code that debugpy inserts before the code after `-c`.
 _BEFORE_CODE = re.compile(
     r"import sys; sys\.path\.insert\(0, r'[^']*'\); import pydevd; .*?__setup_holder__=\{.*?\}\); ",
     re.S,

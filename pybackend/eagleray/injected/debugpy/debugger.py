@@ -35,7 +35,7 @@ class DebugpyServer:
     """Starts debugpy at most once.  Several threads may call.
 
     With `children`, debugpy also debugs the processes that this one forks, where their connections can be
-    distinguished from those of other users.  With `changes_commands` it also debugs others that this one starts.
+    distinguished from other users'.  With `changes_commands` it also debugs others that this one starts.
     """
 
     def __init__(self, offered: str = "", children: bool = False) -> None:

@@ -95,8 +95,8 @@ def stop_in(process: DebuggableProcess, error: BaseException | None) -> None:
 
 
 def cause_of(process: DebuggableProcess, error: BaseException) -> BaseException:
-    """The first error in a group, such as that of an asyncio.TaskGroup, or the error of the user's code that a library has
-    raised its own from, such as that of a class that hydra creates; any other error itself.
+    """The first error in a group, such as the group of an asyncio.TaskGroup, or the error of the user's code that a
+    library has raised its own from, such as the error of a class that hydra creates; any other error itself.
     """
     for _ in range(_CAUSES):
         cause = _first_part(error) or _wrapped(process, error)

@@ -66,6 +66,6 @@ class CreatedClasses:
             os.unlink(before)
 
     def _forked(self) -> None:
-        """A child gets a file of its own; that of its parent stays."""
+        """A child gets a file of its own; its parent's stays."""
         self._lock = threading.Lock()
         self._written = ""

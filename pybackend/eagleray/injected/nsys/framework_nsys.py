@@ -83,7 +83,7 @@ def output_of(argv: list[str], folder: str, environ: Mapping[str, str], pid: int
 
 
 def reports_of(output: str) -> list[str]:
-    """The reports that exist; those of ranges have a number behind a dot.
+    """The reports that exist; reports of ranges have a number behind a dot.
 
     Other files whose names begin with `output` belong to other workers.
     """

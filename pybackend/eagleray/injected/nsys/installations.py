@@ -1,6 +1,6 @@
 """Finds nsys on a machine and compares versions of it.
 
-It is often neither on the path of Ray's processes nor on that of an editor.
+It is often neither on the path of Ray's processes nor on an editor's path.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The settings of nsys in a run, and the variable EAGLERAY_PROFILE that selects a worker as it is created.
 
-An actor or task that is created gets the variable in its runtime_env; what a recorded worker creates gets it empty, since
-Ray merges a runtime_env with that of the creator.
+An actor or task that is created gets the variable in its runtime_env; an actor or task of a recorded worker gets it
+empty, since Ray merges a runtime_env with the creator's.
 """
 
 from __future__ import annotations

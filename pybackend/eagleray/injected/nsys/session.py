@@ -86,7 +86,7 @@ class GrowingReports:
 
 
 def place_report(recording: NsysRecording) -> str:
-    """Why there is no report at its path, "" if there is one; a report that nsys has put elsewhere is copied or moved.
+    """Returns why no report is at its path, "" if one is; a report that nsys has put elsewhere is copied or moved.
 
     nsys returns 0 also when it could not write there, or has written nothing at all.
     """
@@ -99,7 +99,7 @@ def place_report(recording: NsysRecording) -> str:
         [] if recording.in_ranges else node_reports.strays(recording.began, node_reports.REPORT)
     )
     if len(elsewhere) == 1:
-        # The original stays: it may be that of an nsys which the user has started.
+        # The original stays: it may belong to an nsys which the user has started.
         return _relocate(node_reports.copy_report, elsewhere[0], recording.path)
     if elsewhere:
         return f"nsys has put it at one of {', '.join(elsewhere)}"

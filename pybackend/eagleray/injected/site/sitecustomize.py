@@ -29,7 +29,7 @@ def begin() -> None:
 
 
 def package_name() -> str:
-    """The package of this run by its settings; a node may have those of several runs."""
+    """The package of this run by its settings; a node may have packages of several runs."""
     import json
 
     return str(json.loads(os.environ["EAGLERAY_RUN"])["package"])

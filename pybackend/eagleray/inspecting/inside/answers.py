@@ -153,7 +153,9 @@ class Answers:
         return self._variable(expression, value)
 
     def on_stop(self, question: dict[str, Any]) -> dict[str, Any]:
-        """Stops a thread, by default the main thread, at its next line of Python code; `code` is that of `stopping.py`."""
+        """Stops a thread, by default the main thread, at its next line of Python code; `code` is the code of
+        `stopping.py`.
+        """
         self.close()
         if not _STOPPING:
             _STOPPING["__name__"] = "eagleray_stop"

@@ -1,6 +1,6 @@
 """Tensors and arrays as a shape over memory that is copied; views of them copy nothing, and no library computes.
 
-Functions of numpy and PyTorch could be those of the program, start threads, print warnings, and read memory in place.
+Functions of numpy and PyTorch could be the program's, start threads, print warnings, and read memory in place.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-# What an expression may make in the memory of the program, in numbers and in bytes.
+# The most that an expression may create in the program's memory, in numbers and in bytes.
 MOST_MADE = 1_000_000
 _MOST_COPIED = 8 * 2**20
 _AT_ONCE = 4096
@@ -55,8 +55,8 @@ class Own:
 class Array:
     """A tensor, an array, or a part of it; `strides` and `offset` are in bytes.
 
-    `kind` is its class, `size` that of a number, and `device` None for numpy.  `memory` says why it can't be read, or has
-    the numbers.
+    `kind` is its class, `size` a number's size, and `device` None for numpy.  `memory` says why it can't be read, or
+    has the numbers.
     """
 
     __slots__ = ("device", "dtype", "kind", "memory", "offset", "shape", "size", "strides")

@@ -140,7 +140,7 @@ def _of_array(owner: Any, name: str) -> list[Any]:
 
 
 def _read(descriptor: Any, owner: Any, name: str) -> Any:
-    """What a descriptor of C reads, if it reads the object alone."""
+    """Returns what a descriptor of C reads, if it reads the object alone."""
     if kind_of(descriptor) in _PARTS or _is_computed(descriptor.__objclass__, name):
         return descriptor.__get__(owner, type(owner))
     raise Refused(f".{name} runs code of {name_of(type(owner))}")

@@ -1,4 +1,4 @@
-"""What the tasks of event loops await."""
+"""The awaits of tasks in event loops."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ MOST_NAMES = 5
 
 
 def awaits() -> dict[str, Any]:
-    """What the tasks of all event loops of the process await: tasks that await the same are one entry.
+    """Returns what the tasks of all event loops of the process await: tasks that await the same are one entry.
 
-    `state` is `waits`, `runs` or `ready`, and `waits_for` the task or future at the end of the chain.  `is_cut` says that
-    there are more: they are many, or time was up.
+    `state` is `waits`, `runs` or `ready`, and `waits_for` the task or future at the end of the chain.  `is_cut` says
+    that there are more: they are many, or time was up.
     """
     entries: dict[Any, dict[str, Any]] = {}
     tasks = _Tasks()
@@ -96,7 +96,7 @@ class _Tasks:
                 yield task
 
     def read(self, task: Any, name: str) -> Any:
-        """What asyncio has of a task: in C, else in its dictionary."""
+        """Returns what asyncio has of a task: in C, else in its dictionary."""
         kind = type(task)
         for of_c in self._of_c:
             if issubclass(kind, of_c):
@@ -120,7 +120,7 @@ class _Tasks:
     def _listed(self) -> list[Any]:
         """All tasks; from outside their threads no function of asyncio lists them."""
         listed: dict[int, Any] = {}
-        # Up to 3.11 the first, since 3.12 the others; since 3.14 those of C are only listed by loop.
+        # Up to 3.11 the first, since 3.12 the others; since 3.14 tasks of C are only listed by loop.
         for name in ("_all_tasks", "_scheduled_tasks", "_eager_tasks"):
             for tasks in of_module("asyncio.tasks", name):
                 listed.update((id(task), task) for task in self._copied(tasks))

@@ -103,7 +103,9 @@ def _array(value: Any) -> str:
 
 
 def _numbers(array: Array) -> list[str]:
-    """The numbers of a small tensor or array, those of a larger one summed up; none of a huge one, or without memory."""
+    """The numbers of a small tensor or array, the numbers of a larger one summed up; none of a huge one, or without
+    memory.
+    """
     count = array.count
     if count > MANY_NUMBERS or array.dtype not in CODES or not has_time_for_numbers():
         return []
@@ -143,7 +145,7 @@ def _items(value: Any, depth: int, brackets: str = "") -> str:
 
 
 def children(value: Any) -> Iterator[tuple[str, Any]]:
-    """What `value` consists of, by name: items, or attributes that are no properties."""
+    """Returns the children of `value` by name: items, or attributes that aren't properties."""
     kind = type(value)
     if kind is dict:
         # Copies, since the program may change them meanwhile.

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Of the flight recorder of PyTorch, the newest.
+# The newest collectives of PyTorch's flight recorder.
 MOST_COLLECTIVES = 100
 MOST_GROUPS = 200
 
@@ -23,7 +23,7 @@ def flight_record() -> dict[str, Any]:
     Reads only memory of the process: no rank and no GPU is asked.
     """
     best: dict[str, Any] = {}
-    # That of NCCL is separate, where PyTorch was built with it.
+    # NCCL's recorder is separate, where PyTorch was built with it.
     for name in ("_dump_nccl_trace_json", "_dump_fr_trace_json"):
         functions = of_module("torch._C._distributed_c10d", name)
         if not functions or type(functions[0]) is not types.BuiltinFunctionType:

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 # The innermost frames of a thread, which are listed; Python makes an object for each.
 MOST_LISTED = 5000
 _CO_OPTIMIZED = 0x1
-# To an object in a list: the list's, that of `getrefcount`, and its owner's: Python's to a frame, a frame's to its dictionary.
+# To an object in a list: the list's, `getrefcount`'s, and its owner's: Python's to a frame, a frame's to its
+# dictionary.
 _REFERENCES = 3
 # Up to then each call refers to the frame that it was called from.
 _CALLS_REFER = sys.version_info < (3, 11)
 _DEBUGGERS = frozenset(("bdb", "pydevd"))
-# Of the code that stops a thread, whose frames are ours.
+# The file name of the code that stops a thread, whose frames are ours.
 STOP_FILE = "<eagleray stop>"
 # The type through which local variables are read from Python 3.13 on.
 _LOCALS_PROXY: Any = type((lambda: sys._getframe().f_locals)())
@@ -36,7 +37,9 @@ class FrameEnded(Exception):
 
 
 def other_threads() -> dict[int, Any]:
-    """The innermost frame of each other thread.  That of this one would be in a cycle with the variable that has the dictionary."""
+    """The innermost frame of each other thread.  The frame of this one would be in a cycle with the variable that has
+    the dictionary.
+    """
     tops = sys._current_frames()
     del tops[_thread.get_ident()]
     return tops
@@ -56,7 +59,7 @@ def frames_of(top: Any) -> list[Any]:
 
 
 def has_more(frames: list[Any]) -> bool:
-    """Whether the thread has frames beyond those of `frames_of`."""
+    """Whether the thread has frames beyond the frames of `frames_of`."""
     return bool(frames) and frames[-1].f_back is not None
 
 
@@ -71,7 +74,7 @@ def frame_row(frame: Any) -> dict[str, Any]:
 
 
 def frame_at(question: dict[str, Any]) -> Any:
-    """The frame with the `id` that was listed, else that of the number, from the innermost on."""
+    """The frame with the `id` that was listed, else the frame with the number, from the innermost on."""
     thread = question.get("thread") or main_ident()
     frames = frames_of(sys._current_frames().get(thread))
     wanted = question.get("id")
@@ -84,7 +87,7 @@ def frame_at(question: dict[str, Any]) -> Any:
 
 
 def data_first(names: dict[str, Any]) -> tuple[list[tuple[str, Any]], int]:
-    """Variables without those of Python itself, and their number; modules, classes and functions come last."""
+    """Variables without Python's own, and their number; modules, classes and functions come last."""
     code = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
     own = [
         (name, value)
@@ -98,9 +101,10 @@ def data_first(names: dict[str, Any]) -> tuple[list[tuple[str, Any]], int]:
 def locals_of(held: list[Any]) -> dict[str, Any]:
     """A copy of the local variables of the frame in `held`, which no variable of the caller may hold as well.
 
-    Until Python 3.12 the frame keeps the dictionary that it gives out, and with it the values, so it is emptied.  Not so
-    where somebody else uses it: the program has it from `locals()`, or a trace function runs in a call of Python, which
-    writes it back into the frame afterwards and would delete all variables.  Such a function has the frame as its argument.
+    Until Python 3.12 the frame keeps the dictionary that it gives out, and with it the values, so it is emptied.  Not
+    so where other code uses it: the program has it from `locals()`, or a trace function runs in a call of Python, which
+    writes it back into the frame afterwards and would delete all variables.  Such a function has the frame as its
+    argument.
     """
     names = [held[0].f_locals]
     copy = _text_items(names[0])
@@ -116,7 +120,9 @@ def locals_of(held: list[Any]) -> dict[str, Any]:
 
 
 def _text_items(names: Any) -> dict[str, Any]:
-    """A copy of local variables; those of a class body may be in a mapping of the program, which is only read as a dictionary."""
+    """A copy of local variables; variables of a class body may be in a mapping of the program, which is only read as a
+    dictionary.
+    """
     if issubclass(type(names), dict):
         pairs = pairs_of(names)
     elif type(names) is _LOCALS_PROXY:
@@ -135,7 +141,7 @@ def is_own_thread(frames: list[Any]) -> bool:
 
 
 def handled_exception(current: Any) -> str:
-    """What is being handled in a thread: an exception, or in Python 3.9 and 3.10 its triple."""
+    """Returns what a thread handles: an exception, or in Python 3.9 and 3.10 its triple."""
     error = current[1] if isinstance(current, tuple) else current
     return described(error) if error is not None else ""
 

@@ -119,7 +119,7 @@ def _through(name: str, positional: list[Any], named: dict[str, Any]) -> Any:
 
 
 def iterated(value: Any) -> list[Any]:
-    """What iteration yields, in a list."""
+    """Returns the items of an iteration, in a list."""
     kind = kind_of(value)
     if is_array(value):
         array: Array = operand(value)

@@ -1,7 +1,7 @@
 """Copies of the memory of tensors and arrays, which the kernel makes: of memory that is freed it copies nothing.
 
-A tensor may have lost its storage, as FSDP frees it, and an array its shared memory or the end of its file.  Reading those
-in place would end the program, so neither our code nor that of a library does.
+A tensor may have lost its storage, as FSDP frees it, and an array its shared memory or the end of its file.  Reading
+those in place would end the program, so neither our code nor a library's does.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Memory:
 
 
 def of_tensor(tensor: Any, name: str, *arguments: Any) -> Any:
-    """What C has of a tensor under `name`: a function of the program, or a mode of it, may be in its place."""
+    """Returns what C has of a tensor under `name`: a function of the program, or a mode of it, may be in its place."""
     entry = names_of(mro_of(type(tensor))[-2])[name]
     for guard in of_module("torch._C", "DisableTorchFunction"):
         if not is_heap_type(guard):
@@ -84,7 +84,7 @@ def of_tensor(tensor: Any, name: str, *arguments: Any) -> Any:
 
 
 def of_array(array: Any, name: str) -> Any:
-    """What numpy itself has of an array, whose class may be one of the program."""
+    """Returns what numpy itself has of an array, whose class may be one of the program."""
     return next(names_of(kind)[name] for kind in mro_of(type(array)) if is_ndarray(kind)).__get__(
         array
     )
@@ -98,7 +98,7 @@ def _place_of(owner: Any) -> tuple[int, int, int]:
 def _place_of_tensor(tensor: Any) -> tuple[int, int, int]:
     is_cow = next(iter(of_module("torch._C", "_is_cow_tensor")), None)
     try:
-        # The address of one that is copied when it is written to would be that of the copy.
+        # The address of one that is copied when it is written to would be the copy's.
         if (is_cow is not None and is_cow(tensor)) or of_tensor(tensor, "is_neg"):
             raise Unreadable("This kind of tensor isn't read")
         storage = of_tensor(tensor, "untyped_storage")

@@ -1,4 +1,4 @@
-"""What an object is, read without running code of the program."""
+"""Reads objects without running code of the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_CHILDREN = 200
-# In `__flags__`: a class made by Python, as that of the program may be.
+# In `__flags__`: a class made by Python, as the program's may be.
 _HEAP_TYPE = 1 << 9
 SCALARS = (int, float, complex, bool, str, bytes, type(None), type, range, slice)
 DICTIONARIES = (dict, _collections.OrderedDict)
@@ -44,7 +44,7 @@ def is_numpy_scalar(kind: type) -> bool:
 
 
 def is_heap_type(kind: type) -> bool:
-    """Whether Python made the class, as it makes those of the program."""
+    """Whether Python made the class, as it makes the program's."""
     return bool(type.__dict__["__flags__"].__get__(kind) & _HEAP_TYPE)
 
 
@@ -74,7 +74,7 @@ def module_of(kind: type) -> str:
 
 
 def in_class(kind: type, name: str) -> list[Any]:
-    """What the class has under `name`: nothing, or one value."""
+    """Returns what the class has under `name`: nothing, or one value."""
     for base in mro_of(kind):
         if entry := named(names_of(base), name):
             return entry
@@ -101,7 +101,7 @@ def attributes_of(value: Any) -> dict[Any, Any]:
     It may be of a class of the program, so it is read by `named` and `pairs_of`.
     """
     kind = type(value)
-    # Without a place in its memory, C makes the dictionary, as that of each thread in `threading.local`.
+    # Without a place in its memory, C makes the dictionary, as each thread's in `threading.local`.
     if type.__dict__["__dictoffset__"].__get__(kind):
         for descriptor in in_class(kind, "__dict__"):
             if kind_of(descriptor) in (types.GetSetDescriptorType, types.MemberDescriptorType):
@@ -131,7 +131,7 @@ def text_of(key: Any) -> str:
 
 
 def of_module(module: str, name: str) -> list[Any]:
-    """What a module that the program has imported has under `name`, or nothing."""
+    """Returns what an imported module of the program has under `name`, or nothing."""
     return named(attributes_of(dict.get(sys.modules, module)), name)
 
 
@@ -154,7 +154,7 @@ def is_tensor(kind: type) -> bool:
 
 
 def of_exception(error: BaseException, name: str) -> Any:
-    """What Python itself has of an exception, whose class may have its own."""
+    """Returns what Python itself has of an exception, whose class may have its own."""
     return BaseException.__dict__[name].__get__(error)
 
 

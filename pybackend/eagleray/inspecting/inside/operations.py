@@ -171,7 +171,7 @@ def _is_equal_to(item: Any, operand_value: Any) -> bool:
 
 
 def is_equal(left: Any, right: Any) -> bool:
-    """Whether two operands are equal; also those of other types may be, as 1, 1.0 and True."""
+    """Whether two operands are equal; operands of different types may be, too, as 1, 1.0 and True."""
     kinds = kind_of(left), kind_of(right)
     if any(kind is str or kind is bytes for kind in kinds) and kinds[0] is not kinds[1]:
         return False

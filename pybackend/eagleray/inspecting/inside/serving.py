@@ -1,4 +1,4 @@
-"""Answers on a Unix socket, to its own user only, until nobody has asked for long."""
+"""Answers on a Unix socket, to its own user only, until no question has come for long."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def listen(path: str) -> socket.socket:
 
 
 def serve(listener: socket.socket, path: str) -> None:
-    """Answers on the Unix socket at `path` until nobody has asked for long."""
+    """Answers on the Unix socket at `path` until no question has come for long."""
     try:
         listener.settimeout(IDLE_S)
         while True:

@@ -224,7 +224,7 @@ class ConnectAttempt:
         return await self._multiplexing(process)
 
     def _environment(self) -> dict[str, str]:
-        """Returns the environment of an ssh that asks nobody."""
+        """Returns the environment of an ssh that never prompts."""
         return {**askpass.without_askpass(os.environ), **self._target.options().environment}
 
     async def _started(

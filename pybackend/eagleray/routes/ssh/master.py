@@ -70,7 +70,7 @@ class SshMaster:
         self._wants_questions = True
         self._was_ready = False
         self._suspect_since: float | None = None
-        # Why attempts stop: at once if there is no connection, else when the current one ends.
+        # Why attempts stop: at once without a connection, else when the current one ends.
         self._barred: AttemptFailed | None = None
         self._problem: AttemptFailed | None = None
         self._message = ""
@@ -126,7 +126,7 @@ class SshMaster:
         self._begin()
 
     async def close(self) -> None:
-        """Ends all streams, and all processes that nobody else uses."""
+        """Ends all streams, and all processes that no other client uses."""
         self._is_closed = True
         if self._supervision is not None:
             self._supervision.cancel()

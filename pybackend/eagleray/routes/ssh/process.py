@@ -182,7 +182,7 @@ class SshProcess:
                     is_over = True
                 if is_over:
                     end()
-                    # The end of ssh itself is reported a little later than that of its sockets.
+                    # The end of ssh itself is reported a little later than the end of its sockets.
                     self._just_ended.add(forwarded)
                     loop.call_later(_LATE_S, self._just_ended.discard, forwarded)
 

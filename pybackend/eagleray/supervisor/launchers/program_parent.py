@@ -299,7 +299,7 @@ def _ready_size(target: int) -> int:
 
 
 class Pipes:
-    """The streams of the program: the descriptors that it gets, and those of this process."""
+    """The streams of the program: the descriptors that it gets, and the descriptors of this process."""
 
     def __init__(self, streams: Mapping[str, int] | None) -> None:
         self.given: list[int] = []

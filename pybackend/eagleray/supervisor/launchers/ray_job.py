@@ -110,7 +110,7 @@ class RayJob:
                 self._output.write(new.encode("utf-8", "replace"))
 
     async def _state(self) -> JobState | None:
-        """What has become of the job; None for no answer."""
+        """Returns the state of the job; None without an answer."""
         try:
             return await self._dashboard.job_api.state(self._job)
         except EaglerayError:

@@ -34,7 +34,7 @@ REQUEST_S = 60.0
 AGAIN = Backoff(first_s=1.0, longest_s=30.0)
 # The host may be unreachable for long, while the program keeps running.
 GIVE_UP_S = 24 * 3600.0
-# What is printed last arrives soon, or never.
+# The last output arrives soon, or never.
 _REST_S = 30.0
 STEPS = ((signal.SIGINT, 10.0), (signal.SIGTERM, 10.0), (signal.SIGKILL, 20.0))
 # The first signal makes srun print the state of its tasks, and nothing else.
@@ -50,7 +50,7 @@ _START = (
 
 @frozen
 class RemoteStart:
-    """What is started on `ssh`, "" for this machine; with `slurm_job` as a step of it.
+    """The program to start on `ssh`, "" for this machine; with `slurm_job` as a step of it.
 
     `config` is the text of a private file whose path follows `option`, "" for none.
     """
@@ -102,7 +102,7 @@ class RemoteProgram:
             "argv": self._start.command,
             "cwd": self._start.cwd,
             "env": dict(self._start.env),
-            # Those of a job in which this process may run itself; srun would take them for options.
+            # Variables of a job in which this process may run itself; srun would take them for options.
             "without": ["SLURM_", "SBATCH_", "SRUN_"] if self._start.slurm_job else [],
             "option": self._start.option,
             "config": self._start.config,
@@ -189,7 +189,7 @@ class RemoteProgram:
 
 
 def _status_in(stdout: str, mark: str) -> Mapping[str, Any]:
-    """What the script prints, behind what the start files of a shell may."""
+    """Returns the output of the script, which may follow output of a shell's start files."""
     for line in stdout.splitlines():
         if line.startswith(mark):
             try:

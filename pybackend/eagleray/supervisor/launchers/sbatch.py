@@ -38,9 +38,9 @@ from eagleray.tools.commands import Commands
 
 SUBMIT_S = 60.0
 AGAIN = Backoff(first_s=1.0, longest_s=30.0)
-# SLURM forgets a job after its end (`MinJobAge`, 300 s unless a site sets it).  `scontrol show job` then exits with 1, as
-# it does for every other failure, such as a controller that is away, and has no `--json` (both in SLURM 22.05).  Only the
-# message distinguishes them; it is that of ESLURM_INVALID_JOB_ID.
+# SLURM forgets a job after its end (`MinJobAge`, 300 s unless a site sets it).  `scontrol show job` then exits with 1,
+# as it does for every other failure, such as a controller that is away, and has no `--json` (both in SLURM 22.05).
+# Only the message distinguishes them; it belongs to ESLURM_INVALID_JOB_ID.
 _FORGOTTEN = "Invalid job id"
 # After this many such messages in a row the end of the job stays unknown.
 TRIES = 5

@@ -187,7 +187,7 @@ class LoggedWaits:
         if group is not None:
             groups = {_group_name(group): int(group["rank"])}
         elif own is not None:
-            # Since 2.6 the line before the report names no group, but an earlier one of its rank does.
+            # From 2.6 on, the line before the report names no group, but an earlier one of its rank does.
             groups |= {
                 each.last: each.groups[each.last].rank
                 for (of, _, _, rank), each in self._processes.items()
