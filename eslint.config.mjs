@@ -26,7 +26,7 @@ export default tseslint.config(
     files: ["tests/**/*.ts"],
     rules: {
       "no-console": "off",
-      // node:test and mocha return promises from describe() and it() that nobody awaits.
+      // node:test and mocha return promises from describe() and it() that no code awaits.
       "@typescript-eslint/no-floating-promises": "off",
     },
   },

@@ -1,4 +1,4 @@
-// Who may import whom in extension/; tests/layers plants violations and sees each one caught.
+// The allowed imports in extension/; tests/layers plants violations and sees each one caught.
 
 /** The features in the order in which they may import one another: each only those before it. */
 const features = [
@@ -46,7 +46,7 @@ const pure = [
   "{address,choices,launch_file,launch_json,parse_input,program_python}",
 ];
 
-/** What of the sidecar's part decides, and so is tested without editor and processes. */
+/** The modules of the sidecar's part that decide, and so are tested without editor and processes. */
 const decisions = ["connection", "interpreter", "launch"];
 
 function laterThan(feature) {

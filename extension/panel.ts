@@ -68,7 +68,7 @@ export class Selection {
    *
    * Arrow keys move the focus without selecting, and VS Code tells extensions only what is selected.  `toggle` selects
    * or deselects the row with the focus; doing it twice changes nothing and shows which row it is.  Keys that are
-   * pressed meanwhile wait, since their changes would be taken for those of the first.
+   * pressed meanwhile wait, since their changes would be taken for the first's.
    */
   withFocus(toggle: () => PromiseLike<unknown>): Promise<readonly Row[] | undefined> {
     const rows = this.lastKey.then(() => this.toggledTwice(toggle));

@@ -1,6 +1,6 @@
-// Measures speed against the plain tools and prints a table: `--json FILE` writes it, `--quick` only checks that the bench
-// works, `--lab` measures the rows that need the lab, `--runs` those of runs, `--hangs` those of pictures of hangs,
-// `--rollouts` those of agents and rollouts, `--doctor` those of the doctor.
+// Measures speed against the plain tools and prints a table: `--json FILE` writes it, `--quick` only checks that the
+// bench works, `--lab` measures the rows that need the lab, `--runs` the rows of runs, `--hangs` pictures of hangs,
+// `--rollouts` agents and rollouts, `--doctor` the doctor.
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
@@ -34,7 +34,7 @@ const { code } = await run(interpreter("dev"), args, {
 });
 process.exitCode = code;
 
-/** What is measured in a browser for a part of the bench. */
+/** Measurements in a browser for a part of the bench. */
 async function measureEditor(part) {
   if (part === "--hangs") return { picture: await drawn("picture_page") };
   if (part === "--rollouts") return { trajectories: await drawn("trajectory_page") };

@@ -24,9 +24,10 @@ const common = {
   charset: "utf8",
 };
 
-// A module that is imported by `import()` becomes a file of its own, read at its first use: an editor in which nobody
-// debugs Ray reads little.  esbuild makes such chunks of ES modules only, and the editor provides "vscode" to `require()`
-// only, so each is converted to a CommonJS module.  Code that the first file shares with others stays in it.
+// A module that is imported by `import()` becomes a file of its own, read at its first use: an editor without Ray
+// debugging reads little.  esbuild makes such chunks of ES modules only, and the editor provides "vscode" to
+// `require()` only, so each is converted to a CommonJS module.  Code that the first file shares with others stays in
+// it.
 const chunks = {
   name: "chunks that are read at their first use",
   setup: ({ onEnd }) => {

@@ -205,7 +205,7 @@ async function pythonOf(version, first) {
   return undefined;
 }
 
-/** Those installed by pyenv, whose commands on PATH start only its selected versions. */
+/** Pythons installed by pyenv, whose commands on PATH start only its selected versions. */
 function pythonsOfPyenv(version) {
   const folder = join(process.env.PYENV_ROOT ?? join(homedir(), ".pyenv"), "versions");
   if (!existsSync(folder)) return [];

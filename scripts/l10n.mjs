@@ -1,8 +1,8 @@
-// Lists the texts that can be translated, for translators: l10n/bundle.l10n.json from the calls of `l10n.t` in extension/,
-// pybackend/eagleray/common/locales/en.json from those of `t`, `counted` and `later`.  Those of package.json are in
-// package.nls.json.  `--into FOLDER` writes below that folder, which is the root of an extension; `--pseudo` writes a
-// pseudo-language in place of the lists; `--check` writes nothing.  Each names calls that
-// can't be translated, and texts in bad style.
+// Lists the texts that can be translated, for translators: l10n/bundle.l10n.json from the calls of `l10n.t` in
+// extension/, pybackend/eagleray/common/locales/en.json from the calls of `t`, `counted` and `later`.  The texts of
+// package.json are in package.nls.json.  `--into FOLDER` writes below that folder, which is the root of an extension;
+// `--pseudo` writes a pseudo-language in place of the lists; `--check` writes nothing.  Each names calls that can't be
+// translated, and texts in bad style.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 

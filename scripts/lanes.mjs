@@ -17,7 +17,7 @@ export class Lanes {
 
   /**
    * Runs them with `runSuite`; returns those that had not started when `isOver` became true.
-   * Beside those of "first" only one other suite runs, since installations use the processors as well.  Then two of
+   * Beside the suites of "first" only one other runs, since installations use the processors as well.  Then two of
    * "common" run, beside the lab, which mostly waits; after the lab three do: each waits at times, too, and two
    * processors stay busy.
    */

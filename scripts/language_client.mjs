@@ -53,7 +53,7 @@ class Absent {
 module.exports = new Proxy({}, { get: () => Absent });
 `;
 
-/** What `semver` answers to the client: the editor's version is fine. */
+/** The answer of `semver` to the client: the editor's version is fine. */
 const FINE = "module.exports = () => true;";
 
 export const withoutLanguageFeatures = {

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 const POLL_INTERVAL_MS = 2000;
 // include/linux/sched.h.  The first process of a namespace can't end before all others in it are reaped, which never
-// happens where a container's first process is no init.
+// happens where a container's first process isn't an init.
 const PF_EXITING = 0x4;
 
 /**

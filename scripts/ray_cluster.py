@@ -46,12 +46,12 @@ PORT_OPTIONS = (
 
 
 # Linux gives ports from 32768 on to whoever asks for any, and the workers of Ray do; a port of these that is free
-# now can be lost before Ray's last server, that of its clients, takes it, and then all of Ray ends.
+# now can be lost before Ray's last server, the server of its clients, takes it, and then all of Ray ends.
 OWN_PORTS = range(12000, 32000)
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that are free now and that nobody is given who asks for any port."""
+    """Ports that are free now and that the kernel gives to no program that asks for any port."""
     found: list[int] = []
     for port in random.sample(OWN_PORTS, len(OWN_PORTS)):
         with socket.socket() as one, contextlib.suppress(OSError):
@@ -71,7 +71,7 @@ def environment(mark: str, options: argparse.Namespace) -> dict[str, str]:
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_prestart_worker_first_driver": "0",
         "RAY_enable_worker_prestart": "0",
-        # Tests end clusters by SIGKILL; nobody reads the events and metrics that Ray collects until then.
+        # Tests end clusters by SIGKILL; no program reads the events and metrics that Ray collects until then.
         "RAY_enable_metrics_collection": "0",
         # A machine that is busy for a minute must not be taken for a dead node.
         "RAY_health_check_initial_delay_ms": "60000",

@@ -45,7 +45,7 @@ export function endWithChildren() {
  */
 export function run(command, args, { cwd, env, onText = () => {}, limitMs } = {}) {
   return new Promise((resolve, reject) => {
-    // This process is about to exit: the caller must not go on with its next command.
+    // This process is about to exit: the caller must not continue with its next command.
     if (ending) return;
     const child = spawn(command, args, {
       cwd,

@@ -6,8 +6,8 @@ import { dirname } from "node:path";
 export const MAX_SECOND_TRIES = 3;
 
 /**
- * Those of this run, compared with those of the last run of the same suites, which `file` keeps as
- * `{suite: [test]}`. On a fresh checkout there is no file, so that only their number counts.
+ * The second tries of this run, compared with the last run of the same suites, which `file` keeps as
+ * `{suite: [test]}`. On a fresh checkout the file is missing, so that only their number counts.
  */
 export class SecondTries {
   #file;
@@ -40,7 +40,7 @@ export class SecondTries {
     return failures;
   }
 
-  /** Keeps them for the next run, beside those of the suites that did not run. */
+  /** Keeps them for the next run, beside the tries of the suites that did not run. */
   save() {
     const kept = { ...this.#last, ...Object.fromEntries(this.#current) };
     const entries = Object.entries(kept).filter(([, tests]) => tests.length > 0);

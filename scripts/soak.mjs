@@ -1,5 +1,5 @@
-// Runs for hours and tests that no resource grows: `-- --hours N`, `-- --json FILE`; a user's work, or with `--inspected`
-// two ranks that are looked into all the time.
+// Runs for hours and tests that no resource grows: `-- --hours N`, `-- --json FILE`; a user's work, or with
+// `--inspected` two ranks that are inspected all the time.
 import { makeEnvironment } from "./environments.mjs";
 import { runModule } from "./python_module.mjs";
 

@@ -18,12 +18,12 @@ const SLOW = [
 ];
 const FAST = SLOW.map((mark) => `not ${mark}`).join(" and ");
 // They have suites of their own: `check` runs the first two; the others start real debuggers and sshd, or real runs,
-// inference servers and agents, or look into processes and reports.
+// inference servers and agents, or inspect processes and reports.
 const CHECKED = ["tests/layers", "tests/documents"];
 const PROCESSES = ["tests/adapter", "tests/injected", "tests/routes"];
 const PROGRAMS = ["tests/runs", "tests/inference", "tests/rollouts", "tests/engine"];
 const LOOKS = ["tests/inspecting", "tests/sampling", "tests/programs_same", "tests/reports"];
-// Those of real Ray that start jobs, and programs of their own.
+// Suites of real Ray that start jobs, and programs of their own.
 const RAY_JOBS = ["tests/hangs", "tests/runs", "tests/inspecting"];
 // The newest VS Code, and the one that Cursor is built on.
 const NEWEST = "1.139";

@@ -1,4 +1,4 @@
-"""What the `eagleray` command answers, asked within this process: one of its own costs most of a second of a core."""
+"""Runs the `eagleray` command within this process: one of its own costs most of a second of a core."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ LIMIT_S = 100.0
 
 
 def ask(env: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """As a process with this environment would answer.
-
-    For what answers and ends, often asked again and again while something is waited for.  What goes on, starts
-    processes or looks at its folder is run as a person runs it.
+    """Answers as a process with this environment would. It is for commands that answer and end, which tests often
+    repeat while they wait. Commands that keep running, start processes or read their folder run as a user runs them.
     """
     out, err = io.StringIO(), io.StringIO()
     codes: list[int] = []

@@ -1,4 +1,4 @@
-"""What holds for all Python tests."""
+"""Fixtures of all Python tests."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ pytest_plugins = [
     "tests.engine.fixtures",
 ]
 
-# Who is told to end ends what its tests have started, and says which of them it was.
+# A run that is told to end also ends the processes of its tests, and names the test.
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 
-# A slow machine is no failure of a law.
+# A slow machine doesn't break a law.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 

@@ -117,7 +117,7 @@ class DapClient:
         exceptions: Sequence[str] = (),
         **arguments: Any,
     ) -> Message:
-        """What VS Code says on attach, up to the answer to configurationDone; returns the capabilities."""
+        """Sends VS Code's requests on attach, up to the answer to configurationDone; returns the capabilities."""
         capabilities = self.request("initialize", adapterID="eagleray", clientID="test", pathFormat="path",
                                     linesStartAt1=True, columnsStartAt1=True)  # fmt: skip
         attach = self.send("attach", **arguments)

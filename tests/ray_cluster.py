@@ -145,7 +145,7 @@ class RayCluster:
             return json.loads(answer.read())
 
     def paused(self) -> list[dict[str, Any]]:
-        """What Ray itself lists: workers that wait in breakpoint() or post-mortem with no client."""
+        """Returns the workers that Ray itself lists: workers that wait in breakpoint() or post-mortem with no client."""
         rows: list[dict[str, Any]] = self.get(PAUSED)["data"]["result"]["result"]
         return rows
 

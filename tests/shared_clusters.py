@@ -23,7 +23,7 @@ TORCH_PYTHON = os.environ.get("EAGLERAY_PROOFS_PYTHON", str(CACHE / "proofs" / "
 
 
 def kinds() -> dict[str, dict[str, Any]]:
-    """What `start_cluster` is told; the node's agent runs the py-spy that it finds on its PATH."""
+    """The arguments of `start_cluster`; the node's agent runs the py-spy that it finds on its PATH."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     return {
         "plain": {},

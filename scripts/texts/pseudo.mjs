@@ -6,7 +6,7 @@ export const PSEUDO = "qps-ploc";
 const PLAIN = "AaBbCcDdEeFfGgHhIiJjKkLlMmNnOoPpQqRrSsTtUuVvWwXxYyZz";
 const ACCENTED = "ÀàƁƀĆćĎďĒēƑƒĞğĤĥĨĩĴĵĶķĹĺḾḿŃńŌōṔṕɊɋŔŕŚśŢţŨũṼṽŴŵẊẋŶŷŹź";
 
-/** What stays as it is: placeholders, links to commands and pages, icons, code. */
+/** Parts that stay as they are: placeholders, links to commands and pages, icons, code. */
 const FIXED = /\{\w+\}|\]\([^)]*\)|\$\([\w~-]+\)|`[^`]*`/g;
 
 /** `text` in the pseudo-language, in brackets that show where a text was cut or put together. */

@@ -1,7 +1,7 @@
 """Prints the texts that `eagleray.common.l10n` translates, as JSON: `python_texts.py FOLDER`.
 
 The tables of frameworks (features/presets/tables) hold texts, too, which are translated where they are shown.
-A problem is a text that is no literal, a placeholder without a value or the other way round, and a translation at the
+A problem is a text that isn't a literal, a placeholder without a value or the other way round, and a translation at the
 top of a module or class, where the language is not known yet.
 """
 
@@ -59,7 +59,7 @@ def table_texts(value: object) -> Iterator[str]:
 
 
 def imported_names(tree: ast.Module) -> dict[str, str]:
-    """What the functions are called in this module; `l10n.t` is found without."""
+    """Returns the names of the functions in this module; `l10n.t` is found without."""
     return {
         alias.asname or alias.name: alias.name
         for node in ast.walk(tree)

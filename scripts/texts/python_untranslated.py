@@ -1,7 +1,8 @@
-"""Prints, as JSON, sentences for users that no function of `eagleray.common.l10n` translates: `python_untranslated.py FOLDER`.
+"""Prints, as JSON, sentences for users that no function of `eagleray.common.l10n` translates: `python_untranslated.py
+FOLDER`.
 
 It looks only where a string becomes a text for users: in arguments of the functions that make errors, warnings and
-progress, in arguments and variables whose names are those of texts, and in what is printed.  A message that only the
+progress, in arguments and variables with names of texts, and in what is printed.  A message that only the
 log or a program reads is in other places.
 """
 
@@ -80,7 +81,7 @@ def imported_errors(tree: ast.Module) -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("errors")
         for alias in node.names
-        # Of a mistake of ours only the code is shown.
+        # Users see only the code of a mistake of ours.
         if alias.name.islower() and alias.name != "internal"
     }
 

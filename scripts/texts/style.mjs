@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 /** The longest sentence, in words. */
 export const MOST_WORDS = 12;
 
-/** What is wrong with `text`: `[]` for a good one. */
+/** The problems of `text`: `[]` for a good one. */
 export function mistakesIn(text, words = replacedWords()) {
   const plain = text.replaceAll(CODE, "code").replaceAll(TARGET, "]");
   return [

@@ -12,7 +12,7 @@ const OPTIONS = {
   moduleResolution: ts.ModuleResolutionKind.Bundler,
 };
 
-/** `{ texts, problems }`: the sorted first arguments of `l10n.t`, and calls whose text is no literal. */
+/** `{ texts, problems }`: the sorted first arguments of `l10n.t`, and calls whose text isn't a literal. */
 export function textsOf(folder) {
   const texts = new Set();
   const problems = [];

@@ -34,7 +34,7 @@ def adapter(short_home: Path) -> Iterator[AdapterProcess]:
     process = AdapterProcess(short_home)
     yield process
     process.end()
-    # What it logged is shown with a failure; it never contains values of the user.
+    # Its log is shown with a failure; it never contains values of the user.
     print(process.log.read_text())
 
 

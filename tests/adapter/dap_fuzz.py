@@ -26,7 +26,7 @@ from tests.dap_client import DapClient
 LOOP = str(PROGRAMS / "loop.py")
 # These resume the worker, so that they are only sent with an invalid thread.
 MOVING = ("continue", "next", "stepIn", "stepOut", "goto", "pause")
-# Of the protocol but not supported, or unknown.
+# Requests of the protocol that are not supported, or unknown.
 OTHERS = (
     *("loadedSources", "cancel", "breakpointLocations", "dataBreakpointInfo", "disassemble"),
     *("readMemory", "reverseContinue", "stepBack", "terminate", "restart", "terminateThreads"),

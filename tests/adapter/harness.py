@@ -126,7 +126,7 @@ class Program:
 
 
 def marked(mark: str) -> list[int]:
-    """The living processes with that mark in their environment; that of a zombie is empty."""
+    """The living processes with that mark in their environment; a zombie's is empty."""
     pids = []
     for entry in Path("/proc").iterdir():
         with suppress(OSError):

@@ -14,7 +14,7 @@ const OPTIONS = {
 };
 
 export class Protocol {
-  /** What is wrong with each message that has no place in the protocol, or no such form. */
+  /** The problem of each message that has no place in the protocol, or no such form. */
   problems(messages) {
     const lines = messages.map(
       (message, n) => `const m${n}: DebugProtocol.${nameOf(message)} = ${JSON.stringify(message)};`,

@@ -48,7 +48,7 @@ class ProxiedWorker(Program):
 
     @property
     def proxy(self) -> Json:
-        """What the debug proxy announces of itself."""
+        """Returns what the debug proxy announces about itself."""
         found: Json = json.loads(until(self._announced, "the announcement of the proxy"))
         return found
 

@@ -73,7 +73,7 @@ def test_request_without_a_number_does_not_reach_debugpy(odd: object) -> None:
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"1", b"\xff", b"[" * 9000])
 def test_invalid_message_does_not_reach_debugpy(body: bytes) -> None:
     assert not DapConversation().follow_request(body)
-    # What debugpy says is passed on as it is.
+    # Messages of debugpy are passed on as they are.
     assert DapConversation().follow_reply(body, True) == body
 
 

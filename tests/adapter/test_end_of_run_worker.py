@@ -109,7 +109,7 @@ async def test_messages_of_log_points_before_the_end_arrive(
         session = await worker.attach()
         texts = worker.log(count)
         debugger.end()
-        # The control connection may be faster than that of the debugger.
+        # The control connection may be faster than the debugger's.
         worker.process._on_message(ENDED)
         await asyncio.wait_for(session.released.wait(), LIMIT_S)
         assert worker.outputs == texts
@@ -117,7 +117,7 @@ async def test_messages_of_log_points_before_the_end_arrive(
         assert workers.states() == []
 
 
-async def test_end_reported_after_that_of_the_debugger_ends_the_session(
+async def test_end_reported_after_the_end_of_the_debugger_ends_the_session(
     workers: SessionRegistry, state_requested: asyncio.Event
 ) -> None:
     """After `exec` the process is still there."""

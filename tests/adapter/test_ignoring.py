@@ -10,7 +10,7 @@ from tests.adapter.harness import PROGRAMS, ControlClient, Program, until
 from tests.dap_client import DapClient
 
 Start = Callable[..., Program]
-# What is ignored stays ignored for the life of an adapter.
+# Ignored breakpoints stay ignored for the life of an adapter.
 pytestmark = pytest.mark.usefixtures("adapter")
 
 LOOP = str(PROGRAMS / "loop.py")

@@ -102,7 +102,7 @@ def test_read_file_returns_the_text_and_its_hash(tmp_path: Path, sent: dict[str,
     assert answer["sha256"] == hashlib.sha256(big.read_bytes()).hexdigest()
 
 
-def test_read_file_opens_no_file_that_is_no_source(tmp_path: Path, sent: dict[str, Any]) -> None:
+def test_read_file_opens_only_source_files(tmp_path: Path, sent: dict[str, Any]) -> None:
     (tmp_path / "kernel.py").symlink_to("/proc/kmsg")
     os.mkfifo(tmp_path / "pipe.py")
     with (tmp_path / "huge.py").open("wb") as huge:

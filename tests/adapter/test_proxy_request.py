@@ -172,7 +172,7 @@ async def test_connection_that_is_lost_within_the_answer_is_a_lost_link(answered
 
 
 @pytest.mark.parametrize("answer", [b"no JSON\n", b"[]\n", b"[" * 9000 + b"\n", b"x" * 2**21])
-async def test_invalid_answer_counts_as_that_of_a_stranger(answer: bytes) -> None:
+async def test_invalid_answer_counts_as_the_answer_of_a_stranger(answer: bytes) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(f"{request.greeting(RUN)} {request.new_nonce().hex()}\n".encode())
         await reader.readline()

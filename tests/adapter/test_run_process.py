@@ -54,7 +54,7 @@ def process_of_a_run() -> RunProcess:
         ("debugpy-failed", "no-debugger", "See the worker's log."),
     ],
 )
-async def test_next_step_fits_the_reason_why_there_is_no_debugger(
+async def test_next_step_fits_the_reason_for_a_missing_debugger(
     problem: str, error: str, step: str
 ) -> None:
     process = process_of_a_run()

@@ -237,7 +237,7 @@ def test_released_worker_is_left_alone_until_the_breakpoints_change(
     run.wait("stopped")
 
 
-def test_later_mappings_keep_those_of_the_run(
+def test_later_mappings_keep_the_mappings_of_the_run(
     control: ControlClient, proxied: StartProxied
 ) -> None:
     shown = "/home/me/project/proxied.py"

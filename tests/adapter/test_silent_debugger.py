@@ -22,7 +22,7 @@ KEY = WorkerKey("session_1", "w1")
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Shortens the time limits of a silent debugger, and makes no attempts except those of a test."""
+    """Shortens the time limits of a silent debugger, and makes no attempts except a test's own."""
     monkeypatch.setattr(debugger, "PATIENCE_S", 0.05)
     monkeypatch.setattr(debugger, "REST_S", 0.0)
     monkeypatch.setattr(debugger, "PAUSES", Backoff(3600.0, 3600.0))

@@ -63,13 +63,13 @@ def is_part(options: argparse.Namespace) -> bool:
 
 
 def of_rollouts(samples: int) -> list[Row]:
-    """What agents and rollouts cost."""
+    """Measures the cost of agents and rollouts."""
     parts = (comparing, trajectories, servers, waves)
     return [row for part in parts for row in map(told, part.rows(samples))]
 
 
 def here(samples: int, many: int) -> list[Row]:
-    """What needs only this machine."""
+    """Measures what needs only this machine."""
     rows: list[Row] = list(map(told, burst.rows(min(samples, 5))))
     with temporary_home() as home, start_cluster() as cluster:
         # The adapter that the bench itself starts has to lie in that home too.
@@ -87,7 +87,7 @@ def here(samples: int, many: int) -> list[Row]:
 
 
 def of_runs(samples: int) -> list[Row]:
-    """What a run costs, and how soon it stops."""
+    """Measures the cost of a run, and how soon it stops."""
     rows: list[Row] = []
     with temporary_home() as home:
         rows += map(told, added.around(home, samples))
@@ -117,7 +117,7 @@ def arguments() -> argparse.Namespace:
 
 
 def editor(measured: dict[str, list[float]]) -> list[Row]:
-    """What was measured in the real editor and in a browser before."""
+    """Returns what was measured in the real editor and in a browser before."""
     goals = {
         "activation": ("extension, activation (ms)", 60),
         "bundle": ("extension, bundle (kB)", 500),

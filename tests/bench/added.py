@@ -22,7 +22,7 @@ ACTORS = 64
 MANY = Path(__file__).with_name("many_actors.py")
 # Seconds that a program may begin later than without us.
 FIRST_LINE_S = 0.5
-# What a program prints: when its first line ran, and when it ended.
+# The output of a program: when its first line ran, and when it ended.
 TIMES = """
 import atexit, time
 print(time.time(), flush=True)

@@ -1,4 +1,6 @@
-"""What a thousand workers that stop at once cost the adapter for telling two windows, one of which doesn't read."""
+"""Measures how much it costs the adapter to tell two windows that a thousand workers stop at once, one of which doesn't
+read.
+"""
 
 from __future__ import annotations
 

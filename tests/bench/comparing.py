@@ -44,7 +44,7 @@ class SentRequest:
 
 @frozen
 class SentRequests:
-    """Requests in phases: those of a phase were on their way at once."""
+    """Requests in phases: requests of a phase were on their way at once."""
 
     phases: list[list[SentRequest]] = field(factory=list)
 

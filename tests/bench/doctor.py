@@ -28,7 +28,7 @@ FILES = 16
 NODES = 1000
 # As long as a node may take for its facts.
 _CALL_S = 0.5
-# Of Python's regular expressions, what `grep -E` writes otherwise or hasn't.
+# Syntax of Python's regular expressions that `grep -E` writes otherwise or hasn't.
 _AS_GREP = (
     (r"\(\?P<\w+>", "("),
     (r"\(\?:", "("),

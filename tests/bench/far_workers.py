@@ -1,4 +1,4 @@
-"""Paused workers behind a login node: how soon one stands, and how soon those of a job are listed."""
+"""Paused workers behind a login node: how soon one is stopped, and how soon a job's are listed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _attaching(
     ours, peer = [], []
     worker = _waiting(ray)
     where = worker["ip"], worker["debugger_port"]
-    # The cluster has been looked at for a while when somebody clicks: its connection is there.  It is made
+    # The panel has shown the cluster for a while when the user clicks: its connection exists.  It is made
     # to another port than the debugger's, which would take the visit for a client that comes and goes.
     adapter.control.open(worker["ip"], 22, ssh(destination))
     with forward(site, destination, *where) as port:

@@ -85,7 +85,7 @@ def sampling(samples: int) -> Iterator[Row]:
 
 
 def pauses(samples: int) -> Iterator[Row]:
-    """The longest time for which a process that computes stands still while it is sampled, or looked into, once."""
+    """The longest time for which a process that computes is stopped while it is sampled, or inspected, once."""
     program = find_program()
     tools = Tools(program)
     methods: dict[str, Callable[[int], bool]] = {
@@ -157,7 +157,7 @@ def gathering() -> Iterator[Row]:
 
 
 def launches() -> Row:
-    """What NCCL's RAS says of as many ranks, from two answers on TCP to the verdict."""
+    """Measures the answers of NCCL's RAS about as many ranks, from two answers on TCP to the verdict."""
     ranks = NODES * RANKS_PER_NODE
     listed = [launched(at, AllReduce=40, AllGather=7 - (at == 9)) for at in range(ranks)]
     with fake_ras(status(communicator(listed))) as server:
@@ -274,7 +274,7 @@ def took(call: Callable[[], Any]) -> float:
 
 
 def stacks_of(ranks: int, classes: int = CLASSES) -> Iterator[tuple[Member, ThreadStack]]:
-    """A stack for each rank, of frames that they share as those of an answer do; neighbours are in different classes."""
+    """A stack for each rank, of frames that they share as in a real answer; neighbours are in different classes."""
     shared = [
         PythonFrame(f"function_{depth}", f"/opt/project/module_{depth % 7}.py", 10 * depth)
         for depth in range(DEPTH - 2)
@@ -300,7 +300,7 @@ def stacks_size(ranks: int, classes: int) -> float:
 
 
 def contiguous(ranks: int, classes: int) -> Iterator[tuple[Member, ThreadStack]]:
-    """Ranks whose neighbours are mostly in the same class, as those of a pipeline stage or of a node are."""
+    """Ranks whose neighbours are mostly in the same class, as in a pipeline stage or on a node."""
     stacks = [stack for _, stack in stacks_of(classes, classes)]
     for rank in range(ranks):
         yield Member("world", rank), stacks[rank * classes // ranks]

@@ -1,7 +1,7 @@
 /**
- * How long a page takes to draw its largest content: from the message with the content until the browser has painted it.
- * The last line is a JSON array of milliseconds, the one before it has those of little content, which show how busy the
- * machine is.
+ * How long a page takes to draw its largest content: from the message with the content until the browser has painted
+ * it. The last line is a JSON array of milliseconds, the one before it has the times for little content, which show how
+ * busy the machine is.
  *
  *     node tests/bench/page_drawing.mjs picture_page|trajectory_page
  */

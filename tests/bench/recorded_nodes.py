@@ -26,7 +26,9 @@ def scenarios() -> list[str]:
 
 
 def worlds(names: Sequence[str], nodes: int, ranks_per_node: int) -> list[NodeSamples]:
-    """`nodes` nodes; those of each of `names` are one world that hangs in this way, and all worlds have about as many."""
+    """`nodes` nodes; the nodes of each of `names` are one world that hangs in this way, and all worlds have about as
+    many.
+    """
     made = []
     for at, name in enumerate(names):
         count = nodes * (at + 1) // len(names) - nodes * at // len(names)

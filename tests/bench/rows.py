@@ -40,7 +40,7 @@ def least_at_most_times(
 
 
 def printed(name: str, ours: Sequence[float], peer: Sequence[float]) -> Row:
-    """There is no goal: the number is to be known."""
+    """Without a goal: the number is for information."""
     return _row(name, min(ours), min(peer), "known", len(ours), True)
 
 

@@ -18,7 +18,7 @@ CALLS = 20
 
 @ray.remote(num_cpus=0)
 class Free:
-    """Nobody's breakpoint is in this file, or nobody's filter fits this name."""
+    """No user's breakpoint is in this file, or no user's filter matches this name."""
 
     def ready(self) -> bool:
         return True
@@ -28,7 +28,7 @@ class Free:
         return min(looped() for _ in range(5)), time.process_time()
 
     def call(self, closures: list[Callable[[], int]]) -> tuple[int, float]:
-        """What the last closure returns, and the CPU seconds of this process."""
+        """Returns the result of the last closure, and the CPU seconds of this process."""
         return closures[-1](), time.process_time()
 
 
@@ -54,7 +54,7 @@ def looped() -> float:
 
 
 def of_proxies() -> float:
-    """What the processes beside ours have used that belong to the same run."""
+    """Returns the use of the run's processes besides ours."""
     used = 0.0
     package = json.loads(os.environ.get("EAGLERAY_RUN", "{}")).get("package", "no package")
     for process in psutil.process_iter(["cmdline", "cpu_times"]):

@@ -23,7 +23,7 @@ from tests.real_ray.command import Command
 RUNNING, LOOPING, REACHING, ARRIVED = (
     Path(__file__).with_name(f"{name}.py") for name in ("running", "looping", "reaching", "arrived")
 )
-# Each begins with a worker that nobody debugs yet.
+# Each begins with a worker that no client debugs yet.
 PROGRAMS = 5
 CACHE = Path(os.environ.get("EAGLERAY_DEV_CACHE", Path.home() / ".cache" / "eagleray-dev"))
 ELSEWHERE = [{"path": "/nowhere/in/particular.py", "lines": [{"line": 1}]}]
@@ -67,7 +67,7 @@ def starting(samples: int) -> list[Row]:
 
 
 def matching(samples: int) -> list[Row]:
-    """What debugpy costs where it traces; there is nothing to aim at, for it is debugpy's own."""
+    """Measures the cost of debugpy where it traces; it has no goal, since the cost is debugpy's own."""
     rows = []
     for version, python in _pythons().items():
         if not python.exists():
@@ -141,7 +141,7 @@ def _run(folder: str, name: str, **settings: Any) -> Run:
 def in_turn(
     cluster: RayCluster, kind: str, samples: int, *envs: dict[str, str]
 ) -> list[dict[str, list[float]]]:
-    """What `running.py` says in each of the environments."""
+    """Returns what `running.py` says in each of the environments."""
     said: list[dict[str, list[float]]] = [{} for _ in envs]
     for _ in range(samples):
         for into, env in zip(said, envs, strict=True):

@@ -29,7 +29,7 @@ COMMON = "word"
 
 
 def rows(samples: int) -> list[Row]:
-    """Each sample in a process of its own, so that nothing is indexed and memory is that of one dump."""
+    """Each sample in a process of its own, so that nothing is indexed and memory is for one dump."""
     samples = min(samples, 5)
     with tempfile.TemporaryDirectory() as folder:
         file = write(Path(folder) / "large.jsonl", GIGABYTE)
@@ -70,7 +70,7 @@ def write(file: Path, size: int) -> Path:
 
 
 async def measure(file: str) -> dict[str, float]:
-    """What a user does with a dump, in seconds, and the memory of the process in MB."""
+    """Times a user's actions with a dump, in seconds, and the memory of the process in MB."""
     trajectories, result = Trajectories(), {}
     steps = {
         "first": TrajectoryQuery(file),

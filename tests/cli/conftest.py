@@ -1,4 +1,4 @@
-"""What several tests of the command share: a SLURM of this machine."""
+"""Fixtures that several tests of the command share: a SLURM of this machine."""
 
 from __future__ import annotations
 

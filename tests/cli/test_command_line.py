@@ -156,7 +156,7 @@ def test_suggestion_names_only_close_names() -> None:
 def test_texts_are_translated(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Those of the table of commands, too, which is made before the language is known."""
+    """Texts of the table of commands, too, which is made before the language is known."""
     german = {"Stop a run": "Einen Lauf beenden", "Print this help.": "Diese Hilfe zeigen."}
     (tmp_path / "de.json").write_text(json.dumps(german), "utf-8")
     monkeypatch.setattr(l10n.use, "__defaults__", (tmp_path,))

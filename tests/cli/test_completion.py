@@ -38,7 +38,7 @@ START = {
     "zsh": ["zsh", "-f", "-i"],
     "fish": ["fish", "--no-config", "--interactive"],
 }
-# What is typed before Tab, and the line after it.
+# The text typed before Tab, and the line after it.
 COMPLETED = [
     ("eagleray ru", None),
     ("eagleray runs sto", "eagleray runs stop"),
@@ -95,7 +95,7 @@ class Terminal:
         os.write(self._ours, text.encode())
 
     def until(self, wanted: str) -> str:
-        """What is printed until that appears in it."""
+        """Returns the output up to the text."""
         shown, end = "", time.monotonic() + LIMIT_S
         while wanted not in shown:
             readable, _, _ = select.select([self._ours], [], [], max(0.0, end - time.monotonic()))
@@ -202,7 +202,7 @@ def test_runs_and_presets_are_listed(
     assert capsys.readouterr().out == ""
 
 
-def test_names_of_workers_are_no_commands(
+def test_names_of_workers_are_not_commands(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """bash inserts a completion as it is."""

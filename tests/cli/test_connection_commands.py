@@ -228,7 +228,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 async def until(terminal: int, text: str) -> str:
-    """What was written to the terminal, to the end of `text`."""
+    """Returns what was written to the terminal, to the end of `text`."""
     loop, shown, readable = asyncio.get_running_loop(), "", asyncio.Event()
     loop.add_reader(terminal, readable.set)
     try:

@@ -71,7 +71,7 @@ async def test_slurm_jobs_are_printed_as_their_schema_promises(squeue: Path) -> 
     check("slurm", (await eagleray("slurm", "--json")).json)
 
 
-async def test_states_of_ended_runs_are_those_of_the_glossary(own_home: Path) -> None:
+async def test_states_of_ended_runs_are_in_the_glossary(own_home: Path) -> None:
     plan = RunPlan(kind="program", argv=("python", "a.py"), cwd="/", name="a.py")
     records = RunRecords(runs())
     for phase, code in (("ended", 0), ("failed", 3), ("stopped", None)):

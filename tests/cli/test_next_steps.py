@@ -1,4 +1,4 @@
-"""A terminal never gets the advice of the editor, and the editor never that of a terminal."""
+"""A terminal never gets the advice of the editor, and the editor never a terminal's."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def texts(node: ast.AST) -> str:
 
 
 def shown(tree: ast.Module) -> Iterator[ast.Constant]:
-    """The texts of a module that are no docstrings."""
+    """The texts of a module that aren't docstrings."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     owners = [node for node in ast.walk(tree) if isinstance(node, documented)]
     docstrings = {id(node.body[0].value) for node in owners if isinstance(node.body[0], ast.Expr)}

@@ -24,7 +24,7 @@ START = Path(__file__).parents[2] / "pybackend" / "eagleray_start.py"
 
 
 def does(monkeypatch: pytest.MonkeyPatch, doing: Callable[[], None]) -> None:
-    """What `eagleray runs` does."""
+    """Returns the result of `eagleray runs`."""
 
     async def run(*_: object) -> int:
         doing()

@@ -86,7 +86,7 @@ test("headers are added one by one beside the token, and taken back by their nam
   });
 });
 
-test("a certificate authority is a file, or that of the machine again", async () => {
+test("a certificate authority is a file, or the machine's again", async () => {
   editor.answer = ({ kind, options }) =>
     kind === "open" ? [{ fsPath: "/etc/ca.pem" }] : (options["items"] as unknown[])[0];
   await editor.run("eagleray.setCertificates", ROW);

@@ -1,4 +1,4 @@
-// What is recognised as an address or a host while a person types it.
+// Addresses and hosts are recognised while a user types them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

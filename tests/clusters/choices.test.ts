@@ -1,4 +1,4 @@
-// What "Connect to Cluster…" offers, as values.
+// The choices of "Connect to Cluster…", as values.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

@@ -183,7 +183,7 @@ test("Reconnect asks for a new connection, from the palette of any cluster", asy
   ]);
 });
 
-test("jobs with a Ray are listed below their login node, those of this machine at the root", () => {
+test("jobs with a Ray are listed below their login node, jobs of this machine at the root", () => {
   const refused = {
     code: "ssh-key-refused",
     message: "other rejected your SSH keys (publickey).",

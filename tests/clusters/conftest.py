@@ -1,4 +1,4 @@
-"""What the tests of known clusters are made of."""
+"""Parts for the tests of known clusters."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def address(node: str) -> str:
 
 
 def ray(node: str, *others: str) -> dict[str, object]:
-    """What a node says that has a dashboard of a Ray on these nodes."""
+    """The answer of a node that has a dashboard of a Ray on these nodes."""
     ips = [address(name) for name in (node, *others)]
     return {"said": "ray", "session": "session_1", "ray": "2.60.0", "ips": ips}
 
@@ -192,7 +192,7 @@ class Around:
 def asking(
     commands: Commands, folder: Path, clock: Clock | None = None
 ) -> tuple[SlurmClient, SlurmQueue, JobNodes]:
-    """What asks SLURM and the nodes, as all windows whose answers lie in `folder`."""
+    """The poller of SLURM and the nodes, as in all windows whose answers are in `folder`."""
     shared = folder / "answers"
     shared.mkdir(exist_ok=True)
     slurm, answers = SlurmClient(commands), SharedAnswers(lambda: shared, clock)

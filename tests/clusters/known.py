@@ -55,7 +55,8 @@ class DirectConnections:
 class Here:
     """This machine as the test wants it: the ports of one's own dashboards, and other listeners.
 
-    `run` is the run that has started them.  `is_far`: the dashboards count as those of another machine, where nobody knows who listens.
+    `run` is the run that has started them.  `is_far`: the dashboards count as another machine's, where the owner of a
+    port is unknown.
     """
 
     def __init__(self) -> None:

@@ -110,7 +110,7 @@ test("a host key is shown line by line in a dialog, and Enter does not trust it"
   ]);
 });
 
-test("a dialog whose question is over answers nobody", async () => {
+test("a dialog whose question is over answers no request", async () => {
   let click: (title: string) => void = () => undefined;
   editor.answer = () =>
     new Promise((resolve) => {

@@ -93,7 +93,7 @@ test("a token is asked for once and given to each", async () => {
   assert.deepEqual(fake.sidecar.sentTo(SET_ACCESS), given);
 });
 
-test("a header is added to those of each, and taken back from those that have it", async () => {
+test("a header is added to the headers of each, and taken back from those that have it", async () => {
   const picks = (wanted: string) => (asked: Asked) =>
     asked.kind === "input"
       ? "X-All: 2"

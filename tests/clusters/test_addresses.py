@@ -113,7 +113,7 @@ def test_bad(written: str) -> None:
         "ssh://$(id)/8265",
     ],
 )
-def test_what_could_be_an_option_or_a_shells_syntax_is_no_route(written: str) -> None:
+def test_options_and_shell_syntax_are_not_routes(written: str) -> None:
     with pytest.raises(EaglerayError) as failed:
         normalised(written)
     assert failed.value.code == "bad-route"

@@ -18,7 +18,7 @@ PATIENCE_S = 90.0
 
 
 class Heard:
-    """What listeners were told, and waiting for it."""
+    """Records what listeners were told, and waits for it."""
 
     def __init__(self, watch: ClusterWatch) -> None:
         self.all: list[ClusterStatus] = []

@@ -30,7 +30,7 @@ JOB = "ssh://login/slurm://12"
 
 
 class Relay:
-    """A Unix socket that leads to a fake dashboard, as the adapter's does; `fake` None: to nobody."""
+    """A Unix socket that leads to a fake dashboard, as the adapter's does; `fake` None: to no server."""
 
     def __init__(self, path: Path) -> None:
         self.path = str(path)
@@ -78,7 +78,7 @@ class World:
         return one
 
     async def until(self, is_so: Callable[[Cluster], bool]) -> Cluster:
-        """What is known once it is so, asked again whenever something changed."""
+        """Returns the state once the condition holds, asked again whenever something changed."""
         changed = asyncio.Event()
         end = self.clusters.on_change(changed.set)
         try:
@@ -134,7 +134,7 @@ class NobodyAnswers:
 
 
 def say(_: str, percentage: int | None = None) -> None:
-    """Nobody listens."""
+    """Does nothing: no client listens."""
 
 
 async def test_job_becomes_a_cluster(world: World, tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ async def test_requeued_job_is_connected_again_under_its_id(world: World) -> Non
     waiting = await world.until(lambda one: one.state == "connecting")
     assert waiting.sentence == "Job 12 is pending (BeginTime)."
     assert waiting.problems == ()
-    # Who was paused in the run before is gone with it.
+    # A worker that was paused in the run before is gone with it.
     assert world.watch.status(JOB).paused == ()
     world.relay.fake = fake
     world.around.site.change(
@@ -235,7 +235,7 @@ async def test_stored_job_that_is_over_is_forgotten(world: World, tmp_path: Path
 async def test_job_submitted_after_the_poll_is_not_taken_as_over(
     world: World,
 ) -> None:
-    """Its Ray asks for a token that nobody has given yet, so that nothing else is known of it."""
+    """Its Ray asks for a token that no user has given yet, so that nothing else is known of it."""
     jobs, world.around.site.jobs = world.around.site.jobs, []
     await world.handlers.look_at(wire.HostRef("login"))
     world.around.site.jobs = jobs

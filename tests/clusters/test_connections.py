@@ -57,7 +57,7 @@ async def test_failure_before_the_port_is_not_tried_on_another_address(world: Ar
 async def test_into_a_job(world: Around) -> None:
     assert await world.connections.find_endpoint(JOB)() == Endpoint("http://node-10:8265", "/s")
     assert world.connections.routes(JOB, "10.77.0.9") == [LOGIN, BRIDGE]
-    # On the login node's localhost there is somebody else.
+    # On the login node's localhost another program listens.
     assert world.connections.routes(JOB, "127.0.0.1") == [BRIDGE]
     state = world.connections.route_state(JOB)
     assert state is not None

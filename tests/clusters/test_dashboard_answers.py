@@ -1,4 +1,4 @@
-"""What a real dashboard answered, read as values."""
+"""The answers of a real dashboard, read as values."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def test_nodes_and_jobs(client: Dashboard) -> None:
 
 async def test_stacks_of_a_worker(fake: FakeDashboard, client: Dashboard) -> None:
     assert await client.profiling_enabled()
-    if fake.recorded["traceback"]["status"] == 500:  # There was no py-spy when 2.9.1 was recorded.
+    if fake.recorded["traceback"]["status"] == 500:  # 2.9.1 was recorded without py-spy.
         with pytest.raises(EaglerayError) as failed:
             await client.traceback(1, "192.0.2.2")
         assert "py-spy is not installed" in failed.value.detail
@@ -90,7 +90,9 @@ async def test_stacks_of_a_worker(fake: FakeDashboard, client: Dashboard) -> Non
     assert "ray::PolicyWorker.train" in await client.traceback(1, "192.0.2.2")
 
 
-async def test_profiling_that_is_switched_off_is_no_refused_token(fake: FakeDashboard) -> None:
+async def test_profiling_that_is_switched_off_does_not_mean_a_refused_token(
+    fake: FakeDashboard,
+) -> None:
     if fake.recorded["authentication_mode"]["status"] == 404:
         return  # That version knows neither tokens nor the switch.
     fake.recorded["traceback"] = {

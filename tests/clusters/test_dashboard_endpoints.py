@@ -25,7 +25,7 @@ def given(look: bool) -> dict[str, str]:
 
 
 def through(relay: Relay, url: str = "http://node-1:8265", ca_file: str = "") -> FindEndpoint:
-    """The way as it is when it is asked for, like that of the adapter."""
+    """Returns the connection as it is at the request, like the adapter's."""
 
     async def find() -> Endpoint:
         return Endpoint(url, relay.path, ca_file, given)

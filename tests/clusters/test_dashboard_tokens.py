@@ -1,4 +1,4 @@
-"""A token goes to a Ray dashboard that asks for one and may have it, and to nobody else."""
+"""A token goes to a Ray dashboard that asks for one and may have it, and to no other server."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ async def test_listener_is_checked_before_each_connection() -> None:
         looks.clear()
         await client.version()
         assert looks == [False]
-        # The dashboard goes, and somebody else takes its port.
+        # The dashboard goes, and another program takes its port.
         await fake.stop()
         await fake.start(fake.port)
         strangers = True

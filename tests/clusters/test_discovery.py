@@ -53,7 +53,7 @@ def test_variables_come_first_and_each_address_once() -> None:
 
 
 @pytest.mark.parametrize("address", ["auto", "10.0.0.1:6379", "ray://head:10001", "local"])
-def test_ray_address_that_is_no_dashboard_is_none(address: str) -> None:
+def test_ray_address_without_a_dashboard_is_ignored(address: str) -> None:
     assert search(RAY_ADDRESS=address) == Discovery((), ())
 
 

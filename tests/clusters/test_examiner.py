@@ -75,7 +75,7 @@ async def test_missing_debugpy_is_said_until_it_is_there(one: Examination) -> No
     assert one.changes == 2
 
 
-async def test_processes_that_cannot_be_looked_into_are_judged_by_their_logs(
+async def test_processes_that_cannot_be_inspected_are_judged_by_their_logs(
     one: Examination,
 ) -> None:
     one.environment = None

@@ -1,4 +1,4 @@
-"""Clusters that nobody added: found on this machine, or named; each is shown once, by whatever address."""
+"""Clusters that no user added: found on this machine, or named; each is shown once, by whatever address."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ async def test_person_writes_an_address_in_many_ways(
     here.ports = [fake.port]
     clusters = make()
     await clusters.discover()
-    fake.fault = "error_500"  # It is watched already: nobody asks it.
+    fake.fault = "error_500"  # It is watched already: no request is sent.
     for written in (f"{fake.port}", f"localhost:{fake.port}", f"{fake.address}/"):
         assert await clusters.id_of(written) == fake.address
 
@@ -177,7 +177,7 @@ async def test_cluster_at_two_addresses_is_shown_once(
         await clusters.add(other.address)
         again = make()
         assert [cluster.id for cluster in (await again.refresh()).clusters] == [other.address]
-        # What was left out is found again when the other is gone.
+        # A cluster that was left out is found again when the other is gone.
         await again.remove(other.address)
         here.ports = [fake.port]
         assert [cluster.id for cluster in (await again.refresh()).clusters] == [fake.address]

@@ -67,7 +67,7 @@ async def test_node_that_answers_not_the_first(world: World) -> None:
     assert (head.node, head.url) == ("node-10", "http://node-10:8265")
     assert head.routes == (LOGIN, bridge("node-10"))
     assert head.addresses["node-9"] == (address("node-9"),)
-    # Nobody else can run on these nodes: no step of the job is needed to know whose it is.
+    # No other user can run on these nodes: no step of the job is needed to identify its owner.
     assert world.steps() == 0
 
 
@@ -95,7 +95,7 @@ async def test_ray_with_other_nodes_is_not_the_jobs(world: World) -> None:
     assert (await world.find()).node == "node-10"
 
 
-async def test_nobody_is_taken_on_trust(world: World) -> None:
+async def test_no_answer_is_taken_on_trust(world: World) -> None:
     world.site.change(share="OK")
     world.site.nodes = {"node-9": ray("node-9")}
     world.site.answers = {"srun": CommandOutput(1, "", "srun: error: disabled here")}
@@ -168,7 +168,7 @@ async def test_when_slurm_expects_it_to_start(world: World) -> None:
     assert "expects" not in (await world.refusal(wait=False)).message
 
 
-async def test_pending_job_is_not_waited_for_when_nobody_wants_to(world: World) -> None:
+async def test_pending_job_is_not_waited_for_unless_requested(world: World) -> None:
     world.site.change(word="PENDING", reason="Priority", nodelist="", ran="0:00")
     assert (await world.refusal(wait=False)).code == "job-waits"
     world.site.change(word="RUNNING", nodelist="node-9", ran="0:01")

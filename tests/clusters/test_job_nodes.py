@@ -1,4 +1,4 @@
-"""What the nodes of jobs answer, asked by several windows at once."""
+"""Answers of the nodes of jobs, requested by several windows at once."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ async def test_invalid_host_is_refused(world: Around, host: str) -> None:
 
 
 async def test_whose_ray_it_is(world: Around) -> None:
-    """A Ray of the same node with others' nodes is not shown as that of the job."""
+    """A Ray of the same node with others' nodes is not shown as the job's."""
     world.site.jobs = [FakeJob(share="OK")]
     world.site.nodes = {"node-9": ray("node-9", "node-77")}
     await world.jobs.poll_hosts(["login"])

@@ -71,7 +71,7 @@ def test_localhost_leads_to_ipv6_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert listener_uid("localhost", 8265) == listener_uid("::1", 8265) == 7
 
 
-def test_connected_socket_is_no_listener() -> None:
+def test_connected_socket_is_not_a_listener() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_connection(server.getsockname()) as client,

@@ -52,7 +52,7 @@ class JobServer:
         # A job is submitted, and its answer waits for the other.
         self.arrived, self.answers = asyncio.Event(), asyncio.Event()
         self.answers.set()
-        # What Ray says of the nodes and their agents.
+        # Ray's facts about the nodes and their agents.
         self.raylets: list[dict[str, object]] = []
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -171,7 +171,7 @@ async def test_cluster_that_has_just_been_started_is_asked_again(
 
 
 def raylet(*, is_head: bool = True, **more: object) -> dict[str, object]:
-    """What `/nodes?view=summary` says of a node (Ray 2.60)."""
+    """The entry of a node in `/nodes?view=summary` (Ray 2.60)."""
     return {
         "nodeId": NODE,
         "nodeManagerAddress": "10.0.0.3",
@@ -257,7 +257,7 @@ async def test_packages_are_handed_over_once(server: Server) -> None:
         await api.has_package("../../jobs/x")
 
 
-async def test_job_that_nobody_knows(server: Server) -> None:
+async def test_unknown_job_is_reported(server: Server) -> None:
     _, dashboard = server
     for doing in (dashboard.job_api.state, dashboard.job_api.logs, dashboard.job_api.delete):
         with pytest.raises(EaglerayError) as raised:
@@ -284,7 +284,7 @@ async def test_cluster_of_this_machine_that_is_starting_is_asked_again(
     older = raylet(startTimeMs=str(int(time.time() * 1000)))
     del older["dashboardAgentListenPort"]
     jobs.raylets, jobs.not_yet = [older], 1
-    # Nothing listens there: the port is that of no service.
+    # Nothing listens there: the port belongs to no service.
     local = {older["nodeId"]: LocalNode(NODE, "127.0.0.1", os.getpid(), Path("/"), "", 1)}
 
     async def local_nodes(nodes: object) -> object:
@@ -401,7 +401,7 @@ async def test_job_that_arrives_while_its_submission_is_cancelled_is_removed(
     assert ("POST", f"/api/jobs/{job}/stop") in jobs.asked
     assert jobs.deleted == {job}
     left = [name for name in jobs.packages if "request" in name]
-    # Ray deletes a package some time after somebody has asked for it.
+    # Ray deletes a package some time after a client has asked for it.
     assert [("GET", f"/api/packages/gcs/{name}") for name in left] == [
         each for each in jobs.asked if each[0] == "GET" and "request" in each[1]
     ]

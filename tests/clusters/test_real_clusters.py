@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("token")]
 
 
 def machine_with(cluster: RayCluster) -> Machine:
-    """This machine without its other clusters: they are nobody's business, nor is the test's token theirs."""
+    """This machine without its other clusters: they don't belong to the test, nor is the test's token theirs."""
 
     def dashboards() -> list[DashboardProcess]:
         found = discovery.dashboard_processes()
@@ -64,7 +64,7 @@ async def clusters(
 
 @asynccontextmanager
 async def tunnel(cluster: RayCluster) -> AsyncIterator[str]:
-    """The address of a port of ours that leads to the cluster, as that of `ssh -L` does."""
+    """The address of a port of ours that leads to the cluster, as `ssh -L` does."""
 
     async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while some := await reader.read(2**16):
@@ -202,5 +202,5 @@ async def test_missing_debugpy_is_reported(
             program.end()
 
 
-async def test_process_of_nobody_is_not_looked_into() -> None:
+async def test_process_of_another_owner_is_not_inspected() -> None:
     assert environment_of(1 if os.getuid() else 2**22 - 1) is None

@@ -63,7 +63,7 @@ async def test_through_a_route_the_token_goes_to_what_was_added(cluster: RayClus
         await client.close()
 
 
-async def test_profiling_that_is_off_is_no_refused_token(cluster: RayCluster) -> None:
+async def test_profiling_that_is_off_does_not_mean_a_refused_token(cluster: RayCluster) -> None:
     async with relay_to(host_and_port(cluster.address)[1]) as relay:
         way = to(Endpoint("http://127.0.0.1:8265", relay.path))
         client = patient(ROUTED, lambda look: TOKEN, way)

@@ -1,4 +1,4 @@
-"""Whose port it is where a route ends, by what the kernel there says."""
+"""The owner of the port where a route ends, as the kernel there reports it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def test_token_is_kept_back_from_who_took_the_port_over() -> None:
         relay.break_connections()
         await client.version()
         assert asked == ["login", "login"]
-        # It goes, and somebody else listens there who asks for the token just as Ray does.
+        # It goes, and another program listens there that asks for the token just as Ray does.
         owner.append(BOB)
         sent = len(fake.sent_tokens())
         relay.break_connections()

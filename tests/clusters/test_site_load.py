@@ -1,4 +1,4 @@
-"""What the windows of one user ask of a SLURM site in a simulated hour: commands are counted, time is virtual."""
+"""The requests of one user's windows to a SLURM site in a simulated hour: commands are counted, time is virtual."""
 
 from __future__ import annotations
 

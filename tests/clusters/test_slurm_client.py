@@ -104,7 +104,7 @@ async def test_login_shell_finds_what_a_plain_one_does_not(site: FakeSite) -> No
     assert len(await slurm.jobs("login")) == 1
     assert len(await slurm.jobs("login")) == 1
     assert [argv[0] for argv in asked] == ["env", "bash", "bash"]
-    # What comes from elsewhere stays an argument: only our own words are read by the shell.
+    # Text from elsewhere stays an argument: only our own words are read by the shell.
     assert asked[1][:4] == ["bash", "-lc", 'exec "$@"', "bash"]
 
 

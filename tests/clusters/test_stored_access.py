@@ -1,4 +1,4 @@
-"""Tokens, headers and authorities that the person keeps for the command: read, checked, and nobody else's."""
+"""Tokens, headers and authorities that the user keeps for the command: read, checked, and not readable for others."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ async def test_over_the_connection_that_there_is(world: World) -> None:
     )
 
 
-async def test_what_a_cluster_says_is_no_option_and_no_shells_syntax(world: World) -> None:
+async def test_texts_of_a_cluster_are_neither_options_nor_shell_syntax(world: World) -> None:
     for ip in ("-oProxyCommand=id", "$(id)", "a b", "10.0.0.1;id", "me@other:1"):
         world.nodes(("b", ip, "n", False))
         with pytest.raises(EaglerayError):

@@ -1,4 +1,4 @@
-"""Who gets which token."""
+"""Which cluster gets which token."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_typed_in_token_can_be_taken_back() -> None:
 
 
 @pytest.mark.parametrize("bad", ["two\nlines", "naïve", "nul\x00", "  "])
-def test_text_that_no_header_takes_is_no_token(bad: str) -> None:
+def test_text_that_no_header_takes_is_not_a_token(bad: str) -> None:
     rules = TokenRules({"RAY_AUTH_TOKEN": bad}, listener=lambda host, port: ME, uid=ME)
     rules.type_in(HERE, bad)
     assert rules.token_for(HERE, added=True) is None
@@ -105,7 +105,7 @@ def test_token_over_plain_http_is_reported_once_it_is_sent() -> None:
         "slurm://12",
     ],
 )
-def test_token_that_nobody_can_overhear_is_not_reported(cluster: str) -> None:
+def test_token_that_cannot_be_overheard_is_not_reported(cluster: str) -> None:
     assert problem_of(cluster) == ""
 
 

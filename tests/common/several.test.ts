@@ -47,7 +47,7 @@ test("one alone fails with its own words, as do several that fail with the same 
   assert.deepEqual(await done(["a", "b"], lost), ["a", "b", "The sidecar ended."]);
 });
 
-test("a cancellation leaves out the rest, and is no error", async () => {
+test("a cancellation leaves out the rest, and is not an error", async () => {
   const cancelled = (): void => {
     throw new EaglerayError("cancelled", "It was cancelled.");
   };

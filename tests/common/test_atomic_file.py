@@ -14,7 +14,7 @@ def test_old_text_stays_until_the_new_one_is_complete(tmp_path: Path) -> None:
     file = tmp_path / "state.json"
     replace_text(file, "größe")
     assert (file.read_text("utf-8"), file.stat().st_mode & 0o777) == ("größe", 0o600)
-    # What cannot be written, as on a full disk.
+    # A file that cannot be written, as on a full disk.
     with pytest.raises(UnicodeEncodeError):
         replace_text(file, "x\ud800")
     assert file.read_text("utf-8") == "größe"

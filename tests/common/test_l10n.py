@@ -48,7 +48,7 @@ def test_text_is_translated_into_the_language_or_its_main_variant(
     assert t("Text of a newer version.") == "Text of a newer version."
 
 
-def test_catalogue_of_the_region_comes_before_that_of_the_language(folder: Path) -> None:
+def test_catalogue_of_the_region_comes_before_the_catalogue_of_the_language(folder: Path) -> None:
     (folder / "de-at.json").write_text(json.dumps({"Saturday": "Sonnabend"}))
     l10n.use("de_AT", folder)
     assert t("Saturday") == "Sonnabend"

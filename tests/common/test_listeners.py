@@ -1,4 +1,4 @@
-"""Who listens comes and goes by itself."""
+"""Listeners come and go by themselves."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_listener_that_was_added_twice_is_removed_one_at_a_time() -> None:
     assert heard == [7]
 
 
-def test_removal_after_clear_is_no_error() -> None:
+def test_removal_after_clear_raises_no_error() -> None:
     heard: list[int] = []
     listeners = Listeners[[int]]()
     end = listeners.add(heard.append)

@@ -1,4 +1,4 @@
-"""Blocking calls: the event loop goes on, and the process ends, also where they never return."""
+"""Blocking calls: the event loop continues, and the process ends, also where they never return."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_home_is_below_the_users_home_or_as_configured(
     assert paths.home() == folder / "mine"
     (folder / "file").touch()
     monkeypatch.setenv("EAGLERAY_HOME", str(folder / "file" / "x"))
-    # What only reads finds nothing there.
+    # A reader finds nothing there.
     assert not paths.home().exists()
     assert not paths.runs().exists() and not paths.reports().exists()
     with pytest.raises(EaglerayError, match="Can't create"):

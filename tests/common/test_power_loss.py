@@ -1,4 +1,4 @@
-"""What a power failure leaves of files that are replaced: the text is on the disk before its name is, and then the name."""
+"""Files that are replaced survive a power failure: the text is on the disk before its name is, and then the name."""
 
 from __future__ import annotations
 

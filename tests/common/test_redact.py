@@ -1,4 +1,4 @@
-"""What is hidden of environments, commands and texts, and what stays readable."""
+"""The parts of environments, commands and texts that are hidden, and the parts that stay readable."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_mixed_lines_are_put_together(values: list[Any], size: int, random: Any)
     )
 
 
-def test_other_lines_are_no_values() -> None:
+def test_other_lines_are_not_values() -> None:
     output = (
         f'{MARK}{{"a": 1}}\n{MARK} key x {{}}\n{MARK} key\n{MARK} key 2 {{"b":\n other {MARK}{{}}\n'
     )

@@ -1,4 +1,4 @@
-"""Background tasks: a failure is logged, acted on, and ends no loop that must go on."""
+"""Background tasks: a failure is logged, acted on, and ends no loop that must continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-/** What the debugging feature does of itself: after sessions end, when a worker pauses, for what is held or ignored. */
+/**
+ * Automatic actions of the debugging feature: after sessions end, when a worker pauses, for what is held or ignored.
+ */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

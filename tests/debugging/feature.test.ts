@@ -271,7 +271,7 @@ describe("the debugging feature", () => {
     assert.match(feature.fakes.log.text, /worker-gone/);
   });
 
-  it("does nothing to a group of which nobody waits here, nor to a worker of another one", async () => {
+  it("does nothing to a group without waiting workers here, nor to a worker of another one", async () => {
     await feature.show(worker("z"));
     const workers = [worker("a", { state: "gone" }), worker("b", { state: "running" })];
     const group = { row: "group", cluster: CLUSTER, title: "T", workers };

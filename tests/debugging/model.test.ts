@@ -144,7 +144,7 @@ describe("attaching by itself", () => {
     assert.equal(autoAttachChoice("rank0", both, nothing)?.worker_id, "y");
   });
 
-  it("moves nobody away from an open session", () => {
+  it("keeps the user at an open session", () => {
     assert.equal(autoAttachChoice("first", both, { ...nothing, sessions: 1 }), undefined);
   });
 

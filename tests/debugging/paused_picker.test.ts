@@ -38,7 +38,7 @@ describe("the list of workers behind the status bar", () => {
     pick.hide();
   });
 
-  it("keeps the active row when the list changes, also that of a worker that has gone", async () => {
+  it("keeps the active row when the list changes, also for a worker that has gone", async () => {
     await feature.show(worker("b"), worker("c"));
     const pick = await opened();
     pick.activeItems = pick.items.filter(({ label }) => label.endsWith("p-c"));

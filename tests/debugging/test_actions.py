@@ -128,7 +128,7 @@ async def test_ignore_of_an_attached_worker_stores_the_line_of_the_call(
         assert [(rule.line, rule.listed_line) for rule in result.ignored] == [(24, call_line)]
 
 
-async def test_worker_that_has_resumed_is_no_failure(
+async def test_worker_that_has_resumed_is_not_a_failure(
     adapter: FakeAdapter, sessions: AdapterSessions, own_home: Path
 ) -> None:
     adapter.answers["ran"] = state("ran", stop=None, state="running")

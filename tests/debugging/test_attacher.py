@@ -37,7 +37,7 @@ async def test_attach_returns_socket_and_stop_location(
 @pytest.mark.parametrize(
     ("said", "listed", "rank"), [("7", 3, 3), ("", 3, 3), ("7", None, 7), ("x", None, None)]
 )
-async def test_rank_of_the_row_precedes_that_of_the_environment(
+async def test_rank_of_the_row_precedes_the_rank_of_the_environment(
     adapter: FakeAdapter, sessions: AdapterSessions, said: str, listed: int | None, rank: int | None
 ) -> None:
     adapter.answers["w1"] = state("w1", rank=said)

@@ -65,7 +65,7 @@ def test_hold_before_the_start_counts(
     assert [held.held_s for held in said] == [15 * 60]
 
 
-def test_stop_without_an_editor_before_is_no_hold(
+def test_stop_without_an_editor_before_is_not_a_hold(
     reminder: HoldReminder, said: list[HeldLong]
 ) -> None:
     reminder.update([state("w1", held_s=47 * MINUTE, seen=False)])

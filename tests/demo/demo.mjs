@@ -81,7 +81,7 @@ await test("Debug on Ray starts the program at the first click, and stops at a b
   const lines = readFileSync(file, "utf8").split("\n");
   // Reached once Ray has been imported.
   const line = lines.findIndex((text) => text.startsWith("from policy import")) + 1;
-  // The worker's session is closed first, so that the toolbar and the line are those of the run.
+  // The worker's session is closed first, so that the toolbar and the line belong to the run.
   await window.click(
     window.button("Disconnect"),
     async () => !(await window.toolbar().isVisible()),

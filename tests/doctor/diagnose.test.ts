@@ -55,7 +55,7 @@ function edited(): unknown[] {
   return editor.executed.filter(({ command }) => command === EDIT).map(({ args }) => args);
 }
 
-/** What the list of problems has for a file: severity, line from 0, and code. */
+/** The entries of the list of problems for a file: severity, line from 0, and code. */
 function problems(path: string): unknown[] {
   return [...editor.diagnostics]
     .flatMap(({ files }) => files.get(path) ?? [])
@@ -261,6 +261,6 @@ test("rules of a team count in a workspace that the user trusts, in no other", a
     target,
     { ...target, rule_folders: ["/work/rl"] },
   ]);
-  // A tab that is restored may be that of a workspace which isn't trusted any more.
+  // A tab that is restored may belong to a workspace which isn't trusted any more.
   assert.deepEqual(shown(panel).stored.target, target);
 });

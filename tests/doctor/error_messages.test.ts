@@ -1,4 +1,4 @@
-// Errors that stem from a machine or a cluster lead to the doctor, those of a row to what the row is of.
+// Errors that stem from a machine or a cluster lead to the doctor, errors of a row to the row's subject.
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 

@@ -72,7 +72,7 @@ def test_taken_port_of_the_command_is_named_with_its_listener() -> None:
     ]
 
 
-def test_port_on_another_machine_is_not_that_of_a_listener_here() -> None:
+def test_listener_here_does_not_take_a_port_on_another_machine() -> None:
     taken = [{"port": 5000, "address": "0.0.0.0", "user": "kim"}]
     assert causes_of("serve --dist-init-addr 10.0.0.9:5000", listeners=taken) == {}
 
@@ -139,7 +139,7 @@ def test_exported_port_is_checked_unless_the_command_sets_another(
         ),
     ],
 )
-def test_version_that_differs_from_that_of_the_driver_is_named(
+def test_version_that_differs_from_the_version_of_the_driver_is_named(
     changes: dict[str, Any], id: str, sentence: str
 ) -> None:
     nodes = (facts(host="node-7", **changes), facts(host="node-8", **changes))
@@ -156,7 +156,7 @@ def test_driver_without_ray_is_named_with_the_version_of_a_node() -> None:
     assert cause.sentence == "The driver has no Ray, node node-3 has 2.60.0."
 
 
-def test_same_versions_and_odd_facts_are_no_finding() -> None:
+def test_same_versions_and_odd_facts_give_no_finding() -> None:
     nodes: tuple[dict[str, Any], ...] = (
         facts(python="3.11.9"),
         {"packages": 3, "python": None},
@@ -171,7 +171,7 @@ def test_same_versions_and_odd_facts_are_no_finding() -> None:
 
 
 class FakeFacts:
-    """The driver's facts, or its failure, beside those of a cluster."""
+    """The driver's facts, or its failure, beside a cluster's."""
 
     def __init__(self, driver: dict[str, Any] | EaglerayError) -> None:
         self._driver = driver

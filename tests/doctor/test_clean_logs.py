@@ -32,7 +32,7 @@ def test_causes_and_unknown_errors_are_false_alarms(tmp_path: Path) -> None:
     ]
 
 
-def test_note_and_clean_log_are_no_false_alarms(tmp_path: Path) -> None:
+def test_note_and_clean_log_raise_no_false_alarms(tmp_path: Path) -> None:
     rules = [rule for rule in own_rules() if rule.severity == "info" and rule.examples]
     log = tmp_path / "a.err"
     log.write_text(f"{rules[0].examples[0]}\nstep 3\n")

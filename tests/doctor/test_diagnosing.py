@@ -63,7 +63,7 @@ def test_earlier_of_two_causes_comes_first_whatever_their_files(tmp_path: Path) 
     assert [cause.id for cause in _diagnose(tmp_path).causes] == ["cuda-oom", "ulimit-nofile"]
 
 
-def test_sentence_is_that_of_the_earliest_line_whatever_its_file(tmp_path: Path) -> None:
+def test_sentence_comes_from_the_earliest_line_whatever_its_file(tmp_path: Path) -> None:
     _write(tmp_path, "a.err", f"2026-11-21 01:25:09 x\n{OOM.replace('2.00', '7.00')}")
     _write(tmp_path, "b.err", f"2026-11-21 01:25:07 x\n{OOM}")
 
@@ -188,7 +188,7 @@ def test_line_with_an_error_level_is_an_unknown_error(tmp_path: Path, line: str)
         "错误率 0.1",
     ],
 )
-def test_ordinary_line_is_no_error(tmp_path: Path, line: str) -> None:
+def test_ordinary_line_is_not_an_error(tmp_path: Path, line: str) -> None:
     _write(tmp_path, "a.out", f"{line}\n")
 
     diagnosis = _diagnose(tmp_path)
@@ -315,7 +315,7 @@ def test_lines_of_a_traceback_have_the_same_label_of_their_launcher(
     assert len({error.worker for error in found.unknown}) == 2
 
 
-def test_error_of_a_task_is_that_of_its_worker(tmp_path: Path) -> None:
+def test_error_of_a_task_comes_from_its_worker(tmp_path: Path) -> None:
     wrapped = "ray.exceptions.RayTaskError(ZeroDivisionError): \x1b[36mray::step()\x1b[39m (pid=1, ip=10.0.0.1)"
     frames = '  File "a.py", line 9, in score\n    return 1 / steps\n           ~~^~~~~~~\n'
     start = 'Traceback (most recent call last):\n  File "b.py", line 2, in get\n'
@@ -510,7 +510,7 @@ def test_crash_is_named_before_an_earlier_line_with_an_error_level(tmp_path: Pat
     assert diagnosis.sentence.endswith(f"The first error is: {crash} what():  7 rows")
 
 
-def test_crash_whose_message_a_rule_explains_is_no_unknown_error(tmp_path: Path) -> None:
+def test_crash_whose_message_a_rule_explains_is_not_an_unknown_error(tmp_path: Path) -> None:
     crash = "terminate called after throwing an instance of 'c10::Error'"
     _write(tmp_path, "a.err", f"{crash}\n  what():  {OOM}")
 

@@ -101,7 +101,7 @@ def test_same_text_at_two_places_is_decided_by_the_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "file", ["../../../outside.py", "pipe.py", "large.py", "deep.py", "bad.py"]
 )
-def test_module_that_is_no_ordinary_text_of_python_explains_nothing(
+def test_module_that_is_not_an_ordinary_text_of_python_explains_nothing(
     tmp_path: Path, file: str
 ) -> None:
     folder = _packages(tmp_path).folders[0]

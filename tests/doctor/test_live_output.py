@@ -58,7 +58,7 @@ def test_line_after_skipped_output_has_no_number() -> None:
     assert cause.evidence[0].line == 0
 
 
-def test_warnings_are_no_problem_of_a_live_run() -> None:
+def test_warnings_are_not_a_problem_of_a_live_run() -> None:
     assert (
         matching().feed("Waiting for creating a placement group of specs for 10 seconds\n") is None
     )
@@ -170,7 +170,7 @@ async def test_traceback_that_no_rule_explains_is_the_problem_of_a_run(
         (f"{FRAMES}E: Waiting for creating a placement group of specs for 10 seconds\n", None),
     ],
 )
-async def test_traceback_is_no_noise_beside_a_known_cause(
+async def test_traceback_is_not_noise_beside_a_known_cause(
     tmp_path: Path, text: str, expected: str | None
 ) -> None:
     output = tmp_path / "output.log"
@@ -181,7 +181,7 @@ async def test_traceback_is_no_noise_beside_a_known_cause(
     assert (cause and cause.id) == expected
 
 
-async def test_traceback_of_a_run_that_goes_on_is_reported_soon(
+async def test_traceback_of_a_run_that_continues_is_reported_soon(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live_output, "GRACE_S", 0.05)

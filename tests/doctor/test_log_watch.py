@@ -122,7 +122,7 @@ async def test_first_cause_has_the_end_of_its_log_and_its_node(tmp_path: Path) -
     assert sorted(logs.closed) == sorted(logs.opened)
 
 
-async def test_lines_from_before_the_watch_are_no_news(tmp_path: Path) -> None:
+async def test_lines_from_before_the_watch_are_not_reported(tmp_path: Path) -> None:
     logs = FakeLogs([err(A)])
 
     await problem(logs, tmp_path, (err(A), OOM))
@@ -183,7 +183,7 @@ async def test_logs_of_ended_workers_are_not_followed(tmp_path: Path) -> None:
     assert list(logs.opened) == [err(B)]
 
 
-async def test_few_logs_are_followed_those_of_drivers_first(tmp_path: Path) -> None:
+async def test_few_logs_are_followed_drivers_first(tmp_path: Path) -> None:
     workers = [f"{number:056x}" for number in range(100)]
     driver = "job-driver-raysubmit_1.log"
     logs = FakeLogs([*map(err, workers), driver], workers)
@@ -278,14 +278,14 @@ async def test_traceback_of_a_job_that_has_failed_is_its_problem(
     ],
 )
 @pytest.mark.parametrize("name", [DRIVER, err(A)])
-async def test_traceback_that_a_program_has_handled_is_no_problem(
+async def test_traceback_that_a_program_has_handled_is_not_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: list[JobRow], name: str
 ) -> None:
     monkeypatch.setattr(log_watch, "_GRACE_S", 0.01)
     logs = FakeLogs([DRIVER, err(A)])
 
     watching = await ended_with(logs, tmp_path, *jobs, text=f"{TRACEBACK}after\n", name=name)
-    # What comes later is shown as before.
+    # A later line is shown as before.
     await logs.write(DRIVER, OOM)
 
     assert (await watching).id == "cuda-oom"
@@ -299,7 +299,7 @@ async def test_traceback_that_a_program_has_handled_is_no_problem(
         (f"{GLOO}{TRACEBACK}", "gloo-timeout"),
     ],
 )
-async def test_stopped_program_and_what_follows_from_an_error_are_no_unknown_error(
+async def test_stopped_program_and_consequences_of_an_error_are_not_unknown_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str
 ) -> None:
     monkeypatch.setattr(log_watch, "_GRACE_S", 0.01)

@@ -227,7 +227,7 @@ def test_taken_ports_are_nothing_new_where_ray_runs() -> None:
         {"job_left_s": 7200.0, "variables": {"slurm_end": "1000"}},
     ],
 )
-def test_limits_are_no_finding_where_they_do_not_matter(changes: dict[str, Any]) -> None:
+def test_limits_give_no_finding_where_they_do_not_matter(changes: dict[str, Any]) -> None:
     assert node_diagnosis(NodeFacts((facts(**changes),))).causes == ()
 
 
@@ -245,7 +245,7 @@ def test_right_to_read_any_process_comes_from_the_capabilities(
     assert node_facts._may_trace(str(tmp_path / "none")) is None
 
 
-def test_facts_of_another_kind_are_no_finding() -> None:
+def test_facts_of_another_kind_give_no_finding() -> None:
     odd = {"host": 3, "nofile": "x", "shm": [1], "job_left_s": -(10**400)}
     found = node_diagnosis(NodeFacts((odd, {"nofile": [], "ephemeral_ports": []})), before=True)
 
@@ -253,7 +253,7 @@ def test_facts_of_another_kind_are_no_finding() -> None:
 
 
 @pytest.mark.parametrize("no_proxy", ["10.0.0.3", "10.0.0.0/24", "localhost, 10.0.*", "10.", "*"])
-def test_address_that_no_proxy_leaves_out_is_no_finding(no_proxy: str) -> None:
+def test_address_that_no_proxy_leaves_out_gives_no_finding(no_proxy: str) -> None:
     changed = facts(variables={"proxies": ["http_proxy"], "no_proxy": no_proxy})
     assert node_diagnosis(NodeFacts((changed,))).causes == ()
 

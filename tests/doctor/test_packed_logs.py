@@ -78,7 +78,7 @@ def test_standard_input_is_read(
         assert capsys.readouterr().out.startswith("A process ran out of file descriptors")
 
 
-def test_what_can_not_be_read_is_no_all_clear(
+def test_unreadable_file_does_not_give_an_all_clear(
     own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.log.gz").write_bytes(gzip.compress(FILES.encode())[:20])

@@ -36,7 +36,7 @@ def diagnosed(folder: Path, name: str, *lines: str) -> Diagnosis:
         ("driver.log", [f"(W pid=7) {OOM}", f"(W pid=7) {WATCHDOG}"], 5),
         ("worker-3a-01000000-7.err", [OOM, WATCHDOG], 5),
         ("worker-3a-01000000-7.err", [":actor_name:PolicyWorker[rank=2]", "x", OOM], 2),
-        # Of any process of torchrun.
+        # Logs of any process of torchrun.
         ("train.log", [OOM, WATCHDOG], None),
         ("worker-3a-01000000-7.err", [OOM, WATCHDOG, WATCHDOG.replace("rank5", "rank6")], None),
         ("train.log", [f"crank 3 {OOM}"], None),

@@ -68,7 +68,7 @@ async def of_job(folder: Path, **more: Any) -> tuple[Diagnosis, FakeSite]:
 
 
 def values(tmp: Path, room: int = 10**6) -> list[Any]:
-    """What the script prints on this machine."""
+    """Returns the output of the script on this machine."""
     ran = subprocess.run(
         [sys.executable, "-I", "-", MARK, "12", "600", str(room), signs_of(own_rules())],
         input=SCRIPT.read_text(),
@@ -97,7 +97,7 @@ async def test_cause_in_a_log_of_ray_has_its_node_and_its_line(tmp_path: Path) -
     copy = Path(evidence.path)
     assert (evidence.node, copy.name) == (HOST, "worker-3a-01000000-7.err")
     assert copy.read_text().splitlines()[evidence.line - 1] == OOM
-    # Its time is that of the line before it.
+    # Its time comes from the line before it.
     assert time.strftime("%H:%M:%S", time.localtime(evidence.time)) == "02:03:04"
     assert copy.read_text().startswith("... 990 lines left out ...\nstep 990\n")
     assert copy.stat().st_size < 1000
@@ -198,7 +198,7 @@ def test_logs_are_those_that_processes_of_the_job_name(tmp_path: Path) -> None:
 
 def container(folder: Path, job: str, script: str) -> subprocess.Popen[bytes]:
     """A process of a job with a /tmp of its own, in which the script first writes; it ends with its input."""
-    # The name of the process is that of a raylet, as the checks of nodes need it.
+    # The process has a raylet's name, as the checks of nodes need it.
     program = folder / "raylet"
     program.symlink_to(sys.executable)
     text = f"mount -t tmpfs tmpfs /tmp && {script} && echo ready && exec {program} -c 'input()' --temp_dir=/tmp/ray --log_dir=/tmp/ray/session_c/logs"

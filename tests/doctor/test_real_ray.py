@@ -170,7 +170,7 @@ async def test_end_of_a_large_log_is_copied(
     assert missing.startswith("what is between its first 0.2 MB and its last 0.")
 
 
-async def test_python_of_the_driver_is_compared_with_that_of_the_nodes(
+async def test_python_of_the_driver_is_compared_with_the_python_of_the_nodes(
     cluster: RayCluster,
 ) -> None:
     with temporary_home() as home:

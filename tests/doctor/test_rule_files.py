@@ -145,7 +145,7 @@ def _team_file(folder: Path, content: str) -> Path:
     return file
 
 
-def test_rules_of_a_team_replace_those_of_the_user(own_home: Path, tmp_path: Path) -> None:
+def test_rules_of_a_team_replace_the_rules_of_the_user(own_home: Path, tmp_path: Path) -> None:
     sources = {"user": own_home / "doctor-rules.json", "team": tmp_path / "a", "named": tmp_path}
     texts = {
         name: json.dumps({"format": 1, "rules": [{**RULE, "source": name}]}) for name in sources

@@ -110,7 +110,7 @@ async def test_logs_of_the_session_of_an_ended_ray_name_the_cause(tmp_path: Path
     assert found.checked.files == 3
 
 
-def test_session_without_a_name_is_that_of_the_driver(tmp_path: Path) -> None:
+def test_session_without_a_name_is_the_session_of_the_driver(tmp_path: Path) -> None:
     driver = f"python_core_driver_01_{PID}__log"
     own = session(tmp_path, SESSION, worker_1__err=OOM)
     (own / f"python-core-driver-01_{PID}.log").write_text("x")

@@ -90,7 +90,7 @@ async def test_output_on_a_login_node_is_copied(tmp_path: Path, output: str) -> 
     assert Path(evidence.path).read_text() == FILES
     assert (tmp_path / "copies") in Path(evidence.path).parents
     assert evidence.line == 2
-    # That of the logs of Ray.
+    # The one step reads the logs of Ray.
     assert len([command for command in site.commands if "srun" in command]) == 1
 
 

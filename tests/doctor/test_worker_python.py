@@ -97,9 +97,7 @@ def test_missing_file_of_a_runtime_env_is_named(tmp_path: Path) -> None:
     ("options", "python"),
     [("", "3.12"), (" --python 3.11", "3.11"), (" -p cpython-3.13.1", "3.13"), (" -p pypy", "")],
 )
-def test_versions_of_uv_are_those_of_its_lock_file(
-    tmp_path: Path, options: str, python: str
-) -> None:
+def test_versions_of_uv_come_from_its_lock_file(tmp_path: Path, options: str, python: str) -> None:
     project(tmp_path)
 
     (worker,) = of_json(tmp_path, {"py_executable": UV + options})
@@ -110,7 +108,7 @@ def test_versions_of_uv_are_those_of_its_lock_file(
     assert worker.unknown == ("" if python else "its Python isn't pinned")
 
 
-def test_project_of_uv_is_that_of_its_option_of_a_working_dir_or_above(tmp_path: Path) -> None:
+def test_project_of_uv_is_in_its_option_of_a_working_dir_or_above(tmp_path: Path) -> None:
     project(tmp_path / "a")
     (tmp_path / "a" / "b").mkdir()
 
@@ -200,7 +198,9 @@ def test_program_that_is_not_python_is_named(tmp_path: Path, text: str) -> None:
     assert python.unknown == "the program can't be parsed"
 
 
-def test_locked_versions_that_differ_from_those_of_the_driver_are_named(tmp_path: Path) -> None:
+def test_locked_versions_that_differ_from_the_versions_of_the_driver_are_named(
+    tmp_path: Path,
+) -> None:
     workers = of_json(project(tmp_path), {"py_executable": UV})
     node = facts(host="n1", packages={"ray": "2.60.0", "debugpy": "1.8.22"}, python="3.11.7")
 

@@ -1,4 +1,4 @@
-"""What README and CONTRIBUTING promise is there: commands, settings, scripts, files, suites."""
+"""The promises of README and CONTRIBUTING hold: commands, settings, scripts, files, suites."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def _parameters(arguments: argparse.Namespace, model: Path) -> xllamacpp.CommonP
         cpu.poll = 0
     if arguments.flash_attention == "off":
         parameters.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        # Then its logprobs are those of torch, but for 1e-6; with its cache of 16 bits but for 4e-4.
+        # Then its logprobs equal torch's, but for 1e-6; with its cache of 16 bits but for 4e-4.
         parameters.cache_type_k = xllamacpp.ggml_type.GGML_TYPE_F32
         parameters.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
     if arguments.temperature is not None:

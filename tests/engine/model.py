@@ -1,7 +1,7 @@
 """Makes the model of the tests' engine: a Llama of 0.5 M parameters, as a Hugging Face folder and as a GGUF file.
 
-Runs in the environment `engine`, where numpy, tokenizers, safetensors and gguf are.  Its weights are random and much larger
-than those of an untrained model, so that its distributions are peaked as those of a trained one are.
+Runs in the environment `engine`, where numpy, tokenizers, safetensors and gguf are.  Its weights are random and much
+larger than an untrained model's, so that its distributions are peaked as a trained model's are.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _tokenizer(corpus: Path, vocabulary: int) -> Tokenizer:
 
 
 def _ascii_alphabet() -> list[str]:
-    """What GPT-2's byte-level pre-tokenizer writes for printable ASCII, the space and the line feed."""
+    """Returns what GPT-2's byte-level pre-tokenizer writes for printable ASCII, the space and the line feed."""
     return [*map(chr, range(33, 127)), "Ġ", "Ċ"]
 
 

@@ -1,4 +1,4 @@
-"""A Ray dashboard for tests: its good answers are those that a real one gave, its faults those of the world.
+"""A Ray dashboard for tests: its good answers come from a real one, its faults from the world.
 
 Answers lie in `recorded/ray-<version>.json` (see `record.py`).  Tests change `rows` and `fault` while it runs.
 """
@@ -39,7 +39,7 @@ class FakeDashboard:
         self.version: dict[str, Any] = json.loads(self.recorded["version"]["body"])
         self.jobs: list[dict[str, Any]] = json.loads(self.recorded["jobs"]["body"])
         self.logs: dict[str, str] = {}
-        # By the id of a node, below its logs; those of a node without a fault come as they are.
+        # By the id of a node, below its logs; the logs of a node without a fault come as they are.
         self.files: dict[str, dict[str, bytes]] = {}
         self.gone_nodes: set[str] = set()
         self.token = ""
@@ -192,7 +192,7 @@ class FakeDashboard:
         return web.json_response({"result": False, "msg": "out of order", "data": {}}, status=500)
 
     async def _fault_protobuf(self, request: web.Request) -> web.StreamResponse:
-        """What Ray 2.9.1 says with a protobuf that is too new for it: only lists fail."""
+        """The answer of Ray 2.9.1 with a protobuf that is too new for it: only lists fail."""
         if not request.path.startswith("/api/v0"):
             return self._good(request)
         said = "MessageToDict() got an unexpected keyword argument 'including_default_value_fields'"

@@ -1,4 +1,4 @@
-"""What the adapter hands out for a route: a Unix socket each connection to which is carried to a TCP port."""
+"""The endpoint that the adapter hands out for a route: a Unix socket each connection to which is carried to a TCP port."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A fake security key for the real ssh: it stands in place of ssh-sk-helper, which would speak with the hardware.
 
-`security_key.py PEM FIFO` signs with the key in PEM when it is touched, which is somebody writing to FIFO.
-As the hardware does, it gives up when nobody touches it.
+`security_key.py PEM FIFO` signs with the key in PEM when it is touched, which is a write to FIFO.
+As the hardware does, it gives up without a touch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KIND = b"sk-ssh-ed25519@openssh.com"
 APPLICATION = b"ssh:"
 # The key must be touched for each signature.
 FLAGS = b"\x01"
-# Of the protocol between ssh and its helper.
+# Constants of the protocol between ssh and its helper.
 _VERSION, _SIGN = 5, 1
 # About the limit of the hardware.
 _TOUCH_S = 30.0

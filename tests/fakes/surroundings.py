@@ -30,7 +30,7 @@ def own_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 async def dashboard(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[FakeDashboard]:
-    """Three workers are paused there, on a machine that is not this one, at lines that nobody knows."""
+    """Three workers are paused there, on a machine that is not this one, at unknown lines."""
     dashboard = FakeDashboard()
     dashboard.recorded["traceback"] = dashboard.recorded["no_log_file"]
     for name in ("workers", "tasks", "actors", "nodes"):

@@ -17,7 +17,7 @@ import type {
 } from "./vscode_views";
 import type { FakeEditorProvider, FakeWatcher, FakeWebviewPanel } from "./vscode_webviews";
 
-/** What a message, box or picker showed, and how the test answers it. */
+/** The content of a message, box or picker, and how the test answers it. */
 export interface Asked {
   readonly kind: "info" | "warning" | "error" | "input" | "pick" | "open" | "save";
   readonly text: string;
@@ -33,7 +33,7 @@ class Editor {
   contextKeys: Record<string, unknown> = {};
   executed: { readonly command: string; readonly args: readonly unknown[] }[] = [];
   commands = new Map<string, (...args: unknown[]) => unknown>();
-  /** What the editor's own commands do. */
+  /** The effects of the editor's own commands. */
   builtin = new Map<string, () => unknown>();
   views = new Map<string, FakeTreeView>();
   /** Editors of files, by their ids. */
@@ -62,14 +62,14 @@ class Editor {
   /** Every progress that was begun; `cancel` is the person's, `ended` says that its work is done. */
   progresses: FakeProgress[] = [];
   documents: { readonly uri: Uri; readonly text: string }[] = [];
-  /** What was shown, with the line (from 0) that was selected. */
+  /** The documents that were shown, with the line (from 0) that was selected. */
   shown: { readonly path: string; readonly line: number | undefined }[] = [];
   /** The document in the editor. */
   inView: { readonly uri: Uri; readonly languageId: string } | undefined;
   /** The editors side by side. */
   visible: unknown[] = [];
   readonly visibleChanged = new EventEmitter<undefined>();
-  /** What the person has typed into. */
+  /** The text that the user has typed. */
   readonly typed = new EventEmitter<{ readonly document: unknown }>();
   providers = new Map<string, { provideTextDocumentContent(uri: Uri): unknown }>();
   links = new Map<string, LinkProvider>();

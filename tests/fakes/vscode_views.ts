@@ -1,4 +1,4 @@
-/** What an extension shows beside the text, kept for the test to look at. */
+/** The marks that an extension shows beside the text, kept for the test. */
 
 import {
   type CancellationTokenSource,

@@ -28,7 +28,7 @@ export class FakeWebviewPanel {
   readonly onDidDispose = this.disposed.event;
   isClosed = false;
   revealed = 0;
-  /** Those of `revealed` that took the focus. */
+  /** The items of `revealed` that took the focus. */
   focused = 0;
   constructor(
     readonly type = "",

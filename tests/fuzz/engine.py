@@ -82,7 +82,7 @@ def corpus(target: Target) -> Iterator[tuple[Path, Any]]:
 
 
 def fault_of(target: Target, found: Any, patience_s: float = PATIENCE_S) -> Fault | None:
-    """What goes wrong with one input."""
+    """Returns the fault with one input."""
     try:
         with _limited(patience_s):
             target.run(found)

@@ -218,7 +218,7 @@ def _one(answers: Any, question: dict[str, Any]) -> dict[str, Any]:
 
 
 def _state(names: dict[str, Any]) -> dict[str, Any]:
-    """What a change of an object would change."""
+    """Returns the state that a change of an object would change."""
     plain = (list, tuple, dict, set, str, bytes)
     return {
         name: (

@@ -1,4 +1,4 @@
-"""What is fuzzed: a parser of foreign input, good inputs to begin with, and what it may raise."""
+"""The target of fuzzing: a parser of foreign input, good inputs to begin with, and what it may raise."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Target:
         return mutation.text(rand, found, pool, self.words)
 
     def _mutated_json(self, rand: random.Random, found: str, pool: Sequence[str]) -> str:
-        """Mostly the text of another value, at times a text that is no JSON any more."""
+        """Mostly the text of another value, at times a text that isn't JSON any more."""
         chance = rand.random()
         if chance < 0.02:
             return rand.choice(FORMS)

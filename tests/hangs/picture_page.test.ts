@@ -229,7 +229,7 @@ test("culprits come first until a column is chosen", () => {
   assert.deepEqual(order("call", true), [0, 2, 1, 3]);
 });
 
-test("a rank of another group is no culprit", () => {
+test("a rank of another group is not a culprit", () => {
   const [entry] = rankEntries([process(1, { group: "other" })], verdict());
   assert.equal(entry?.isCulprit, false);
   const cycle = verdict({ group: "Policy, Reward", culprits: "0" });

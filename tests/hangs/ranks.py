@@ -82,7 +82,7 @@ SCENARIOS: Mapping[str, Expected] = {
 
 _ELSEWHERE = "joins with another address, rank or world size than the others."
 _UNCONNECTED = "doesn't reach the store that the others are connected to."
-# Those of `joining.py`, of which ranks form process groups.
+# The scenarios of `joining.py`, in which ranks form process groups.
 JOINING: Mapping[str, Expected] = {
     "other_port": Expected("initialization", "2", f"Rank 2 {_ELSEWHERE}"),
     "other_port_of_first": Expected("initialization", "0", f"Rank 0 {_ELSEWHERE}"),
@@ -100,7 +100,7 @@ JOINING: Mapping[str, Expected] = {
     "only_some": Expected("initialization", "2", "Rank 2 waits in all_reduce (joining.py:"),
 }
 
-# What the verdict is once processes have been read from inside, where that differs.
+# The verdict once processes have been read from inside, where it differs.
 FROM_INSIDE: Mapping[str, Expected] = {
     "mismatch": Expected(
         "collective-mismatch", "1,3", "all_gather (trainer.py:61) as collective 4 of default_pg"

@@ -16,7 +16,7 @@ from tests.hangs.ranks import FROM_INSIDE, JOINING, SCENARIOS, hanging
 
 RECORDED = Path(__file__).parent / "recorded"
 REPOSITORY = str(Path(__file__).parents[2])
-# What the folder of the repository is called in a recording, since it differs between machines, as that of Python does.
+# The name of the repository's folder in a recording, since it differs between machines, as Python's does.
 PLACE = "<repository>"
 PAUSE_S = 1.0
 

@@ -102,7 +102,7 @@ async def take(
 
 
 def of_processes(picture: Picture) -> list[tuple[object, ...]]:
-    """What a picture says of each process, without what changes between two pictures."""
+    """Returns what a picture says of each process, without what changes between two pictures."""
     rows = [(row.node, row.pid, row.role, row.group, row.rank) for row in picture.ranks]
     return sorted(rows)
 
@@ -118,7 +118,7 @@ TOO_LARGE = {"ask_for_much": "RUNNING", "train": "PENDING_NODE_ASSIGNMENT"}
 async def shown_tasks(dashboard: Dashboard, program: Program, wanted: dict[str, str]) -> None:
     """Waits for the states `wanted` of tasks, by their names.
 
-    Each worker reports its tasks to Ray once a second; Ray still lists those of programs that were killed.
+    Each worker reports its tasks to Ray once a second; Ray still lists tasks of programs that were killed.
     """
     while True:
         jobs = {
@@ -143,7 +143,7 @@ async def test_actors_answer_from_inside_through_the_job(
     [port] = free_ports(1)
     run_env = Run(tmp_path, breakpoints=[]).env()
     run("ray_trainers.py", "arguments", "2", str(port), **run_env)
-    # Those of a run have served their counters already.
+    # The processes of a run have served their counters already.
     served = await take(dashboard)
     assert served.inside == ()
     assert {
@@ -318,7 +318,7 @@ async def test_cluster_without_a_free_cpu_is_sampled_and_its_driver_starves(
     )
 
 
-async def test_driver_that_waits_for_a_task_that_computes_is_no_hang(
+async def test_driver_that_waits_for_a_task_that_computes_does_not_hang(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
     run("ray_tasks.py", "working")

@@ -110,7 +110,7 @@ def verdict_on(
         ((3, 1, 9), Kind.SLOW),
     ],
 )
-def test_collectives_that_end_between_samples_are_no_hang(
+def test_collectives_that_end_between_samples_are_not_a_hang(
     wakes: tuple[int, ...], kind: Kind
 ) -> None:
     stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): COMPUTES}
@@ -176,7 +176,7 @@ def test_rank_that_polls_while_it_waits_hangs(us_of_a_wake: int, kind: Kind) -> 
     assert reading.kind is kind
 
 
-def test_loop_whose_variables_change_is_no_hang_however_short_its_wakes_are() -> None:
+def test_loop_whose_variables_change_is_not_a_hang_however_short_its_wakes_are() -> None:
     stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
     wakes = (100, 100, 100)
     assert verdict_on(stacks, wakes, us_of_a_wake=20).kind is Kind.TRANSPORT
@@ -256,7 +256,7 @@ def test_ranks_at_one_line_without_one_that_was_not_seen_leave_a_doubt() -> None
     assert verdict_on(stacks).kind is Kind.TRANSPORT
 
 
-def test_mismatch_in_one_world_is_named_while_another_goes_on() -> None:
+def test_mismatch_in_one_world_is_named_while_another_makes_progress() -> None:
     critics = [each._replace(group="critic.py", pid=each.pid + 50) for each in map(rank, range(2))]
     world = {rank(0): REDUCES, rank(1): REDUCES, rank(2): GATHERS}
     stacks = {**world, **dict.fromkeys(critics, REDUCES)}
@@ -264,7 +264,7 @@ def test_mismatch_in_one_world_is_named_while_another_goes_on() -> None:
     assert (reading.kind, str(reading.culprits)) == (Kind.COLLECTIVE_MISMATCH, "2")
 
 
-def test_world_that_only_waits_is_not_named_while_another_goes_on() -> None:
+def test_world_that_only_waits_is_not_named_while_another_makes_progress() -> None:
     others = [each._replace(group="policy.py", pid=each.pid + 50) for each in map(rank, range(2))]
     waiting = {rank(0): REDUCES, rank(1): REDUCES, rank(2): ELSEWHERE}
     stacks = {**waiting, **dict.fromkeys(others, REDUCES)}
@@ -277,7 +277,7 @@ def test_process_that_a_tool_stops_for_a_moment_is_not_in_a_debugger() -> None:
     assert verdict_on(stacks, states="ttt").kind is Kind.DEBUGGER
 
 
-def test_function_of_a_step_that_releases_something_is_no_cleanup() -> None:
+def test_function_of_a_step_that_releases_something_is_not_a_cleanup() -> None:
     releases = (PythonFrame("fit", TRAINER, 9), PythonFrame("release_cache", TRAINER, 50))
     stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): releases}
     assert verdict_on(stacks).kind is Kind.STRAGGLER
@@ -347,14 +347,14 @@ def test_counter_that_the_slower_thread_of_gloo_wrote_last_is_behind_its_collect
 
 
 @pytest.mark.parametrize("text", ["", "[", "[]", "7", '{"entries": 1}', '{"pg_status": 1}'])
-def test_record_that_is_unreadable_is_no_evidence(text: str) -> None:
+def test_record_that_is_unreadable_is_not_evidence(text: str) -> None:
     stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
     read = verdict_on(stacks, records=((text, text),) * 3)
     assert (read.kind, read.confidence) == (Kind.TRANSPORT, 0.75)
     assert verdict_on(stacks, records=((record(4, 3), text),) * 3).kind is Kind.TRANSPORT
 
 
-def test_second_half_is_named_where_one_forms_a_group_and_the_other_has_gone_on() -> None:
+def test_second_half_is_named_where_one_forms_a_group_and_the_other_has_continued() -> None:
     forms = (PythonFrame("fit", TRAINER, 8), PythonFrame("new_group", TORCH, 5000))
     ranks = [rank(number)._replace(world_size=4) for number in range(4)]
     for stacks in ((REDUCES, REDUCES, forms, forms), (forms, forms, REDUCES, REDUCES)):

@@ -31,7 +31,7 @@ def killed(*endings: Ending) -> HangEvidence:
     [
         (None, "No exit code is available."),
         (Ending(1, 0, None), "No exit code is available."),
-        # Of a rank that is here.
+        # The log of a rank that is here.
         (Ending(1, 2, -9), "No exit code is available."),
         (Ending(1, 0, 3), "Rank 0 ended with exit code 3."),
         (Ending(1, 0, -11), "Rank 0 ended by SIGSEGV."),

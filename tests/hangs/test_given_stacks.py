@@ -183,7 +183,7 @@ class Bomb:
         return exec, ("raise SystemExit('executed')",)
 
 
-def test_pickle_that_imports_is_no_flight_recorder(tmp_path: Path) -> None:
+def test_pickle_that_imports_is_not_a_flight_recorder(tmp_path: Path) -> None:
     bomb = tmp_path / "nccl_trace_rank_0"
     bomb.write_bytes(pickle.dumps({"entries": [], "x": Bomb()}))
     with pytest.raises(EaglerayError) as raised:
@@ -332,7 +332,7 @@ def test_numbers_that_count_lines_tell_no_processes_apart() -> None:
 @pytest.mark.parametrize(
     "title", ["torchrun --nproc 8 t.py", "python -m torch.distributed.run t.py", ""]
 )
-def test_launcher_is_no_rank_that_others_wait_for(title: str) -> None:
+def test_launcher_is_not_a_rank_that_others_wait_for(title: str) -> None:
     agent = ("_invoke_run (torch/distributed/elastic/agent/server/api.py:9)", "main (run.py:3)")
     text = process(900, title or "python t.py", *agent) + process(901, "python t.py", *BARRIER)
     taken = given("-", stdin=text.encode())
@@ -341,7 +341,7 @@ def test_launcher_is_no_rank_that_others_wait_for(title: str) -> None:
     assert taken.verdict.sentence.startswith("Process 901 waits in barrier")
 
 
-def test_process_that_crashed_is_no_straggler() -> None:
+def test_process_that_crashed_is_not_a_straggler() -> None:
     crashed = (
         "Fatal Python error: Segmentation fault\n\n"
         'Current thread 0x07 (most recent call first):\n  File "/a/tok.py", line 3 in send_to\n'
@@ -413,7 +413,7 @@ def test_threads_besides_the_main_one_are_in_the_picture() -> None:
     assert "[900] a, b: work (w.py:3) > get (queue.py:7)" in list(lines(taken))
 
 
-def test_recorder_without_counters_has_those_of_its_entries(tmp_path: Path) -> None:
+def test_recorder_without_counters_has_the_counters_of_its_entries(tmp_path: Path) -> None:
     for rank, numbers in enumerate(([1], [1, 2])):
         entries = [
             {
@@ -511,7 +511,7 @@ def test_rank_between_those_that_were_dumped_is_listed() -> None:
     assert taken.verdict.kind == "unknown"
 
 
-def test_send_and_its_receive_are_no_different_collectives() -> None:
+def test_send_and_its_receive_are_not_different_collectives() -> None:
     c10d = "torch/distributed/distributed_c10d.py:9"
     text = "".join(
         process(90 + n, "t.py", f"{call} ({c10d})", "<module> (t.py:3)")
@@ -539,7 +539,7 @@ def test_stages_of_megatron_wait_for_each_other() -> None:
     assert "send_forward" in verdict.sentence and "recv_forward" in verdict.sentence
 
 
-def test_idle_event_loop_of_one_dump_is_no_hang() -> None:
+def test_idle_event_loop_of_one_dump_is_not_a_hang() -> None:
     frames = (
         "select (selectors.py:4)",
         "_run_once (asyncio/base_events.py:18)",

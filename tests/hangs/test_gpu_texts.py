@@ -26,6 +26,6 @@ def test_idle_and_busy_ranks_are_told_apart() -> None:
     ]
 
 
-def test_unknown_use_is_no_number() -> None:
+def test_unknown_use_is_not_a_number() -> None:
     assert list(gpu_lines([row(0, GpuRow(0, -1, -1, -1))])) == ["GPUs of rank 0: –"]
     assert list(gpu_lines([row(0, None)])) == []

@@ -1,4 +1,4 @@
-"""What answers from inside add to the verdict on each recorded hang, and which processes are asked."""
+"""Answers from inside add to the verdict on each recorded hang, and which processes are asked."""
 
 import json
 from collections.abc import Mapping

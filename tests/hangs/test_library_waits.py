@@ -1,4 +1,4 @@
-"""What processes wait for where no kind of hang explains them."""
+"""Waits of processes are named where no kind of hang explains them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_threads_that_could_end_the_wait_are_named() -> None:
     )
 
 
-def test_function_of_a_method_of_the_same_name_is_no_wait() -> None:
+def test_function_of_a_method_of_the_same_name_is_not_a_wait() -> None:
     for frame in ("get (my_queue.py:1)", "post (/w/requests/rollouts.py:3)"):
         assert sentence(frame).startswith("No known kind of hang fits")
 

@@ -47,7 +47,7 @@ def test_live_hang_is_named_with_its_culprits(scenario: str, forker: RankForker)
         assert [pid for pid in pids if states(pid) in ("t", "T")] == stopped
 
 
-def test_long_steps_of_a_rank_are_no_hang(forker: RankForker) -> None:
+def test_long_steps_of_a_rank_are_not_a_hang(forker: RankForker) -> None:
     with forker.hanging("long_steps") as pids:
         taken = take(pids)
     assert taken.verdict.kind == "slow", taken.verdict.sentence

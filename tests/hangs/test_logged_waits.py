@@ -161,7 +161,7 @@ def test_stack_of_a_rank_joins_its_counters_by_pid() -> None:
     assert (row.rank, row.pid, row.role, row.collectives[0].started) == (1, 4711, "rank", 3)
 
 
-def test_stack_of_the_failed_collective_is_that_of_its_rank() -> None:
+def test_stack_of_the_failed_collective_belongs_to_its_rank() -> None:
     head = "[rank3]:[E1121 01:25:07.1 ProcessGroupNCCL.cpp:801] [Rank 3] Stack trace of the failed collective: "
     frames = [
         "#0 all_reduce from /lib/python3.12/dist-packages/torch/distributed/distributed_c10d.py:3174"
@@ -217,7 +217,7 @@ def test_processes_that_messages_name_as_missing(
     assert part in sentence
 
 
-def test_rank_that_waited_in_gloo_is_no_culprit() -> None:
+def test_rank_that_waited_in_gloo_is_not_a_culprit() -> None:
     message = "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete"
     picture = judged(f"[rank4]: {message}", f"[rank5]: {message}")
     assert (picture.verdict.kind, picture.verdict.culprits) == ("unknown", "")
@@ -256,7 +256,7 @@ def test_order_of_frames_without_a_header(text: str, functions: list[str]) -> No
     assert [each.function for each in judged(text).classes[0].frames] == functions
 
 
-def test_traceback_of_an_exception_is_no_stack_of_a_hang() -> None:
+def test_traceback_of_an_exception_is_not_a_stack_of_a_hang() -> None:
     text = (
         'Traceback (most recent call last):\n  File "a.py", line 9, in <module>\n    go()\n'
         '  File "a.py", line 3, in inner\n    x()\nValueError: too many'
@@ -303,7 +303,9 @@ def test_long_lines_without_frames_take_no_quadratic_time(part: str) -> None:
 
 
 def report(rank: int, *rest: str, number: int = 812, head: str = "Rank {rank}") -> str:
-    """What a rank logs with TORCH_NCCL_DESYNC_DEBUG=1; `head` is what stands before it, which differs between versions."""
+    """Returns the log of a rank with TORCH_NCCL_DESYNC_DEBUG=1; `head` is what stands before it, which differs between
+    versions.
+    """
     first = f"[rank{rank}]:[E1121 01:25:07.9 ProcessGroupNCCL.cpp:2012] {head.format(rank=rank)}"
     return "\n".join(
         [
@@ -355,7 +357,7 @@ def test_different_calls_in_a_desync_report_are_a_mismatch() -> None:
     assert "calls broadcast as collective 4 of default_pg" in sentence
 
 
-def test_ranks_of_a_report_without_a_group_are_no_ranks_of_the_program() -> None:
+def test_ranks_of_a_report_without_a_group_are_not_ranks_of_the_program() -> None:
     # torch 2.1 names neither rank nor group.
     text = report(1, *LATE, head="").replace("[rank1]:[E1121 01:25:07.9", "[E")
     picture = judged(text)

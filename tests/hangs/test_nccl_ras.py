@@ -109,7 +109,7 @@ def test_equal_launches_are_never_an_all_clear_nor_the_network() -> None:
         assert diagnosis(each).reading.kind is Kind.UNKNOWN
 
 
-def test_launches_that_go_on_are_slow() -> None:
+def test_launches_that_continue_are_slow() -> None:
     ranks = [rank(at, AllReduce=9, AllGather=5 - (at == 2)) for at in range(4)]
     taken = alone(answer(communicator(BEHIND)), answer(communicator(ranks)))
     assert diagnosis(taken).reading.kind is Kind.SLOW
@@ -141,7 +141,7 @@ def test_rank_that_does_not_answer_is_named_with_its_process() -> None:
     )
 
 
-def test_rank_that_has_left_is_no_culprit() -> None:
+def test_rank_that_has_left_is_not_a_culprit() -> None:
     """A communicator that is being destroyed has ranks that say nothing of it though they answer."""
     taken = answer(communicator(EQUAL[:3], [missing(3, left=True)]))
     assert diagnosis(alone(taken, taken)).reading.kind is Kind.UNKNOWN

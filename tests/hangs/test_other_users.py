@@ -39,7 +39,7 @@ sys.exit(main(["stacks", "--seconds", "0.01", "--exit-code", *sys.argv[4:]]))
 
 @pytest.fixture
 def others_home() -> Iterator[Path]:
-    """A folder of the other user, with a py-spy that it may run; that of the tests is closed to it."""
+    """A folder of the other user, with a py-spy that it may run; the tests' py-spy is closed to it."""
     with tempfile.TemporaryDirectory(prefix="eagleray-other-") as folder:
         home = Path(folder)
         shutil.copy(find_program(), home / "py-spy")

@@ -134,7 +134,7 @@ async def test_note_is_only_for_the_same_process(cluster: str, node: str, is_not
         assert shown.workers.sentences == [SENTENCE if is_noted else ""]
 
 
-def test_nobody_waits_for_paused_workers_whose_ranks_all_work() -> None:
+def test_no_process_waits_for_paused_workers_whose_ranks_all_work() -> None:
     waiting, paused = waits(taken())
     assert ([each.pid for each in waiting], [each.pid for each in paused]) == ([99], [100])
     assert waits(taken(other="code")) == ([], [])
@@ -151,7 +151,7 @@ async def test_workers_elsewhere_are_sampled_only_on_request() -> None:
     for group in (
         paused_group(paused_worker(node_ip="192.0.2.1")),
         paused_group(evolve(own, held_on="login2")),
-        # Its number is that of no process here.
+        # Its number belongs to no process here.
         paused_group(own),
         paused_group(evolve(own, cluster="ssh://login/x"), cluster="ssh://login/x"),
     ):

@@ -210,7 +210,7 @@ def test_command_that_is_below_the_process_is_not_in_its_picture() -> None:
     assert (taken["verdict"]["kind"], taken["coverage"]["seen"]) == ("unknown", 0)
 
 
-def test_process_with_two_hundred_threads_is_one_row_and_goes_on() -> None:
+def test_process_with_two_hundred_threads_is_one_row_and_continues() -> None:
     with ranks(THREADS, 1) as [process]:
         taken = take([process.pid])
         assert len(os.listdir(f"/proc/{process.pid}/task")) == 201  # noqa: PTH208

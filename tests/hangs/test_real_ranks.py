@@ -1,4 +1,4 @@
-"""Real ranks that hang on gloo: sampled, named and looked into, while they stay as they are."""
+"""Real ranks that hang on gloo: sampled, named and inspected, while they stay as they are."""
 
 import asyncio
 import json
@@ -295,7 +295,7 @@ def test_rank_that_keeps_the_gil_is_not_asked_but_writes_its_stack_and_its_recor
 
 
 def sockets(pids: Iterable[int]) -> list[Path]:
-    """Those on which ranks serve their records."""
+    """Returns the sockets on which ranks serve their records."""
     return [path for pid in pids for path in Path(record_server.folder()).glob(f"{pid}-*")]
 
 

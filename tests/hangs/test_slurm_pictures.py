@@ -113,6 +113,6 @@ def test_job_is_written_by_its_number_or_as_an_address() -> None:
 
 
 @pytest.mark.parametrize("written", ["", "head:8265", "ssh://login/8265", "slurm://-x", "1;reboot"])
-def test_other_texts_are_no_jobs(written: str) -> None:
+def test_other_texts_are_not_jobs(written: str) -> None:
     with pytest.raises(EaglerayError):
         parse_job(written)

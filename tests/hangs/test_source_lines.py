@@ -1,4 +1,4 @@
-"""What the sources of a program say of the lines at which its ranks stand."""
+"""Sources of a program explain the lines at which its ranks are stopped."""
 
 import ast
 from pathlib import Path

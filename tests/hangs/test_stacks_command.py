@@ -63,7 +63,7 @@ def test_json_of_a_picture_can_be_opened(
 def test_picture_that_cannot_be_saved_is_not_taken(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Nobody has this process: it would be said first.
+    # No such process exists: this would be reported first.
     assert main(["stacks", "--pids", str(2**22 - 1), "--save", str(tmp_path / name)]) == 1
     said = capsys.readouterr()
     assert said.out == "" and said.err.startswith("eagleray: Can't write ")

@@ -18,11 +18,11 @@ def test_actor_that_does_not_wait_breaks_the_cycle() -> None:
     assert cycle([CALL, BACK, QUEUED], [LEFT]) == ()
 
 
-def test_chain_without_a_way_back_is_no_cycle() -> None:
+def test_chain_without_a_way_back_is_not_a_cycle() -> None:
     assert cycle([CALL, BACK], BOTH) == ()
 
 
-def test_queue_that_has_nothing_to_do_with_the_callers_is_no_cycle() -> None:
+def test_queue_that_has_nothing_to_do_with_the_callers_is_not_a_cycle() -> None:
     other = OpenTask("t9", "A.back", "SUBMITTED_TO_WORKER", "driver", "a")
     assert cycle([CALL, BACK, other], BOTH) == ()
 
@@ -43,7 +43,7 @@ def test_task_that_no_node_can_take_names_its_caller() -> None:
     assert (call.caller.name, call.called.name) == ("A.call", "train")
 
 
-def test_caller_that_goes_on_does_not_wait_for_a_node() -> None:
+def test_caller_that_continues_does_not_wait_for_a_node() -> None:
     pending = OpenTask("t2", "train", "PENDING_NODE_ASSIGNMENT", "t1", "")
     assert without_node([CALL, pending], [RIGHT]) == []
 

@@ -171,7 +171,7 @@ def test_chain_of_waits_is_followed_to_its_end(scenario: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("scenario", ["working_child", "computing_executor"])
-def test_child_that_works_is_no_hang(scenario: str, tmp_path: Path) -> None:
+def test_child_that_works_is_not_a_hang(scenario: str, tmp_path: Path) -> None:
     with waiting(scenario, tmp_path) as pid:
         verdict = take(pid).verdict
     assert verdict.kind == "slow", verdict

@@ -56,7 +56,7 @@ def test_rank_with_another_port_belongs_to_those_that_are_all_but_it() -> None:
     others = [("a", rank(number)) for number in range(3)]
     apart = rank(3, address="10.0.0.1:29501")
     assert len(set(groups(*others, ("b", apart)))) == 1
-    # Of two jobs, each lacks ranks.
+    # Each of two jobs lacks ranks.
     assert len(set(groups(*others[:2], ("b", apart)))) == 2
 
 
@@ -66,7 +66,7 @@ def test_another_program_in_the_same_environment_is_a_world_of_its_own() -> None
     assert groups(*trainers, *monitors) == ["train.py", "train.py", "monitor.py", "monitor.py"]
 
 
-def test_what_is_no_rank_and_ranks_without_address_keep_their_groups() -> None:
+def test_non_ranks_and_ranks_without_address_keep_their_groups() -> None:
     actor = Described(7, 1, ACTOR, "Rollout", 0, "Rollout")
     alone = [rank(0, "a.py", ""), rank(0, "b.py", "")]
     assert groups(("a", actor), *(("a", each) for each in alone)) == ["Rollout", "a.py", "b.py"]

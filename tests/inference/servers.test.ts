@@ -80,7 +80,7 @@ function texts(run: Run): ReturnType<typeof runsTexts> {
   return runsTexts(view([run]), { row: "run", run });
 }
 
-/** Selects the first item of a list, or that of the label, and types the answers one after the other. */
+/** Selects the first item of a list, or the one with the label, and types the answers one after the other. */
 function typing(...answers: readonly string[]): void {
   const left = [...answers];
   editor.answer = ({ kind, options }) => {

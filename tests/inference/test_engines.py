@@ -1,4 +1,4 @@
-"""What Eagleray recognises in a command of a server, and what it adds to it."""
+"""Eagleray recognises the command of a server, and adds arguments to it."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from eagleray.features.inference.owners import owner_of_port
 from tests.asked import ask
 
 NOBODY = 65534
-# As root it may read the libraries of this Python; the socket is that of the user.
+# As root it may read the libraries of this Python; the socket belongs to the user.
 LISTENER = """\
 import os, socket, sys
 os.setgroups([])

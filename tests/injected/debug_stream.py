@@ -59,7 +59,7 @@ class DebugStream:
 
 
 def first_line(sock: socket.socket) -> bytes:
-    """What comes before the frames, without a byte of those."""
+    """Returns the text before the frames, without a byte of them."""
     line = b""
     while not line.endswith(b"\n") and (byte := sock.recv(1)):
         line += byte

@@ -54,7 +54,7 @@ class Run:
         }
 
     def env(self, **more: str) -> dict[str, str]:
-        """What the starter of a run adds to the environment."""
+        """Returns what the starter of a run adds to the environment."""
         site = f"{self.path}/{PACKAGE}/site"
         text = json.dumps(self.settings).replace("$", "\\u0024")
         before = os.environ.get("PYTHONPATH")
@@ -62,7 +62,7 @@ class Run:
         return {"PYTHONPATH": path, "EAGLERAY_RUN": text, **more}
 
     def proxy_files(self) -> list[dict[str, Any]]:
-        """What drivers say of their debug proxies."""
+        """Returns what drivers say of their debug proxies."""
         found = []
         for file in self.proxies.glob("proxy-*.json"):
             with contextlib.suppress(OSError, ValueError):
@@ -129,7 +129,7 @@ class ProxyTestClient:
 
     @property
     def latest(self) -> dict[str, Any]:
-        """Who the worker is by all that it has said of itself."""
+        """Returns the identity of the worker by all that it has said of itself."""
         said = dict(self.hello)
         for line in self.having("who"):
             said.update(line)
@@ -180,10 +180,10 @@ class RunDebugging:
         )
 
     def follow(self) -> None:
-        """Sets the lines of the files that the process has found by now, and lets it go on."""
+        """Sets the lines of the files that the process has found by now, and lets it continue."""
         said = self.proxy.wait("files")
         files = said["files"]
-        # That for having attached may come late; it is no answer to this question.
+        # The event for having attached may come late; it isn't the answer to this question.
         self.proxy.say(op="go", asked=said["wait"] - 1)
         for path, lines in self._lines.items():
             if path in files:

@@ -15,7 +15,7 @@ INTRUDER = Path(__file__).parent / "programs" / "intruder.py"
 NOBODY = 65534
 _LISTENING = "0A"
 
-# What Ray itself starts; its ports are open by design.
+# The processes that Ray itself starts; its ports are open by design.
 _OF_RAY = (
     *(b"raylet", b"gcs_server", b"ray/dashboard", b"ray/_private", b"ray/autoscaler"),
     *(b"ray-dashboard", b"ray::DashboardAgent", b"ray::RuntimeEnvAgent"),
@@ -61,7 +61,7 @@ def listeners(of: HasPath) -> list[Address]:
 
 
 def answers(of: HasPath, file: Path, pid: int, uid: int = NOBODY) -> list[str]:
-    """What every listener of the run answers to a user who wants `pid` to make the file."""
+    """Returns what every listener of the run answers to a user who wants `pid` to make the file."""
     assert os.getuid() == 0, "this test acts as another user, for which it needs root"
     words = [str(uid), json.dumps(listeners(of)), str(file), str(pid)]
     done = subprocess.run(

@@ -134,7 +134,7 @@ def broken(tmp_path: Path) -> Path:
 
 
 def run(program: str, *words: str, path: str = "", python: str = sys.executable) -> tuple[str, str]:
-    """What the program prints on stdout and stderr."""
+    """Returns the output of the program on stdout and stderr."""
     paths = [path, str(ROOT / "pybackend"), str(ROOT)]
     done = subprocess.run(
         [python, "-c", program, *words],

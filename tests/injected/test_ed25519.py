@@ -50,9 +50,7 @@ def test_signatures_equal_the_vectors_of_the_rfc(
 
 @given(seeds, messages)
 @settings(max_examples=30)
-def test_key_and_signature_equal_those_of_another_implementation(
-    seed: bytes, message: bytes
-) -> None:
+def test_key_and_signature_equal_another_implementation(seed: bytes, message: bytes) -> None:
     ours, theirs = SecretKey(seed), Ed25519PrivateKey.from_private_bytes(seed)
     assert ours.public == theirs.public_key().public_bytes_raw()
     assert ours.sign(message) == theirs.sign(message)

@@ -104,7 +104,7 @@ def test_helper_that_has_joined_stops(run: Run) -> None:
 
 
 def stops(run: Run) -> tuple[str, int]:
-    """Where the process with a debug proxy stands; it goes on from there."""
+    """Returns the place where the process with a debug proxy is stopped; it continues from there."""
     file = run.wait_proxy_file()
     proxy = ProxyTestClient(file["host"], file["port"])
     debugging = RunDebugging(proxy, run)
@@ -130,7 +130,7 @@ def test_failure_of_a_helper_enters_no_wait(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("supervisor", starting.JOB_SUPERVISORS)
-def test_driver_of_a_submitted_job_is_no_child_of_a_worker(
+def test_driver_of_a_submitted_job_is_not_a_child_of_a_worker(
     monkeypatch: pytest.MonkeyPatch, supervisor: str
 ) -> None:
     monkeypatch.setenv(INSIDE, "")

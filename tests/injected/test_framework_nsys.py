@@ -26,7 +26,7 @@ def test_output_of_the_frameworks_nsys_is_parsed(words: list[str], expected: str
 
 
 def test_reports_of_the_frameworks_nsys_are_found_by_pid(tmp_path: Path) -> None:
-    """Another worker, whose number begins with that of this one, keeps its own."""
+    """Another worker, whose number begins with this one's, keeps its own."""
     for name in ("w[_12.nsys-rep", "w[_12.3.nsys-rep", "w[_123.nsys-rep", "w[_12.qdstrm"):
         (tmp_path / name).touch()
     found = framework_nsys.reports_of(str(tmp_path / "w[_12"))

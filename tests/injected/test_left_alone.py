@@ -13,7 +13,7 @@ from tests.injected.runs import PACKAGE, Run
 # Whoever runs into this time-out waits for ever.
 LIMIT = 60
 
-# All children have ended only when there is no one left.
+# All children have ended only when none is left.
 WAITING = """
 import os, subprocess
 subprocess.Popen(["true"])
@@ -31,7 +31,7 @@ sys.version_info = (3, 6, 8, "final", 0)
 runpy.run_path(sys.argv[1])
 """
 
-# What is imported by a thread of ours is there by half in a process that is forked meanwhile.
+# A module that a thread of ours is importing exists only by half in a process that is forked meanwhile.
 OPENING = """
 import os, sys, threading
 from importlib import import_module
@@ -69,7 +69,7 @@ def test_program_that_waits_for_all_children_does_not_wait_for_a_proxy(tmp_path:
 
 
 def test_further_files_do_not_wait_after_a_wait_without_debugger(tmp_path: Path) -> None:
-    """The limit of this test would be over if each of the files waited for somebody."""
+    """The limit of this test would be over if each of the files waited for a client."""
     names = [f"late_{number}" for number in range(LIMIT)]
     points = [point for name in names for point in program(tmp_path, "", f"{name}.py")[1]]
     text = "".join(f"import {name}\n" for name in names) + "print('ends')\n"

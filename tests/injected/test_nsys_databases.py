@@ -33,7 +33,7 @@ def test_database_is_needed_for_older_readers(version: str, reader: str, expecte
 
 
 def recorded(one: Watched) -> dict[str, Any]:
-    """What stands beside the report of one recording, when the watcher has done all that it does."""
+    """Returns the files beside the report of one recording, when the watcher has done all that it does."""
     one.begin()
     one.proxy.until("recording")
     one.proxy.say(op="stop_recording")

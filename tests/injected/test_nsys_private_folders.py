@@ -52,7 +52,7 @@ def begun(folder: Path) -> int:
 def test_next_watcher_removes_the_folder_of_a_killed_one(root: Path) -> None:
     killed, living = made(root, "killed"), made(root, "living")
     pid, other = begun(killed), begun(living)
-    # Who answers has looked for what others have left.
+    # A process that answers has searched for the rest of others.
     talk = Talk(living / "socket")
     talk.say(op="proxy")
     assert talk.hear()["profile"]

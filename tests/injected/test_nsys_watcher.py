@@ -32,7 +32,7 @@ def test_worker_is_recorded_as_often_as_requested(
         for name in (".nsys-rep", ".2.nsys-rep"):
             one.proxy.say(op="record", seconds=0)
             one.proxy.until("recording")
-            # Said twice by somebody who is impatient.
+            # An impatient user sends it twice.
             one.proxy.say(op="record", seconds=0)
             one.proxy.say(op="stop_recording")
             one.proxy.until("writing")
@@ -219,7 +219,7 @@ def test_nsys_that_does_not_answer_is_killed_after_its_limit(
 def test_process_with_the_pid_of_an_ended_one_is_a_different_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nobody ends it in place of the other, and nobody waits for its end."""
+    """It isn't ended in place of the other, and no process waits for its end."""
     this = node_processes.NodeProcess(os.getpid())
     assert this.is_alive and not node_processes.NodeProcess().is_alive
     with subprocess.Popen(["true"]) as other:

@@ -73,7 +73,7 @@ def test_other_user_gets_a_greeting_and_a_refusal(made: handle.ProxyHandle) -> N
         assert [answer for _, answer in heard] == ['{"error": "refused"}\n'] * len(lines)
         greetings = {greeting.rpartition(" ")[0] for greeting, _ in heard}
         assert greetings == {request.greeting(RUN)}
-        # Nobody has taken the owner's place.
+        # No process has taken the owner's place.
         owner.say(op="nothing")
         made.send("who", still="here")
         assert (owner.hear() or {})["event"] == "who"

@@ -54,7 +54,7 @@ class Programs:
             program.communicate()
 
 
-# Those whose debugpy traces in another way.
+# Versions whose debugpy traces in another way.
 on_each_python = pytest.mark.parametrize("python", PYTHONS)
 
 
@@ -194,7 +194,7 @@ def test_running_program_takes_new_breakpoints_and_is_paused(
 
 
 def test_running_program_is_attached(start: Programs, tmp_path: Path) -> None:
-    """Nobody came in time; later somebody does."""
+    """No client came in time; later one does."""
     run = Run(tmp_path, breakpoints=breakpoints(LOOPING, "loop"), wait_s=0.1)
     program = start(run, LOOPING, tmp_path / "end")
     with driver_proxy(run) as proxy:
@@ -331,7 +331,7 @@ def test_children_get_no_proxy_unless_requested(
 def test_requested_children_have_proxies_of_their_own(
     start: Programs, tmp_path: Path, method: str
 ) -> None:
-    """Nobody debugs their parent, which would make debugpy itself take them."""
+    """No client debugs their parent, which would make debugpy itself take them."""
     run = Run(tmp_path, breakpoints=breakpoints(FAMILY, "work"), children=True, wait_s=4)
     program = start(run, FAMILY, method)
     parent = run.wait_proxy_file()
@@ -406,7 +406,9 @@ print(process.debugger.threads, proxy.sent)
 def test_client_that_asks_before_or_after_the_wait_is_answered_by_the_waiting_thread(
     when: str, sent: str
 ) -> None:
-    """The thread that reads may not import debugpy while the program waits within an import, such as that of `site`."""
+    """The thread that reads may not import debugpy while the program waits within an import, such as the import of
+    `site`.
+    """
     done = subprocess.run(
         [sys.executable, "-c", EARLY, when], capture_output=True, text=True, check=False, timeout=60
     )

@@ -1,4 +1,4 @@
-"""What a process is by its environment and its command: its rank, and whether it only starts others."""
+"""The identity of a process by its environment and its command: its rank, and whether it only starts others."""
 
 from __future__ import annotations
 

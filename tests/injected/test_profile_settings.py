@@ -111,7 +111,7 @@ def test_nsight_of_a_framework_stays_and_its_reports_are_gathered() -> None:
             "/opt/nsys profile --wait=primary -o x python",
             "/opt/nsys profile --wait=primary -o x python",
         ),
-        # What it is told stays; and what is not nsys is nothing of ours.
+        # Its own option stays; and programs other than nsys are not changed.
         ("nsys profile --wait all -o x python", None),
         ("uv run --with nsys profile", None),
         ("/opt/nsys-wrapper profile python", None),

@@ -43,7 +43,7 @@ def profiled(
 
 
 def statuses(folder: Path) -> dict[str, dict[str, Any]]:
-    """What the workers say beside their reports, by their class or name."""
+    """Returns what the workers say beside their reports, by their class or name."""
     found = [json.loads(path.read_text()) for path in (folder / "reports").glob("*.worker.json")]
     return {item["name"] or item["class"]: item for item in found}
 
@@ -163,7 +163,7 @@ exec "{nsys}" "$@"
 
 
 def test_worker_is_recorded_from_its_first_line_and_keeps_its_exit_code(tmp_path: Path) -> None:
-    """What Ray would start, without Ray; nsys fails at first, as it may on a busy node."""
+    """Starts the same as Ray, without Ray; nsys fails at first, as it may on a busy node."""
     worker = tmp_path / "ray" / "_private" / "workers" / "default_worker.py"
     worker.parent.mkdir(parents=True)
     worker.write_text(WORKER)

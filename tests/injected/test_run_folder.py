@@ -1,4 +1,4 @@
-"""Files about processes in the run's folder: those of equal pids in several containers don't collide."""
+"""Files about processes in the run's folder: files of equal pids in several containers don't collide."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_process_that_starts_after_the_end_of_its_run_waits_for_no_debugger(tmp_
     assert run.proxy_files() == []
 
 
-def test_file_of_a_program_is_no_state_of_its_run(
+def test_file_of_a_program_is_not_a_state_of_its_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the folder of the run isn't shared, as in a batch job."""
@@ -80,7 +80,7 @@ def test_file_of_a_program_is_no_state_of_its_run(
     assert run_folder.is_over(RunSettings({"run": RUN, "folder": str(tmp_path)}))
 
 
-def test_name_is_that_of_the_process_and_not_of_its_forked_child() -> None:
+def test_name_belongs_to_the_process_and_not_to_its_forked_child() -> None:
     mine = run_folder.file_name("proxy")
     assert mine == run_folder.file_name("proxy")
     assert mine.startswith(f"proxy-{os.uname().nodename}-{os.getpid()}-")

@@ -140,7 +140,7 @@ def test_exception_of_the_users_hook_is_raised(run: Run) -> None:
 
 
 def test_job_is_extended_under_uv_run(run: Run) -> None:
-    """There Ray calls a hook of its own and not that of the variable."""
+    """There Ray calls a hook of its own and not the variable's."""
     uv = next(iter(sorted(CACHE.glob("uv-*/bin/uv"))), None)
     assert uv is not None, "npm run setup keeps a uv in its cache"
     command = [str(uv), "run", "--no-project", "--offline", "python"]
@@ -231,7 +231,7 @@ def test_pythonpath_of_the_node_stays() -> None:
     assert path == "/shared/_eagleray_run_1/site:${PYTHONPATH}"
 
 
-def test_uploaded_package_is_added_to_those_of_the_user() -> None:
+def test_uploaded_package_is_added_to_the_packages_of_the_user() -> None:
     run = RunSettings({**VALUES, "path": "", "uri": "gcs://_ray_pkg_1.zip"})
     ours = runtime_env.extended({"py_modules": ["/mine"]}, run)
     assert ours["py_modules"] == ["/mine", "gcs://_ray_pkg_1.zip"]

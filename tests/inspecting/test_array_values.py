@@ -1,4 +1,4 @@
-"""What expressions calculate of tensors and arrays is what PyTorch and numpy calculate (torch_ranks)."""
+"""Expressions calculate the same for tensors and arrays as PyTorch and numpy (torch_ranks)."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ OF_NUMPY = (
 )
 
 
-def test_results_are_those_of_the_libraries() -> None:
+def test_results_equal_the_results_of_the_libraries() -> None:
     trees = {
         library: [(expression, parsed(expression)) for expression in (*BOTH, *more)]
         for library, more in (("torch", OF_TORCH), ("numpy", OF_NUMPY))

@@ -1,4 +1,4 @@
-"""Processes that are looked into at a bad moment: while they import or fork, and where /tmp is not ours."""
+"""Processes that are inspected at a bad moment: while they import or fork, and where /tmp is not ours."""
 
 import os
 import shutil
@@ -96,7 +96,7 @@ def fit():
 fit()
 """
 
-# What Python deletes last has a way to run for long.
+# The object that Python deletes last can run for long.
 ENDING = """
 import os
 class Last:
@@ -114,7 +114,7 @@ needs_namespaces = pytest.mark.skipif(
 )
 
 
-def test_module_that_imports_slowly_is_looked_into(tmp_path: Path) -> None:
+def test_module_that_imports_slowly_is_inspected(tmp_path: Path) -> None:
     (tmp_path / "slow_plugin.py").write_text(SLOW_MODULE)
     with program(SLOW_IMPORT, str(tmp_path)) as process:
         found = look(process.pid, "folder")
@@ -126,7 +126,7 @@ def test_module_that_imports_slowly_is_looked_into(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", [SLOW_FINDER, LOCKED_IMPORTS])
-def test_import_for_which_our_thread_waits_is_named_and_goes_on(
+def test_import_for_which_our_thread_waits_is_named_and_continues(
     code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(injection, "OPENING_S", 1.5)
@@ -155,7 +155,7 @@ def test_thread_that_waits_for_an_import_serves_the_next_look_after_it(
         assert ends(process) == (0, "", "")
 
 
-def test_process_whose_own_modules_hide_those_of_python_says_so_and_prints_nothing(
+def test_process_whose_own_modules_hide_the_modules_of_python_says_so_and_prints_nothing(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "json.py").write_text("raise ImportError('not that one')")
@@ -168,7 +168,7 @@ def test_process_whose_own_modules_hide_those_of_python_says_so_and_prints_nothi
 
 
 @pytest.mark.parametrize(("held_s", "how"), [(0.3, INSIDE), (3.0, OUTSIDE)])
-def test_process_that_is_sampled_is_looked_into_a_moment_later(held_s: float, how: str) -> None:
+def test_process_that_is_sampled_is_inspected_a_moment_later(held_s: float, how: str) -> None:
     with python(waiting_program("sys.stdin.readline()")) as process:
         wait_until(lambda: state_of(process.pid) == "S")
         is_held, is_over = threading.Event(), threading.Event()
@@ -212,7 +212,7 @@ def test_files_of_processes_that_have_ended_are_removed_a_day_later() -> None:
         assert ends(other) == (0, "went on\n", "")
 
 
-def test_process_that_forks_is_looked_into_and_its_children_end_well() -> None:
+def test_process_that_forks_is_inspected_and_its_children_end_well() -> None:
     with python(FORKING) as process:
         for _ in range(40):
             # Each look starts a thread of its own then, at another moment of a fork.
@@ -222,7 +222,7 @@ def test_process_that_forks_is_looked_into_and_its_children_end_well() -> None:
 
 
 @pytest.mark.parametrize("way", ["lock with a limit", "sleep", "select", "poll", "epoll"])
-def test_process_whose_wait_was_interrupted_by_a_sample_is_looked_into(way: str) -> None:
+def test_process_whose_wait_was_interrupted_by_a_sample_is_inspected(way: str) -> None:
     with python(waiting_program(WAYS[way])) as process:
         wait_until(lambda: state_of(process.pid) == "S")
         # Some waits continue by another system call from then on.
@@ -232,7 +232,7 @@ def test_process_whose_wait_was_interrupted_by_a_sample_is_looked_into(way: str)
         assert ends(process) == (0, "went on 7\n", "")
 
 
-def test_process_whose_only_thread_opens_a_file_that_does_not_come_is_looked_into(
+def test_process_whose_only_thread_opens_a_file_that_does_not_come_is_inspected(
     tmp_path: Path,
 ) -> None:
     pipe = tmp_path / "pipe"
@@ -245,7 +245,7 @@ def test_process_whose_only_thread_opens_a_file_that_does_not_come_is_looked_int
 
 
 @needs_namespaces
-def test_process_with_a_tmp_of_its_own_is_looked_into() -> None:
+def test_process_with_a_tmp_of_its_own_is_inspected() -> None:
     with in_mount_namespace("mount -t tmpfs none /tmp") as process:
         found = look(process.pid)
         assert (found.how, found.why_outside) == (INSIDE, "")

@@ -1,4 +1,4 @@
-"""A thread that is borrowed gets its signals, and goes on whatever happens to its tracer: real processes."""
+"""A thread that is borrowed gets its signals, and continues whatever happens to its tracer: real processes."""
 
 import itertools
 import os
@@ -118,7 +118,7 @@ def test_threads_leave_no_memory_behind() -> None:
 
 
 @pytest.mark.parametrize("way", STEPS)
-def test_thread_goes_on_when_its_tracer_is_killed_at_any_step(way: str) -> None:
+def test_thread_continues_when_its_tracer_is_killed_at_any_step(way: str) -> None:
     with python(program(STEPS[way])) as process:
         for calls in itertools.count(1):
             if killed_after(calls, process.pid) == 0:

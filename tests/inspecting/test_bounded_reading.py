@@ -1,4 +1,6 @@
-"""What a process is asked ends by the limit of CPU time, or with its client, however much the program has; a cut is named."""
+"""A question to a process ends by the limit of CPU time, or with its client, however much the program has; a cut is
+named.
+"""
 
 import asyncio
 import contextlib

@@ -173,7 +173,7 @@ async def test_process_that_is_killed_ends_the_conversation(
         await process.close()
 
 
-async def test_job_ends_when_nobody_asks(
+async def test_job_ends_without_questions(
     opened: Inspections,
     dashboard: Dashboard,
     trainers: Program,

@@ -117,7 +117,7 @@ def test_dead_values_are_listed_and_calculated_with_without_a_signal() -> None:
                     assert "freed" in answer.get("error", "") or form == "{}[3:]", answer
             for expression in ("shared_tensor.max()", "pointer.value", "error.args"):
                 assert inspected.ask("evaluate", frame=frame, expression=expression)
-            # What is left of a storage that was made smaller is there.
+            # The rest of a storage that was made smaller exists.
             first = inspected.ask("evaluate", frame=frame, expression="shrunk[9].item()")
             assert first["value"] == "1.0"
         assert ends(process) == (0, "went on 66.0\n", "")

@@ -14,7 +14,7 @@ OLDEST = (3, 9)
 
 
 def names_at_top(text: str) -> list[str]:
-    """What a module defines, without what it imports."""
+    """Returns the names that a module defines, without its imports."""
     names = []
     for statement in ast.parse(text).body:
         if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):

@@ -1,4 +1,4 @@
-"""Root looks into a process of another user, who may have made anything in the folder where that answers."""
+"""Root inspects a process of another user, who may have made anything in the folder where the process answers."""
 
 import os
 import shutil
@@ -140,7 +140,7 @@ def test_pipe_of_another_user_keeps_nothing_waiting(shared: Path, ending: str) -
 
 
 def test_socket_of_another_process_is_not_asked(shared: Path, roots: Path) -> None:
-    """Neither that of root, which its link leads to, nor one of the user that another process has."""
+    """Neither root's, which its link leads to, nor one of the user that another process has."""
     with others() as process, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(roots / "socket"))
         listener.listen()
@@ -193,7 +193,7 @@ def test_user_whose_number_needs_all_bits_is_acted_as() -> None:
     assert as_owner.as_owner(user, became) == user
 
 
-def test_process_of_a_user_whose_number_needs_all_bits_is_looked_into(shared: Path) -> None:
+def test_process_of_a_user_whose_number_needs_all_bits_is_inspected(shared: Path) -> None:
     user = 3_000_000_000
     with python(OTHERS.replace(str(NOBODY), str(user))) as process:
         found = look(process.pid)

@@ -1,4 +1,4 @@
-"""What keeps a process from being looked into is known before anything is done in it: it has no new thread, file or page."""
+"""Obstacles to an inspection are known before anything is done in the process: it has no new thread, file or page."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""Processes that are looked into answer, and go on as if nobody had looked: real ones, in each way in which they can wait."""
+"""Processes that are inspected answer, and continue as before: real ones, in each way in which they can wait."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ from eagleray.tools.pyspy import find_program
 
 TOOLS = Tools(py_spy=find_program())
 
-# Each waits until its standard input says something, or for a second, and then says that it has gone on.
+# Each waits until its standard input says something, or for a second, and then says that it has continued.
 WAYS = {
     "read": "sys.stdin.readline()",
     "lock": "lock = threading.Lock(); lock.acquire()\n"
@@ -88,7 +88,7 @@ def look(pid: int, *expressions: str, allow_all: bool = False) -> Inspection:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_waiting_process_answers_and_goes_on(way: str) -> None:
+def test_waiting_process_answers_and_continues(way: str) -> None:
     with python(program(WAYS[way])) as process:
         time.sleep(0.2)
         found = look(process.pid)
@@ -135,7 +135,7 @@ def test_exception_that_is_handled_is_told_with_its_message() -> None:
         assert look(process.pid).exception == "ValueError('shape of microbatch 3')"
 
 
-def test_program_without_threading_ends_while_it_is_looked_into() -> None:
+def test_program_without_threading_ends_while_it_is_inspected() -> None:
     code = "import sys\nprint('ready', flush=True)\nsys.stdin.readline()\nprint('threading' in sys.modules)"
     with python(code) as process:
         inspected = Inspected(process.pid)
@@ -151,7 +151,7 @@ def test_second_look_uses_the_thread_of_the_first() -> None:
     with python(program(WAYS["read"])) as process:
         look(process.pid)
         look(process.pid)
-        # Those of the conversations end with them.
+        # Threads of the conversations end with them.
         wait_until(lambda: thread_count(process.pid) == 2)
         assert ends(process)[0] == 0
 
@@ -171,7 +171,7 @@ def test_many_threads_of_ours_leave_a_computation_as_it_is() -> None:
         assert ends(process) == (0, "went on 7\n", "")
 
 
-def test_process_with_many_threads_and_signals_goes_on() -> None:
+def test_process_with_many_threads_and_signals_continues() -> None:
     way = (
         "count = []\nsignal.signal(signal.SIGALRM, lambda *_: count.append(1))\n"
         "signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)\n"
@@ -189,7 +189,9 @@ def test_process_with_many_threads_and_signals_goes_on() -> None:
         assert ends(process) == (0, "went on 7\n", "")
 
 
-def test_thread_that_keeps_the_gil_is_reported_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thread_that_keeps_the_gil_is_reported_and_continues(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(injection, "OPENING_S", 0.5)
     way = "ctypes.PyDLL(None).sleep(4)\nsys.stdin.readline()"
     with python(program(way)) as process:
@@ -271,7 +273,7 @@ def test_socket_rejects_another_user_also_where_its_folder_is_open() -> None:
         assert ends(process)[0] == 0
 
 
-def test_thread_ends_when_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thread_ends_without_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     source = injection._SOURCE.replace("IDLE_S = 120.0", "IDLE_S = 0.3")
     monkeypatch.setattr(injection, "_SOURCE", source)
     with python(program(WAYS["read"])) as process:

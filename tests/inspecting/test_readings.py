@@ -1,4 +1,4 @@
-"""What a process says of itself: exceptions, awaited tasks and collectives; and answers that are none."""
+"""A process's answers about itself: exceptions, awaited tasks and collectives; and invalid answers."""
 
 import asyncio
 import functools
@@ -44,7 +44,7 @@ def reading(**answers: Any) -> ProcessReading:
 
 
 def asked(op: str) -> ProcessReading:
-    """What the process of the tests answers."""
+    """Returns the answers of the tests' process."""
     return reading(**Answers().answer({"op": op}))
 
 
@@ -186,7 +186,7 @@ def test_task_that_waits_only_for_its_turn_is_ready() -> None:
     async def busy(ready: Callable[[], None], end: threading.Event) -> None:
         turn = asyncio.create_task(asyncio.sleep(0), name="turn")
         ready()
-        # The loop itself is kept from going on.
+        # The loop itself is kept from continuing.
         end.wait()
         await turn
 

@@ -1,4 +1,4 @@
-"""A thread of a process that is looked into is really stopped, steps, and goes on untraced: with each version of Python."""
+"""A thread of an inspected process is really stopped, steps, and continues untraced: with each version of Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Processes in a sandbox that kills for a system call of ours are read from outside, and go on; those of a container answer."""
+"""Processes in a sandbox that kills for a system call of ours are read from outside, and continue; processes in a
+container answer.
+"""
 
 import json
 import subprocess
@@ -42,7 +44,7 @@ def program(calls: tuple[int, ...]) -> str:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_process_that_may_be_killed_for_a_call_is_read_by_pyspy_and_goes_on(call: str) -> None:
+def test_process_that_may_be_killed_for_a_call_is_read_by_pyspy_and_continues(call: str) -> None:
     with python(program(CALLS[call])) as process:
         wait_until(lambda: state_of(process.pid) == "S")
         found = look(process.pid, "step")
@@ -83,7 +85,7 @@ print(json.dumps(found))
 
 
 @needs_namespaces
-def test_container_with_a_profile_is_looked_into_and_a_sandbox_within_it_is_not() -> None:
+def test_container_with_a_profile_is_inspected_and_a_sandbox_within_it_is_not() -> None:
     command = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c"]
     code = CONTAINER.format(root=str(ROOT))
     done = subprocess.run([*command, code], capture_output=True, text=True, timeout=60)

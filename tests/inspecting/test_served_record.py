@@ -68,7 +68,7 @@ sys.stdin.read()
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder in place of `/tmp`, whose path is as short as that of a socket has to be."""
+    """A folder in place of `/tmp`, whose path is as short as a socket's path has to be."""
     with tempfile.TemporaryDirectory(dir="/tmp") as path:
         monkeypatch.setattr(served_record, "_ROOT", path)
         monkeypatch.setattr(record_server, "_ROOT", path)
@@ -77,7 +77,7 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @contextmanager
 def listening(folder: Path, ending: str, code: str, *arguments: str, of: int = 0) -> Iterator[int]:
-    """The pid of a process that listens; its socket is named as that of `of`, if given."""
+    """The pid of a process that listens; its socket is named as the socket of `of`, if given."""
     path = folder / "s"
     with subprocess.Popen(
         [sys.executable, "-c", code, str(path), *arguments],
@@ -135,7 +135,7 @@ def test_record_of_nccl_comes_first_where_it_has_collectives(folder: Path) -> No
     ],
     ids=str,
 )
-def test_answer_of_another_kind_is_no_record(answers: dict[str, str], folder: Path) -> None:
+def test_answer_of_another_kind_is_not_a_record(answers: dict[str, str], folder: Path) -> None:
     with serving(answers, folder) as pid:
         assert served_record.served_record(pid) is None
 

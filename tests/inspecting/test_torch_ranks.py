@@ -1,4 +1,4 @@
-"""A rank that hangs in a collective of gloo is looked into, and goes on when its partner arrives (torch_ranks)."""
+"""A rank that hangs in a collective of gloo is inspected, and continues when its partner arrives (torch_ranks)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ fit(int(os.environ["RANK"]))
 """
 
 
-async def test_rank_in_all_reduce_shows_its_tensors_and_goes_on_with_its_partner(
+async def test_rank_in_all_reduce_shows_its_tensors_and_continues_with_its_partner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def story(client: DapClient) -> None:

@@ -1,4 +1,4 @@
-"""A process that runs or hangs is shown to DAP clients as a paused session, and goes on as if nobody had looked."""
+"""A process that runs or hangs is shown to DAP clients as a paused session, and continues as before."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def output(client: DapClient) -> str:
     return "".join(event["body"]["output"] for event in client.events("output"))
 
 
-async def test_hanging_process_is_shown_as_paused_and_goes_on(opened: Inspections) -> None:
+async def test_hanging_process_is_shown_as_paused_and_continues(opened: Inspections) -> None:
     def story(client: DapClient) -> None:
         [stopped] = announced(client)
         assert stopped["text"] == "The worker keeps running."
@@ -378,7 +378,7 @@ async def test_session_ends_with_its_process(
         await shown(opened, process.pid, story)
 
 
-async def test_two_sessions_look_into_one_process_at_once(opened: Inspections) -> None:
+async def test_two_sessions_inspect_one_process_at_once(opened: Inspections) -> None:
     def first(client: DapClient) -> None:
         frame = frame_named(client, "fit")
         asyncio.run_coroutine_threadsafe(shown(opened, process.pid, second), loop).result()

@@ -146,11 +146,11 @@ def adapter_on(site: Site, host: str, home: str = "", **env: str) -> Iterator[La
     try:
         yield adapter
     finally:
-        # What it logged is shown with a failure; values of the person are never in it.
+        # Its log is shown with a failure; it never contains values of the user.
         print(adapter.log())
         adapter.end()
 
 
 def greeting(sock: socket.socket) -> bytes:
-    """What an sshd says first: proof that a stream has arrived."""
+    """Returns the first line of an sshd: proof that a stream has arrived."""
     return sock.recv(8)

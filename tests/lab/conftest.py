@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         asked = set(getattr(item, "fixturenames", ()))
         if "site" in asked and item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.lab_ray if asked & WITH_RAY else pytest.mark.lab)
-    # The job is that of all: who ends it comes last.
+    # All tests share the job: the one that ends it comes last.
     items.sort(key=lambda item: item.get_closest_marker("ends_job") is not None)
 
 

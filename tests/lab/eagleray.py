@@ -46,7 +46,7 @@ class Eagleray:
         return json.loads(done.stdout)
 
     def cluster(self, address: str) -> Row:
-        """What `eagleray clusters` says of one cluster; its exit code says whether that is connected."""
+        """Returns what `eagleray clusters` says of one cluster; the exit code says whether it is connected."""
         done = self.run("clusters", "--cluster", address, "--json")
         assert done.stdout.startswith("["), f"{done.stderr}\n{done.stdout}"
         row: Row = json.loads(done.stdout)[0]
@@ -54,7 +54,7 @@ class Eagleray:
         return row
 
     def refusal(self, *arguments: str, **env: str) -> str:
-        """What a command says that cannot be carried out."""
+        """Returns the error of a command that cannot be carried out."""
         done = self.run(*arguments, **env)
         assert done.returncode != 0, done.stdout
         return done.stderr

@@ -1,4 +1,4 @@
-"""What is written for the hosts of a site before they start: keys, people, names, ssh and SLURM configuration."""
+"""The files for the hosts of a site before they start: keys, users, names, ssh and SLURM configuration."""
 
 from __future__ import annotations
 
@@ -131,7 +131,9 @@ def _write_etc(etc: Path, key: Path, host: Host, hosts: list[Host], munge: bytes
 
 
 def _without_cgroups() -> str:
-    """What lets this slurmd do without control groups; older ones want an empty folder in their place."""
+    """Returns the settings that let this slurmd do without control groups; older ones want an empty folder in their
+    place.
+    """
     said = subprocess.run(["/usr/sbin/slurmd", "-V"], check=True, capture_output=True, text=True)
     major = int(said.stdout.split()[-1].partition(".")[0])
     return (

@@ -41,7 +41,7 @@ class FakeCluster:
     process: subprocess.Popen[str]
 
     def say(self, line: str) -> None:
-        """What it reads next, a new token for example; it has taken it when this returns."""
+        """Sends its next input, a new token for example; it has taken the input when this returns."""
         assert self.process.stdin and self.process.stdout
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()

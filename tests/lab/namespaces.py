@@ -1,4 +1,4 @@
-"""What this process does in the namespaces of others: whether it may make any, and sockets that belong there."""
+"""The actions of this process in the namespaces of others: whether it may make any, and sockets that belong there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 LIMIT_S = 60.0
 _CLONE_NEWNET = 0x40000000
-# Only root enters a network, and being somebody else holds for all threads of this process.
+# Only root enters a network, and a change of user holds for all threads of this process.
 _identity = threading.RLock()
 
 

@@ -42,7 +42,7 @@ SIZE = [
 
 
 def environment(token: str) -> dict[str, str]:
-    """That of a cluster and of its drivers."""
+    """Returns the environment of a cluster and of its drivers."""
     return {**ENVIRONMENT, **({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token} if token else {})}
 
 
@@ -70,7 +70,7 @@ class LabRay:
         return f"{node_address(self.head)}:6379"
 
     def get(self, path: str) -> Any:
-        """What the dashboard says to somebody on a login node; on a busy machine it refuses now and then."""
+        """Returns the dashboard's answer to a user on a login node; on a busy machine it refuses now and then."""
         for _ in range(4):
             with contextlib.suppress(OSError, http.client.HTTPException):
                 return self._get(path)
@@ -110,7 +110,7 @@ class LabRay:
         return sorted(row["node_ip"] for row in self.rows("nodes") if row["state"] == "ALIVE")
 
     def paused(self) -> list[dict[str, Any]]:
-        """What Ray itself lists, dead nodes' rows included."""
+        """Returns what Ray itself lists, dead nodes' rows included."""
         rows: list[dict[str, Any]] = self.get(PAUSED)["data"]["result"]["result"]
         return rows
 

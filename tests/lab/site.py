@@ -152,9 +152,9 @@ class Site:
         return subprocess.Popen(self.argv(host, user, command, env), **more)
 
     def cut(self, host: str, how: Cut) -> None:
-        """The link of the laptop to the login nodes, or that of any other host to the cluster's network.
+        """Cuts the link of the laptop to the login nodes, or of any other host to the cluster's network.
 
-        `silent`: packets vanish and nobody is told, as with a closed lid; `down`: the cable is pulled.
+        `silent`: packets vanish without notice, as with a closed lid; `down`: the cable is pulled.
         """
         port = PORTS.get(host, f"{host}-eth0")
         enter = ["nsenter", f"--net=/proc/{self.pids['switch']}/ns/net"]
@@ -227,8 +227,8 @@ def _begun(pid: int) -> str:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return ""
-    # The first process of a namespace exits only after all others in it were reaped, which nobody may do
-    # whose first process is not made for it, as in many containers.
+    # The first process of a namespace exits only after all others in it were reaped, which never happens where the
+    # first process is not made for it, as in many containers.
     is_over = fields[0] == "Z" or int(fields[6]) & PF_EXITING
     return "" if is_over else fields[19]
 

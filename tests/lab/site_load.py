@@ -1,7 +1,7 @@
-"""What Eagleray asks of a SLURM site, counted on the login node of the lab: `python -m tests.lab.site_load`.
+"""The requests of Eagleray to a SLURM site, counted on the login node of the lab: `python -m tests.lab.site_load`.
 
 Wrappers of SLURM's commands count on the login node, sshd's log has its sessions, and the number of the last process
-tells how many processes were started; those of an idle site are subtracted.  Each situation is measured after a
+tells how many processes were started; the processes of an idle site are subtracted.  Each situation is measured after a
 warm-up, in which the user still waits for something, and extrapolated to an hour.
 """
 
@@ -51,7 +51,7 @@ class Load:
             wrapper.chmod(0o755)
 
     async def idle(self) -> None:
-        """What the site itself does."""
+        """Measures what the site itself does."""
         self._idle = await self._difference()
 
     async def measured(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What sites do with sshd and people with their keys, on a running site; each `with` takes it back at its end."""
+"""Changes that sites make to sshd and users to their keys, on a running site; each `with` takes it back at its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a route whose link is cut, whose ssh dies, whose far end goes away; no Ray is needed for it."""
+"""A route whose link is cut, whose ssh dies, or whose remote end goes away; these tests need no Ray."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def opened(adapter: LabAdapter) -> socket.socket:
 
 
 def test_a_cut_of_8_s(site: Site, adapter: LabAdapter) -> None:
-    """It is shown, a new connection is made, and what stood goes on."""
+    """The cut is shown, a new connection is made, and stopped sessions continue."""
     with opened(adapter) as sock:
         round_trip(sock, b"before")
         with site.cut_off("laptop"):

@@ -46,7 +46,7 @@ def program(site: Site, host: str, user: str, text: str, *words: str) -> Iterato
 
 
 def sentence(eagleray: Eagleray, cluster: str) -> str:
-    """What `eagleray clusters` says of it."""
+    """Returns what `eagleray clusters` says of it."""
     row = eagleray.cluster(cluster)
     return f"{row['sentence']} {row['problems']}"
 

@@ -35,7 +35,7 @@ exec {sys.executable} {PROGRAMS / "profiled.py"}
 
 
 def worker_logs(site: Site) -> str:
-    """What nsys says when it does not begin."""
+    """Returns the message of an nsys that doesn't begin."""
     words = ["sh", "-c", "tail -n 30 /tmp/ray/session_latest/logs/worker*"]
     return "".join(site.run_as(node, "alice", words, check=False).stdout for node in SLURM_NODES)
 

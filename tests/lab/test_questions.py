@@ -1,4 +1,4 @@
-"""What ssh asks comes to one window, once, and is kept nowhere."""
+"""A question of ssh comes to one window, once, and the answer is not stored."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def write_script(site: Site) -> None:
 
 
 def output(login: Eagleray, run: str) -> str:
-    """What the run has printed so far."""
+    """Returns the output of the run so far."""
     log = f"{login.home}/runs/{run}/output.log"
     return login.site.run_as(login.host, "alice", ["cat", log]).stdout
 

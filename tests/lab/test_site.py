@@ -20,7 +20,7 @@ SSH = ["ssh", "-o", "BatchMode=yes"]
 
 
 def said(site: Site, *words: str) -> str:
-    """What a failing ssh on the laptop says."""
+    """Returns the message of a failing ssh on the laptop."""
     done = site.run_as("laptop", "alice", [*SSH, *words], check=False)
     assert done.returncode == 255, done.stdout
     return done.stderr

@@ -1,6 +1,5 @@
-"""What a person is told when ssh does not let them through; no Ray is needed for it.
-
-A stream to the sshd of a node stands for any other: it says its name first.
+"""Errors of users whom ssh does not let through; these tests need no Ray. A stream to the sshd of a node represents any
+other: it says its name first.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def test_key_refused(site: Site, adapter: LabAdapter) -> None:
 
 
 def test_host_key_changed(site: Site, adapter: LabAdapter) -> None:
-    """It is said, and nobody is asked to accept it."""
+    """The change is reported, and no user is asked to accept it."""
     known = site.path("laptop", "/home/alice/.ssh/known_hosts").read_text()
     asked = adapter.connect()
     asked.call("asks")
@@ -94,7 +93,7 @@ def test_only_some_ports_may_be_forwarded_to(site: Site, adapter: LabAdapter) ->
 
 
 def test_one_session_per_connection(site: Site, adapter: LabAdapter) -> None:
-    """Streams are no sessions: any number of them fits into one connection."""
+    """Streams aren't sessions: any number of them fits into one connection."""
     with sshd(site, "login", MaxSessions="1"):
         assert all(reaches_a_node(adapter) for _ in range(20))
 
@@ -143,7 +142,7 @@ def test_their_live_control_master_is_used_and_left(site: Site) -> None:
     with ssh_config(site, theirs):
         site.run_as("laptop", "alice", ["ssh", "login", "true"])
         try:
-            # Nobody can log in anew: only what is already open leads there.
+            # No user can log in again: only an open connection leads there.
             with refused_key(site), adapter_on(site, "laptop") as adapter:
                 assert reaches_a_node(adapter)
             assert site.run_as("laptop", "alice", ["ssh", "login", "hostname"]).stdout == "login\n"

@@ -21,7 +21,7 @@ from tests.ray_cluster import wait_for
 
 RANKS = str(PROGRAMS / "ranks.py")
 QUICK = ("--seconds", "0.5")
-# What the job prints before its ranks start.
+# The output of the job before its ranks start.
 TOO_MANY = "Too many open files"
 
 

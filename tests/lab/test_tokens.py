@@ -42,7 +42,7 @@ def guarded(site: Site) -> Iterator[FakeCluster]:
 
 
 async def problem(client: StdioClient, token: str | None = None) -> str:
-    """What the cluster's row says after that token was typed; "" if all is well."""
+    """Returns what the cluster's row says after the token was typed; "" if all is well."""
     added = await client.result(clusters.ADD, {"address": ADDRESS})
     if token is not None:
         access = {"cluster": added["id"], "token": token, "headers": None, "ca_file": None}
@@ -69,7 +69,7 @@ async def test_missing_wrong_right_and_expired(guarded: FakeCluster, laptop: Eag
 async def test_who_asks_as_ray_does_on_a_shared_login_node(
     site: Site, laptop: Eagleray, user: str, code: str
 ) -> None:
-    """A cluster that was added is over, and somebody listens at its port; only its owner is sent a token."""
+    """A cluster that was added is over, and another program listens at its port; only its owner is sent a token."""
     command = ["python", "-u", "-c", ASKS_AS_RAY]
     with site.popen(
         "login", user, command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -1,4 +1,4 @@
-"""What the person sees when parts of the cluster itself are gone; the last tests, since they wear the shared Ray out."""
+"""Messages when parts of the cluster itself are gone; the last tests, since they wear the shared Ray out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def driver(ray_site: LabRay) -> Iterator[Program]:
 
 
 def test_a_node_that_dies(driver: Program, ray_site: LabRay, site: Site, laptop: Eagleray) -> None:
-    """Ray goes on listing its worker as paused; we do not offer it."""
+    """Ray still lists its worker as paused; we do not offer it."""
     gone = node_address("node-3")
     site.cut("node-3", "silent")
     try:

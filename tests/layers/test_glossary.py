@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 # How many identifiers of the product still have such a word: `UPDATE_EXPECT=1` lowers a number, none may rise.
 LEFT = Path(__file__).parent / "golden" / "replaced_words.json"
-# Of each row of the glossary's second table, the words that have no other meaning in an identifier.
+# The words of the glossary's second table that have no other meaning in an identifier.
 REPLACED = frozenset(
     [
         "anew",

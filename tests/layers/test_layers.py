@@ -46,7 +46,7 @@ CIRCLE = [
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What import-linter says of a copy with every plant in it: text by the contract's name."""
+    """Returns what import-linter says of a copy with every plant in it: text by the contract's name."""
     folder = tmp_path_factory.mktemp("planted")
     shutil.copy(ROOT / "pyproject.toml", folder)
     shutil.copytree(ROOT / "pybackend", folder / "pybackend")

@@ -23,7 +23,7 @@ HANDLE_PATHS_FROM_OUTSIDE = (
     "supervisor",
 )
 MARKS = ("# own file", "# kernel's file")
-# A file of the code itself, and that of a store.
+# A file of the code itself, and a store's.
 OURS = ("resources.files(", "__file__", "self._file")
 # Its names are the kernel's, apart from those below `root`, `cwd` and `fd` of a process.
 KERNEL = ("/proc", "/sys")

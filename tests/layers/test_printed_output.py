@@ -1,4 +1,4 @@
-"""What ssh, srun, sbatch, squeue and nsys print is in no message: an error has it as its `output`, without secrets."""
+"""The output of ssh, srun, sbatch, squeue and nsys is in no message: an error has it as its `output`, without secrets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PRINTED = f"Welcome to the site\n{CANARY}\nAPI_TOKEN=abcdef0123456789"
 
 Factory = Callable[..., object]
 
-# What carries a program's output in our code, wherever it is called so.
+# Names that carry a program's output in our code.
 _RAW = {"stderr", "stdout", "last_line", "output", "_reason", "_errors"}
 
 

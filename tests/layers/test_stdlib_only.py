@@ -1,4 +1,4 @@
-"""What has to run with nothing installed imports the standard library and its own layers only."""
+"""Code that runs with nothing installed imports the standard library and its own layers only."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def foreign_imports(source: str) -> list[str]:
 
 
 def of_the_cluster(file: Path) -> set[str]:
-    """What code may use that runs in a worker, where it is there: injected/, and what the adapter sends."""
+    """Returns the modules that code in a worker may use, if installed: injected/, and what the adapter sends."""
     if file.parts[0] == "injected":
         return OF_DEBUGPY | {"ray", "sitecustomize"}
     if file in (Path("sampling/in_cluster.py"), Path("inspecting/in_cluster.py")):

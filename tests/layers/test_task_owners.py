@@ -25,7 +25,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def unowned(source: str, owners: tuple[str, ...] = ()) -> list[int]:
-    """The lines that start a task which nobody owns."""
+    """The lines that start a task without an owner."""
     if not any(start in source for start in STARTS):
         return []
     return [

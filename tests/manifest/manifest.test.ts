@@ -111,7 +111,7 @@ test("settings and their defaults", () => {
   assert.deepEqual(Object.fromEntries(inManifest), { ...SETTINGS });
 });
 
-test("editors: that of a report opens by itself, that of a database is one to choose", () => {
+test("editors: a report opens by itself, a database only by choice", () => {
   const editors = contributes.customEditors.map(
     ({ viewType, priority, selector }) =>
       [viewType, priority, selector.map((one) => one.filenamePattern).join()] as const,
@@ -166,7 +166,7 @@ test("welcome texts belong to our views and link to commands that exist", () => 
       views.some((one) => one.id === view),
       view,
     );
-    // Of the editor itself: a command for each view that leads there, and one for trust.
+    // Commands of the editor itself: a command for each view that leads there, and one for trust.
     const ofEditor = ["workbench.trust.manage", ...views.map(({ id }) => `${id}.focus`)];
     const known = [...commands, ...ofEditor];
     for (const [, command] of contents.matchAll(/\(command:([^)?]+)[^)]*\)/g)) {
@@ -272,7 +272,7 @@ test("every clause about a row fits some row, and every row has a menu", () => {
   }
 });
 
-test("a picture of a run adds one menu to those of its row, also while nsys records", () => {
+test("a picture of a run adds one menu to the menus of its row, also while nsys records", () => {
   const commandsOf = (context: string): (string | undefined)[] =>
     menus
       .filter(({ when = "" }) =>

@@ -1,4 +1,4 @@
-// What the pages of the registries show.
+// The content of the registries' pages.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ test("categories and keywords are accepted", () => {
   assert.equal(new Set(manifest.keywords).size, manifest.keywords.length);
 });
 
-test("the font of icons is that of the drawing", () => {
+test("the font of icons equals the drawing", () => {
   execFileSync(process.execPath, [join(process.cwd(), "scripts", "icons.mjs"), "--check"]);
 });
 

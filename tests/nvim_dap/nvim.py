@@ -23,7 +23,7 @@ class Nvim:
     folder: Path
 
     def session(self, scenario: str, file: Path, env: dict[str, str] | None = None) -> Seen:
-        """What the scenario's user saw."""
+        """The output that the scenario's user saw."""
         done = self.start(scenario, file, env)
         assert done.returncode == 0, done.stdout + done.stderr
         seen: Seen = json.loads(done.stdout.splitlines()[-1])

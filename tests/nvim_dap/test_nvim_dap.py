@@ -46,7 +46,7 @@ def attach(nvim: Nvim, control: ControlClient, short_home: Path) -> Iterator[Att
 
 
 def problems(messages: list[Message]) -> list[str]:
-    """Those that don't agree with the protocol's types, but for the one property that debugpy adds."""
+    """Returns the messages that don't agree with the protocol's types, but for the one property that debugpy adds."""
     for message in messages:
         if message.get("event") == "module":
             message["body"]["module"].pop("package", None)

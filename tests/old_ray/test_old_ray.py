@@ -75,7 +75,7 @@ def test_attach(
     assert eagleray.run("release", row["worker_id"]).returncode == 0
 
 
-def test_they_go_on(program: Program, eagleray: Command) -> None:
+def test_they_continue(program: Program, eagleray: Command) -> None:
     program.wait_output("task: [9]")
     program.wait_output("post_mortem: failed with ZeroDivisionError")
     for _ in range(2):
@@ -86,7 +86,7 @@ def test_they_go_on(program: Program, eagleray: Command) -> None:
 
 @pytest.fixture
 def new_protobuf(tmp_path: Path) -> Path:
-    """A folder with the protobuf that pip takes for this Ray today, when nobody pins it."""
+    """A folder with the protobuf that pip takes for this Ray today, when no user pins it."""
     folder = tmp_path / "google"
     folder.mkdir()
     packages = Path(sysconfig.get_path("purelib"), "google")

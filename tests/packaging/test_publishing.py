@@ -1,4 +1,6 @@
-"""What the registries of extensions take: `vsce package` without a warning, and `ovsx publish`, to a registry of our own."""
+"""The registries of extensions take our package: `vsce package` without a warning, and `ovsx publish`, to a registry of
+our own.
+"""
 
 from __future__ import annotations
 

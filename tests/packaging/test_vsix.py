@@ -56,7 +56,7 @@ def test_only_what_is_needed_is_packed(vsix_files: dict[str, Path], target: str)
 
 @pytest.mark.parametrize("target", MACHINES)
 def test_little_is_read_at_activation(vsix_files: dict[str, Path], target: str) -> None:
-    """What the sidecar and the commands need are files of their own, read at their first use."""
+    """The sidecar and the commands are files of their own, read at their first use."""
     with zipfile.ZipFile(vsix_files[target]) as vsix:
         texts = {
             name.removeprefix("extension/dist/"): vsix.read(name).decode()

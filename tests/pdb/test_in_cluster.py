@@ -1,4 +1,4 @@
-"""What runs in the cluster to list pdb sessions, with a key-value store that is faked."""
+"""The code that lists pdb sessions in the cluster, with a key-value store that is faked."""
 
 from __future__ import annotations
 

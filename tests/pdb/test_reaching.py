@@ -1,4 +1,4 @@
-"""How the localhost of a node is reached, by how its cluster is; and that nobody knocks before the person does."""
+"""How the localhost of a node is reached, by how its cluster is; and that no connection is made before the user asks."""
 
 from __future__ import annotations
 

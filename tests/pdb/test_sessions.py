@@ -1,4 +1,4 @@
-"""What Ray keeps of its pdb, as sessions: hostile values too, since any job of the cluster can write them."""
+"""Ray's records of its pdb, as sessions: hostile values too, since any job of the cluster can write them."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Session:
         self.seen = ""
 
     def until(self, text: str) -> str:
-        """What came up to `text`."""
+        """Returns the output up to `text`."""
         deadline = time.monotonic() + PATIENCE_S
         while text not in self.seen:
             assert time.monotonic() < deadline, f"no {text!r} in {self.seen!r}"
@@ -68,7 +68,7 @@ class Session:
         self.seen = self.seen.partition(text)[2]
 
     def answer(self, line: str) -> str:
-        """What pdb says to a line."""
+        """Returns pdb's answer to a line."""
         self.type(line + "\n")
         return self.until("(Pdb) ").replace("\r", "").partition("\n")[2]
 

@@ -76,7 +76,7 @@ BasePPOExp(config).run()
 """,
 }
 
-# What each framework's checkout says of its version, by the file that says it.
+# The version in each framework's checkout, by its file.
 VERSION_FILES = {
     "verl": ("verl/version/version", "{version}\n"),
     "nemo_rl": (

@@ -77,7 +77,7 @@ export class Page {
         .slice(length)
         .some((one) => (one.kind === "starting" ? !one.isOn : end.includes(one.kind))),
     );
-    // It ends with this message, or goes on in the same turn.
+    // It ends with this message, or continues in the same turn.
     await settled();
   }
 }

@@ -1,4 +1,4 @@
-// What a preset changes, as two texts, and what the user has agreed to.
+// The changes of a preset, as two texts, and the user's agreement to them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

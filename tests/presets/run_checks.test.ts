@@ -24,7 +24,7 @@ registeredForEach(registerRuns, (made) => {
 
 afterEach(closePages);
 
-/** What the line “Checks before the run” shows. */
+/** The content of the line “Checks before the run”. */
 function checksOf(page: Page): PageFacts["checks"] {
   return page.last("facts").facts.checks;
 }
@@ -39,7 +39,7 @@ async function pressed(
 }
 
 const MACHINE = { before: true, python: "/usr/bin/python3" };
-/** Of the workspace, which the user trusts. */
+/** Rules of the workspace, which the user trusts. */
 const RULES = { rule_folders: [FOLDER] };
 
 test("a program of this machine is checked once when its command is complete", async (t) => {

@@ -111,7 +111,7 @@ def test_key_has_the_place_of_its_definition(
     assert not list(tmp_path.rglob("executed"))
 
 
-def test_config_of_the_command_replaces_that_of_the_program(tmp_path: Path) -> None:
+def test_config_of_the_command_replaces_the_config_of_the_program(tmp_path: Path) -> None:
     folder = written(tmp_path, {**YAML, "own.yaml": "grpo:\n  seed: 1\n"})
     started = StartedProgram("examples/run_grpo.py", False, ("--config=own.yaml",))
     find = key_finder(started, Configuration("yaml", "MasterConfig"), Files([folder]))

@@ -179,7 +179,7 @@ def test_interpreter_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     assert "/missing/python" in made.error
 
 
-def test_dataclasses_are_composed_before_the_program_goes_on(tmp_path: Path) -> None:
+def test_dataclasses_are_composed_before_the_program_continues(tmp_path: Path) -> None:
     texts = {"areal__api__cli_args_py": CLI_ARGS, "train_py": AREAL}
     folder = written(tmp_path, "areal", "9.0.0", **texts)
     made = composed(folder, sys.executable, "train.py", "recover.mode=auto")
@@ -188,7 +188,7 @@ def test_dataclasses_are_composed_before_the_program_goes_on(tmp_path: Path) -> 
     assert not (tmp_path / "started").exists()
 
 
-def test_flags_are_parsed_before_the_program_goes_on(tmp_path: Path) -> None:
+def test_flags_are_parsed_before_the_program_continues(tmp_path: Path) -> None:
     folder = written(tmp_path, "openrlhf", "9.0.0", openrlhf__cli__train_ppo_ray_py=OPENRLHF)
     command = (sys.executable, "-m", "openrlhf.cli.train_ppo_ray")
     made = composed(folder, *command)

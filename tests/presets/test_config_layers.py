@@ -71,7 +71,7 @@ EVERY_KEY = {
         ("child", ()),
     ],
 )
-def test_keys_are_those_of_hydra(folder: Path, name: str, overrides: tuple[str, ...]) -> None:
+def test_keys_equal_the_keys_of_hydra(folder: Path, name: str, overrides: tuple[str, ...]) -> None:
     files = Files([folder])
     arguments = ("--config-name", name, *overrides)
     layers = hydra_layers(folder / "train.py", HydraMain("config", "other"), arguments, files)

@@ -47,7 +47,7 @@ def test_runtime_env_json_is_not_added_beside_a_runtime_env_file(
     assert f"--runtime-env {file}" in change.why and "env_vars" in change.why
 
 
-def test_runtime_env_json_of_the_program_is_no_option_of_ray(tmp_path: Path) -> None:
+def test_runtime_env_json_of_the_program_is_not_an_option_of_ray(tmp_path: Path) -> None:
     folder = script(tmp_path, "0.4.1")
     text = (folder / "run.sh").read_text().replace("a=1", "--runtime-env=x a=1")
     (folder / "run.sh").write_text(text)

@@ -118,7 +118,7 @@ def test_options_with_dots_and_the_last_of_two() -> None:
     assert made["ckpt.load_enable"] is True
 
 
-def test_end_of_the_options_is_no_value_of_an_option() -> None:
+def test_end_of_the_options_is_not_a_value_of_an_option() -> None:
     with pytest.raises(EaglerayError, match="end of the options"):
         argparse_arguments("--logger.wandb.key", "--")
 

@@ -148,7 +148,7 @@ def test_other_program_of_a_framework_gets_breakpoints_only(
     assert detail in remark(made) and remark(made).endswith("so nothing is shortened.")
 
 
-def test_module_in_a_quoted_text_that_is_no_trainer_is_named(tmp_path: Path) -> None:
+def test_module_in_a_quoted_text_that_is_not_a_trainer_is_named(tmp_path: Path) -> None:
     package = tmp_path / "openrlhf" / "cli"
     package.mkdir(parents=True)
     (package / "train_sft.py").write_text("import openrlhf.trainer\n")

@@ -28,7 +28,7 @@ FAKE = Path(__file__).parents[1] / "fakes" / "fake_python.py"
 
 
 def run(plan: RunPlan, folder: Path) -> list[dict[str, Any]]:
-    """What each fake Python was called with, by the plan as it would be started; a copy lies elsewhere."""
+    """Returns the arguments of each fake Python, by the plan as it would be started; a copy lies elsewhere."""
     bin_folder = folder / "bin"
     bin_folder.mkdir(exist_ok=True)
     for name in ("python3", "ray"):

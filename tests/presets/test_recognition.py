@@ -120,7 +120,7 @@ def test_installed_package_has_its_version(tmp_path: Path) -> None:
     recognised = read(plan, python).recognised
     assert recognised is not None
     assert (recognised.version.text, recognised.in_range) == ("0.6.1", True)
-    # What lies in the folder that the program runs in is what Python imports.
+    # Python imports modules from the folder that the program runs in.
     checkout(work, "verl", "0.10.9")
     recognised = read(plan, python).recognised
     assert recognised is not None and (recognised.version.text, recognised.in_range) == (

@@ -42,7 +42,7 @@ def write(folder: Path, **scripts: str) -> None:
 
 
 def ran(plan: RunPlan, folder: Path) -> list[dict[str, Any]]:
-    """What each Python of the run was called with; copies are where a real run has them."""
+    """Returns the arguments of each Python of the run; copies are where a real run has them."""
     bin_folder = folder / "bin"
     bin_folder.mkdir(exist_ok=True)
     for name, starts in (("python3", f"{sys.executable} -S {FAKE}"), ("sbatch", "bash")):

@@ -55,7 +55,7 @@ def test_options_are_removed_where_no_value_switches_slime_off(tmp_path: Path) -
 
 
 def test_option_of_another_branch_is_removed(tmp_path: Path) -> None:
-    """The last assignment of an array may be that of the branch that isn't taken."""
+    """The last assignment of an array may be in the branch that isn't taken."""
     slime_example(tmp_path)
     made = proposed(plan_of(tmp_path, "bash", "slime.sh"), no_trackers="on")
     assert outcomes(made, "no_trackers")["--use-wandb"] == "will apply"
@@ -140,7 +140,7 @@ def test_miles_keeps_an_evaluation_that_its_arguments_need(tmp_path: Path) -> No
 
 
 def test_loop_of_another_program_is_not_shortened(tmp_path: Path) -> None:
-    """What another loop saves and when is not known, so its keys are set without a promise or not at all."""
+    """The saves of another loop are unknown, so its keys are set without a promise or not at all."""
     own = "from slime.utils.arguments import parse_args\n\nparse_args()\n"
     checkout(tmp_path, "slime", "0.3.1")
     (tmp_path / "train.py").write_text(own)

@@ -1,6 +1,6 @@
 """Trainers that no table is for: keys of their own code are set, and nothing is claimed of them.
 
-The shapes are those of EasyR1, agent-lightning, ROLL, SkyRL, slime, Megatron-LM, TRL, ms-swift, Search-R1 and RLinf.
+The shapes come from EasyR1, agent-lightning, ROLL, SkyRL, slime, Megatron-LM, TRL, ms-swift, Search-R1 and RLinf.
 """
 
 from __future__ import annotations

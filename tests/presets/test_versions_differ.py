@@ -1,4 +1,4 @@
-"""What an option sets depends on the version, the program and the other keys of the line: one row per case."""
+"""The keys of an option depend on the version, the program and the other keys of the line: one row per case."""
 
 from __future__ import annotations
 

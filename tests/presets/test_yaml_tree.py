@@ -50,7 +50,7 @@ def read(node: YamlNode, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], in
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_keys_and_lines_are_those_of_pyyaml(text: str) -> None:
+def test_keys_and_lines_equal_those_in_pyyaml(text: str) -> None:
     reference = next(yaml.compose_all(text, Loader=yaml.SafeLoader), None)
     assert read(read_yaml(text)) == (expected(reference) if reference else {})
 

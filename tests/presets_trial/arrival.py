@@ -1,4 +1,4 @@
-"""Whether the words of a proposal arrive: the stub calls of the original command compared with those of the debug run."""
+"""Whether the words of a proposal arrive: the stub calls of the original command compared with the debug run's."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def arrival(
 ) -> Arrival:
     """Compares the calls of launchers, in their order.
 
-    `removed` words are to be missing afterwards, which may be those of a branch that the script doesn't take.  Of each of
-    the `variables` set the script may make a word.
+    `removed` words are to be missing afterwards, which may belong to a branch that the script doesn't take.  The script
+    may make a word of each of the `variables` set.
     """
     originals, changed = _launches(before.calls), _launches(after.calls)
     trainings = [call for call in originals if starts(call, target)]
@@ -76,7 +76,7 @@ def _is_name(word: str, name: str) -> bool:
 
 
 def _launches(calls: Sequence[Call]) -> list[Call]:
-    """Of `ray` only submissions: how often a script asks for its status varies."""
+    """Counts only submissions of `ray`: how often a script asks for its status varies."""
     return [
         call
         for call in calls
@@ -129,7 +129,7 @@ def _differs(originals: Sequence[Call], changed: Sequence[Call]) -> bool:
 def _other_changes(
     originals: Sequence[Call], changed: Sequence[Call], words: Sequence[str], expected: range
 ) -> str:
-    """What else is different from the original; arguments may hold times, so only their numbers are compared."""
+    """Returns further differences from the original; arguments may hold times, so only their numbers are compared."""
     if len(originals) != len(changed):
         return f"{len(changed)} programs were started instead of {len(originals)}"
     for one, other in zip(originals, changed, strict=True):

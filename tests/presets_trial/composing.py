@@ -12,7 +12,7 @@ from unittest import mock
 from tests.presets_trial import hydra_configs, parsers, structured
 from tests.presets_trial.sandbox import Call
 
-# What this process needs for itself.
+# Modules that this process needs for itself.
 _OWN = ("PATH", "HOME", "PYTHONPATH")
 OK, FAILED, BROKEN_BEFORE, NOT_TRIED = "ok", "failed", "fails without the preset too", "not tried"
 
@@ -46,7 +46,7 @@ def compose_call(framework: str, call: Call, words: Sequence[str], checkout: Pat
 def _problem(
     framework: str, arguments: list[str], cwd: str, words: Sequence[str], checkout: Path
 ) -> str:
-    """What is wrong with the arguments; "" for nothing."""
+    """Returns the problem of the arguments; "" for nothing."""
     try:
         if framework == "openrlhf":
             return parsers.problem(arguments, checkout)
@@ -55,7 +55,7 @@ def _problem(
         if framework == "skyrl":
             return structured.problem(arguments, words, Path(cwd), checkout)
         if framework in ("slime", "miles"):
-            # Most options are those of Megatron and SGLang, which are not in the checkout.
+            # Most options belong to Megatron and SGLang, which are not in the checkout.
             raise NotComposable
         if framework == "areal":
             return hydra_configs.yaml_problem(arguments, Path(cwd), checkout) or structured.problem(

@@ -31,7 +31,7 @@ _RESOLVERS = ("mul", "div", "max", "add", "sub", "multiply", "divide", "torch.dt
 
 
 def problem(arguments: Sequence[str], cwd: Path, checkout: Path) -> str:
-    """What Hydra says against the arguments of a `@hydra.main` program; "" for nothing."""
+    """Returns Hydra's error for the arguments of a `@hydra.main` program; "" for nothing."""
     program, rest = _program(arguments, cwd, checkout)
     if program is None:
         raise LookupError("the program is not in the checkout")
@@ -63,7 +63,7 @@ def _search_path(config: Path, name: str, checkout: Path) -> list[str]:
 
 
 def yaml_problem(arguments: Sequence[str], cwd: Path, checkout: Path) -> str:
-    """What is wrong with `--config FILE` and overrides; the file may inherit from others by `defaults`."""
+    """Returns the problem of `--config FILE` and overrides; the file may inherit from others by `defaults`."""
     file, overrides = _named(arguments, cwd)
     if file is None:
         program, rest = _program(arguments, cwd, checkout)

@@ -19,7 +19,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def problem(arguments: Sequence[str], checkout: Path) -> str:
-    """What argparse says against the arguments of the program; "" for nothing."""
+    """Returns argparse's error for the arguments of the program; "" for nothing."""
     at = next((i for i, word in enumerate(arguments) if "train_ppo_ray" in word), None)
     file = checkout / "openrlhf" / "cli" / "train_ppo_ray.py"
     if at is None or not file.is_file():

@@ -38,7 +38,7 @@ _OTHER_SCRIPT = re.compile(
 
 @dataclass
 class Proposed:
-    """What was proposed; `cause` is why no framework was recognised, `failure` a traceback."""
+    """The proposal; `cause` is why no framework was recognised, `failure` a traceback."""
 
     plan: RunPlan
     framework: str = ""
@@ -115,7 +115,7 @@ def cause(facts: ProgramAnalysis) -> str:
     """Why no framework was recognised; "" if one was."""
     if facts.recognised:
         return "" if facts.recognised.in_range else "version not read"
-    # What the proposal says of a program of a framework that doesn't train.
+    # The proposal's text about a program of a framework that doesn't train.
     if getattr(facts, "remark", ""):
         return "not a trainer"
     launch, script = facts.launch, facts.script

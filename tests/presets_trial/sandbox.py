@@ -160,7 +160,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Execution:
-    """What a script started, in order, and how it ended; `output` is the end of what it printed."""
+    """The programs that a script started, in order, and how it ended; `output` is the end of what it printed."""
 
     calls: tuple[Call, ...]
     code: int

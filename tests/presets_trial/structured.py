@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-# What makes the configuration in a program of AReaL, and of SkyRL.
+# Functions that make the configuration in a program of AReaL, and of SkyRL.
 _LOADED = re.compile(
     r"load_expr_config\([^,]+,\s*(?P<name>\w+)|(?P<class>\w+)\.from_cli_overrides\("
 )

@@ -62,7 +62,7 @@ def test_a_removed_word_is_expected_to_be_missing() -> None:
     assert arrival(before, left, WORDS, "t.main", ["--resume"]).verdict == WRONG_PLACE
 
 
-def test_a_removed_word_may_be_that_of_a_branch_that_is_not_taken() -> None:
+def test_a_removed_word_may_belong_to_a_branch_that_is_not_taken() -> None:
     before, after = execution(LINE), execution(words(LINE, *WORDS))
     assert arrival(before, after, WORDS, "t.main", ["--use-wandb"]).verdict == EXACT
 

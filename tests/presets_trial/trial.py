@@ -19,7 +19,7 @@ from tests.presets_trial.composing import NOT_TRIED, Composed, compose_call
 from tests.presets_trial.proposing import Proposed, proposed
 from tests.presets_trial.sandbox import Call, Copy, Execution, Sandbox
 
-# What bash prints for a variable that has to be set.
+# The message of bash for a variable that has to be set.
 _REQUIRED = re.compile(
     r"line \d+: ([A-Za-z_]\w*): (?:unbound variable|.*\b(?:set|must|required|null)\b)"
 )
@@ -29,7 +29,7 @@ _MOST_NEEDED = 8
 
 @dataclass
 class Needed:
-    """What a script needs to reach its training line: variables and files."""
+    """The needs of a script to reach its training line: variables and files."""
 
     env: dict[str, str] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-// Who is told that the reports of a run are here.
+// The user who is notified that the reports of a run have arrived.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -19,7 +19,7 @@ registeredForEach(register, (made) => {
   fake = made;
 });
 
-/** What is said when the reports of a run that was started in `workspace` have come. */
+/** The messages when the reports of a run that was started in `workspace` have arrived. */
 async function told(workspace: string): Promise<readonly string[]> {
   const { run } = profiledRun();
   fake.sidecar.on(LIST, () => ({ runs: [aRun({ id: run, workspace })] }));

@@ -1,4 +1,4 @@
-// What nsys does, in the rows of runs, and which workers a command is meant for.
+// The state of nsys in the rows of runs, and the workers that a command is for.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -123,7 +123,7 @@ test("rows of any view name the profiled workers among them, each run once", () 
   assert.deepEqual(targetsOf([stranger], profiled), []);
 });
 
-test("the reports of a worker, and those of its run", () => {
+test("the reports of a worker, and the reports of its run", () => {
   const workers = [
     profiledWorker({ reports: ["/a"] }),
     profiledWorker({ worker_id: "cafe", reports: ["/b", "/c"] }),

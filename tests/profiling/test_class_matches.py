@@ -40,10 +40,10 @@ def fitting(
         ([], "Learn*", [("Learner", 2, "Learn*")]),
         (["pkg.mod:Learner"], "pkg.*", [("pkg.mod.Learner", 2, "pkg.*")]),
         (["pkg.mod:Learner"], "pkg.mod.Learner", [("pkg.mod.Learner", 2, "pkg.mod.Learner")]),
-        # Who fits by its class is said by that.
+        # A worker that fits by its class is named by the class.
         (["pkg.mod:Learner"], "*Learner", [("Learner", 2, "*Learner")]),
         (["pkg.mod:Learner"], "other.*", [("Learner", 2, "")]),
-        # Of which of two modules it is, nobody knows.
+        # It may belong to either of two modules.
         (["a:Learner", "b:Learner"], "a.*", [("a.Learner", 0, "a.*"), ("Learner", 2, "")]),
         # One that was seen before, and does not live.
         (["pkg.mod:Old"], "pkg.*", [("pkg.mod.Old", 0, "pkg.*"), ("Learner", 2, "")]),

@@ -44,7 +44,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def packed(folder: Path, name: str, made: bytes, **more: object) -> None:
-    """What a node writes beside the report `name` when it has made a database of it."""
+    """Returns what a node writes beside the report `name` when it has made a database of it."""
     content = gzip.compress(made)
     report = hashlib.sha256((folder / f"{name}.nsys-rep").read_bytes()).hexdigest()
     description = {

@@ -142,7 +142,7 @@ async def _resumed(report: bytes, cuts: list[int], knows_parts: list[bool], befo
         folder = Path(made)
         entry = parse_entry("p.nsys-rep", described(report))
         assert entry is not None
-        # What is here in part may be of something else.
+        # A partial file here may belong to something else.
         (folder / "p.nsys-rep.part").write_bytes(before)
         source = Broken(report, cuts, knows_parts)
         for _ in range(len(cuts) + 2):

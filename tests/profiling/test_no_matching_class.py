@@ -50,7 +50,7 @@ def test_sentence_uses_modules_that_the_run_listed() -> None:
 
 
 class Reports:
-    """Those of a run, whose workers come and go as the test says."""
+    """The reports of a run, whose workers come and go as the test says."""
 
     def __init__(self) -> None:
         self.state = ProfileState("/here")

@@ -91,7 +91,7 @@ def test_wrong_command_line_is_rejected(
 def test_recording_without_length_is_rejected(
     seconds: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It would go on until the end of the worker."""
+    """It would last until the end of the worker."""
     assert cli.main(["profile", "--record", "r", "--seconds", seconds]) == 1
     assert "at most a day" in capsys.readouterr().err
 

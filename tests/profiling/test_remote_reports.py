@@ -109,7 +109,7 @@ async def test_scan_of_an_unchanged_folder_is_a_single_command(tmp_path: Path) -
     login.asked.clear()
     (there / STATUS).write_bytes(status("armed", problem="another"))
     scan_result = await scanner.scan([source])
-    # Of what it has written meanwhile there may be more than in the first list.
+    # It may have written more meanwhile than in the first list.
     assert [call[0] for call in login.asked] == ["list", "small", "list"]
     assert (len(scan_result.reports), scan_result.workers[0].problem) == (450, "another")
     login.asked.clear()

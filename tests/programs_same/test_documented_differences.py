@@ -36,7 +36,7 @@ def documented() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def differences(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """What the program sees with Eagleray and not without it, or the other way round."""
+    """Returns what the program sees with Eagleray and not without it, or the other way round."""
     folder = tmp_path_factory.mktemp("probe")
     with temporary_home() as home:
         env = {**variables(PROBE), "EAGLERAY_HOME": str(home), "LANG": "en_US.UTF-8"}
@@ -47,7 +47,7 @@ def differences(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]
 
 
 def _printed(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> dict[str, list[str]]:
-    """What the probe prints, which is run by `eagleray run` or as it is."""
+    """Returns the output of the probe, run by `eagleray run` or as it is."""
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, cwd=folder, env=env, capture_output=True, check=False
     )

@@ -33,7 +33,7 @@ _DIFFERS = re.compile(rb"0x[0-9a-f]{8,}|in [0-9.]+s\b")
 
 @frozen
 class Ended:
-    """What the shell that started a program gets: both outputs, and the code as `Popen` has it."""
+    """The result for the shell that started a program: both outputs, and the code as `Popen` has it."""
 
     stdout: bytes
     stderr: bytes

@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: the `eagleray` command in a home of its own."""
+"""Fixtures of the end-to-end tests: the `eagleray` command in a home of its own."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def rows(program: Program, eagleray: Command) -> dict[str, Row]:
 
 
 def talk(eagleray: Command, session: str, *lines: str) -> tuple[str, str]:
-    """What a terminal shows in which these lines are typed and which is then left."""
+    """Returns the content of a terminal in which these lines are typed and which is then left."""
     start = REPOSITORY / "pybackend" / "eagleray_start.py"
     done = subprocess.run(
         [sys.executable, str(start), "cli", "pdb", session],

@@ -33,7 +33,7 @@ NAMES = [
 
 @pytest.fixture(scope="module")
 def program(cluster: RayCluster) -> Iterator[Program]:
-    """All shapes wait at the same time; each test lets its own go on."""
+    """All shapes wait at the same time; each test releases its own."""
     started = cluster.run(SHAPES, *NAMES)
     try:
         cluster.wait_paused(len(NAMES))
@@ -101,7 +101,7 @@ def test_the_next_coroutine_stops_at_once(program: Program, eagleray: Command) -
         client.leave()
 
 
-def test_one_continue_lets_all_threads_of_a_threaded_actor_go_on(
+def test_one_continue_releases_all_threads_of_a_threaded_actor(
     program: Program, eagleray: Command
 ) -> None:
     with eagleray.editor(eagleray.wait_row("Threaded")["worker_id"]) as (client, _):

@@ -78,7 +78,7 @@ class Range:
 
 @frozen
 class Recording:
-    """What a database holds; a table without rows is not made, as nsys does it."""
+    """The content of a database; a table without rows is not made, as nsys does it."""
 
     kernels: Iterable[Kernel] = ()
     graphs: Iterable[Graph] = ()

@@ -25,7 +25,7 @@ ENDINGS = {
     "exports": "shutil.copy({database!r}, out)",
     "fails": "print('\\nExportation error: Section Table Reference magic number mismatch.'); sys.exit(1)",
     "writes nothing": "pass",
-    # Opening the pipe for writing waits until nsys is here, closing it lets it go on.
+    # Opening the pipe for writing waits until nsys is here, closing it lets it continue.
     "waits": "open({log!r} + '.pipe').read(); shutil.copy({database!r}, out)",
     "hangs": "open(out, 'w').write('half'); time.sleep(600)",
 }

@@ -57,7 +57,7 @@ async function started(): Promise<readonly string[]> {
   return words;
 }
 
-/** What one is told, and then the buttons. */
+/** The message, and then the buttons. */
 async function told(): Promise<readonly string[]> {
   openInNsight(fake.app, URI);
   await settled();

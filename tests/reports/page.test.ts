@@ -1,4 +1,4 @@
-// What the page of a report may load, and where keys lead in its tables.
+// The resources that the page of a report may load, and the effect of keys in its tables.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.reports.databases import Call, Copy, Kernel, Range, Recording, write
 
 MS = 1_000_000
-# What a program may call a range: markup, a formula, an escape, a turn of the reading direction.
+# Names that a program may give a range: markup, a formula, an escape, a turn of the reading direction.
 HOSTILE = '=<img src=x onerror="alert(1)">[a](command:x)\x1b[1m\u202e $(trash)'
 STEPS, KERNELS = 40, 60
 

@@ -48,7 +48,7 @@ def _end_agent(pid: int) -> None:
 
 
 def stats(file: Path, *tables: str) -> list[list[dict[str, str]]]:
-    """What `nsys stats` says: for each table its rows by the titles of nsys."""
+    """Returns the output of `nsys stats`: for each table its rows by the titles of nsys."""
     command = ["stats", "--report", ",".join(tables), "--format", "csv", str(file)]
     done = subprocess.run(
         [real_nsys(), *command], check=True, timeout=600, capture_output=True, text=True

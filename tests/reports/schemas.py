@@ -52,7 +52,7 @@ _COMMON = {
 
 @frozen
 class Generation:
-    """The version of nsys, that of its schema, and its tables with their columns."""
+    """The version of nsys, its schema's version, and its tables with their columns."""
 
     nsys: str
     schema: str

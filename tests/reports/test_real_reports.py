@@ -25,7 +25,7 @@ def nsys(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EAGLERAY_NSYS", real_nsys())
 
 
-async def test_numbers_equal_those_of_nsys_stats(report: Path) -> None:
+async def test_numbers_equal_the_numbers_of_nsys_stats(report: Path) -> None:
     shown = (await eagleray("report", str(report), "--json", "--top", "1000")).json
     assert report.with_suffix(".sqlite").exists()
     nvtx, osrt = stats(report.with_suffix(".sqlite"), "nvtxsum", "osrtsum")

@@ -100,7 +100,7 @@ test("the lines stay while the text isn't valid Python", async () => {
   assert.equal((await lenses(`${TEXT}class`)).length, 2);
 });
 
-test("arguments of a class are those of the next run of that class", async () => {
+test("arguments of a class fill the next run of that class", async () => {
   const given = '{"gconfig": {"max_new_tokens": 8}}';
   const first = await debugged("Arguments", given, "Select a File", "/d/train.jsonl", "2");
   assert.equal((first as { arguments: string }).arguments, given);
@@ -166,7 +166,7 @@ test("the size and the time limit of a wave are chosen beside its data", async (
   assert.deepEqual((await lenses())[1], [0, "Run 16 × 4"]);
 });
 
-test("a size that is no size changes nothing", async () => {
+test("an invalid size changes nothing", async () => {
   for (const wrong of ["0 x 8", "many", "64", "99999 x 99999"]) {
     answering("Options", "Groups", wrong, "Done", "");
     await editor.commands.get(COMMANDS.runAgentWave)?.({ path: FILE, name: "Solver" });

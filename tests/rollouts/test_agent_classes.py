@@ -25,7 +25,7 @@ CASES: list[tuple[str, list[tuple[str, int, str]]]] = [
         "class W(RolloutWorkflow):\n    n = 1\n\n    async def arun_episode(self, engine, data): ...",
         [("W", 4, "workflow")],
     ),
-    # What no framework would run.
+    # Agents that no framework would run.
     ("class A:\n    def run(self, data, **k): ...", []),
     ("class A:\n    async def run(self): ...", []),
     ("class A:\n    async def run(self, data): ...", []),

@@ -34,7 +34,7 @@ def events() -> list[bytes]:
 
 
 async def stream(request: web.Request) -> web.StreamResponse:
-    """The encoding is that of the path."""
+    """The path names the encoding."""
     encoding = request.match_info["encoding"]
     compressor = COMPRESSORS[encoding]()
     headers = {"Content-Type": "text/event-stream", "Content-Encoding": encoding}

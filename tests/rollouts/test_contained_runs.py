@@ -1,4 +1,4 @@
-"""Whatever one run does, the others go on and what they did is kept."""
+"""Whatever one run does, the others continue and their results are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the framework would reject is named before it does, with the framework's own message."""
+"""An object that the framework would reject is named before, with the framework's own message."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_float_holds_the_contract(own_home: Path) -> None:
     assert observed.runs[0].reward == 1.0
 
 
-async def test_reward_that_is_no_number_is_named(own_home: Path) -> None:
+async def test_reward_that_is_not_a_number_is_named(own_home: Path) -> None:
     observed = await observe(plan_of("ReturnsNan"))
     assert broken(observed) == {"finite": "A reward is nan, which ruins the next update."}
 

@@ -75,7 +75,7 @@ def test_wrong_line_is_named(tmp_path: Path, content: bytes, number: int, messag
     assert message in error_of(DataChoice(file, number))
 
 
-def test_wrong_line_that_is_not_wanted_is_no_error(tmp_path: Path) -> None:
+def test_unwanted_wrong_line_raises_no_error(tmp_path: Path) -> None:
     file = written(tmp_path, "data.jsonl", b'nonsense\n{"n": 2}\nnonsense\n')
     assert data_items.single_item(DataChoice(file, 2)).data == {"n": 2}
 

@@ -37,7 +37,7 @@ def test_text_is_one_item_a_list_or_lines(text: str, items: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "2+2 = ?", '{"n": 1', '{"n": 1}\nrest', "[]", "{'n': 1}"])
-def test_text_that_is_no_json_is_rejected_with_an_example(text: str) -> None:
+def test_text_that_is_not_json_is_rejected_with_an_example(text: str) -> None:
     with pytest.raises(EaglerayError) as raised:
         given_items.items_of(text)
     assert raised.value.code == "not-an-item"

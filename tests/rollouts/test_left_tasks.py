@@ -27,7 +27,7 @@ CREATED = line_of("self.last = asyncio.create_task(")
 async def test_tasks_of_several_runs_are_a_verdict_at_their_line(
     own_home: Path, mode: Mode
 ) -> None:
-    """What the run has cancelled or awaited isn't left, although its cancellation hasn't arrived."""
+    """A task that the run has cancelled or awaited isn't left, although its cancellation hasn't arrived."""
     observed = await observe(plan_of("LeavesTasks", groups=3, mode=mode))
     assert {run.outcome for run in observed.runs} == {"done"}
     [verdict] = [each for each in verdicts(observed) if each.line == CREATED]
@@ -40,7 +40,7 @@ async def test_tasks_of_several_runs_are_a_verdict_at_their_line(
     assert line_of("asyncio.gather(asyncio.sleep(0)") not in left
 
 
-async def test_task_that_one_run_leaves_to_others_is_no_verdict(own_home: Path) -> None:
+async def test_task_that_one_run_leaves_to_others_is_not_a_verdict(own_home: Path) -> None:
     observed = await observe(plan_of("SharesWorker", groups=4))
     assert verdicts(observed) == ()
     line = line_of("create_task(asyncio.Event().wait())")

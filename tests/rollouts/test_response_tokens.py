@@ -75,7 +75,7 @@ def test_ids_of_sglang_are_in_its_meta_info() -> None:
     assert token_columns([response]) == {}
 
 
-def test_ids_beside_logprobs_are_those_of_the_completion() -> None:
+def test_ids_beside_logprobs_are_the_ids_of_the_completion() -> None:
     columns = token_columns([answer("ab", id=5)])
     assert (columns["completion_ids"], columns["mask"]) == ([5, 5], [1, 1])
     assert "token_ids" not in columns

@@ -166,7 +166,7 @@ def test_verdict_on_a_queue(queue: tuple[QueueSample, ...], sentences: list[str]
     assert [verdict.sentence for verdict in verdicts(observed)] == sentences
 
 
-def test_times_are_no_queue_where_the_server_has_none() -> None:
+def test_times_are_not_a_queue_where_the_server_has_none() -> None:
     observed = wave(QUEUED, seconds=1.6)
     few = (QueueSample(64, 0),) * 2
     assert [each.kind for each in verdicts(evolve(observed, queue=few))] == ["server-saturated"]
@@ -176,7 +176,7 @@ def test_times_are_no_queue_where_the_server_has_none() -> None:
 async def test_real_queue_is_read_in_a_wave(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a real llama.cpp with one slot; most requests wait all the time."""
+    """It uses a real llama.cpp with one slot; most requests wait all the time."""
     monkeypatch.setattr(server_queue, "SERVER_QUEUE", PollSchedule((), 0.1))
     with serving("--slots", "1", "--metrics") as small:
         observed = await observe(plan_for(small, "Talks", groups=5, group_size=4))

@@ -79,7 +79,7 @@ test("a wave takes the whole file, without a question for its items", async () =
   });
 });
 
-test("progress and report of this wave are shown, those of another aren't", async () => {
+test("progress and report of this wave are shown, not another's", async () => {
   const panel = await opened();
   const { progress } = waveReport();
   fake.sidecar.notify(WAVE_CHANGED, { wave: "another", progress });

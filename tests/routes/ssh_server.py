@@ -83,7 +83,7 @@ class SshServer:
         while time.monotonic() < deadline:
             assert self._process is not None
             if self._process.poll() is not None:
-                # Somebody else had the port for a moment.
+                # Another program had the port for a moment.
                 self.start(*self._options)
             with contextlib.suppress(OSError):
                 reader, writer = await asyncio.open_connection("127.0.0.1", self.port)

@@ -1,4 +1,4 @@
-"""Who keeps a route alive, who shares it, and which route is tried first."""
+"""Which clients keep a route alive and share it, and which route is tried first."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def test_lost_remote_end_leaves_no_task_waiting_for_its_socket() -> None:
             near.setblocking(False)
             await loop.sock_sendall(near, b"both ways are up")
             assert await loop.sock_recv(far, 4) == b"both"
-            # What was not read makes the kernel break the connection off.
+            # Unread bytes make the kernel break the connection off.
             far.close()
             await carried.ended.wait()
     assert asyncio.all_tasks() == {asyncio.current_task()}

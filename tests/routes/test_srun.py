@@ -202,7 +202,7 @@ async def test_unused_step_ends(srun: FakeSrun) -> None:
     await routes.close()
 
 
-# Both say who they are; one does not want to end, the other leaves somebody who keeps its output open.
+# Both print their PID; one does not end, the other leaves a child that keeps its output open.
 DEAF = "trap '' TERM; echo $$ > {pid}; {bridge}; while :; do sleep 1; done"
 LEAVES = "(setsid sleep 1000 & echo $! > {pid}); exec {bridge}"
 

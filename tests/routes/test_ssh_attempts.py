@@ -76,7 +76,7 @@ async def test_answer_may_take_longer_than_the_attempt(
 async def test_late_reason_does_not_explain_the_next_refusal(
     running: SshServer, masters: Masters
 ) -> None:
-    """It belongs to streams for which nobody waits any longer."""
+    """It belongs to streams for which no caller waits any longer."""
     master = masters.make(running.configure())
     await master.argv(["true"], PATIENCE_S)
     process = master._current

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("started")]
 
 
 async def refusal(master: SshMaster) -> EaglerayError:
-    """Why there is no connection."""
+    """Returns why a connection failed."""
     with pytest.raises(EaglerayError) as raised:
         await master.argv(["true"], PATIENCE_S)
     assert master.health.state == "lost"
@@ -176,7 +176,7 @@ async def test_unreachable_hosts_are_explained(sshd: SshServer, masters: Masters
     assert error.code == "ssh-unreachable"
     assert "refused the ssh connection" in error.message
     assert "Connection refused" in error.output
-    # It is tried again when somebody needs it.
+    # It is tried again when a caller needs it.
     sshd.start()
     await sshd.listens()
     await until_it_works(master)

@@ -1,4 +1,4 @@
-"""What ssh says, and what a person is told of it."""
+"""Messages of ssh, and the errors that a user sees for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.routes.ssh import errors
 from eagleray.routes.ssh.errors import StderrLines, forward_error
 
-# What ssh wrote, the code that it stands for, and whether trying again by itself is pointless.
+# The output of ssh, its error code, and whether an automatic retry is pointless.
 SAID = [
     (
         "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n"
@@ -202,7 +202,7 @@ def test_unreachable_address_behind_the_host_is_explained(said: str, code: str) 
     assert "login" in error.message
 
 
-def test_codes_are_those_of_all_factories() -> None:
+def test_codes_cover_all_factories() -> None:
     factories = [
         value
         for name, value in vars(errors).items()

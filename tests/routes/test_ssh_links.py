@@ -69,7 +69,7 @@ async def test_cut_is_shown_and_a_new_connection_takes_over(
     assert await echoes(await waiting)
     assert in_state(master, "ready")
     assert master.health.reason == ""
-    # What the old one carries is not taken from it, for its link may come back.
+    # The old one keeps its streams, for its link may come back.
     assert not old[2].ended.is_set()
     assert not masters.person.asked
 
@@ -250,7 +250,7 @@ async def test_close_during_attempts_leaves_nothing(
 async def test_attempts_through_a_jump_host_leave_nothing(
     sshd: SshServer, wire: Wire, masters: Masters
 ) -> None:
-    """The ssh of a jump host goes on connecting when its parent is gone, unless it is ended."""
+    """The ssh of a jump host keeps connecting when its parent is gone, unless it is ended."""
     program = sshd.configure(port=wire.port)
     config = sshd.folder / "config"
     behind = f"Host behind\n  HostName 127.0.0.1\n  Port {sshd.port}\n  ProxyJump there\n"

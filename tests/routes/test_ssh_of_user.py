@@ -1,4 +1,4 @@
-"""What a person has set for ssh, and the connections that they have open themselves: neither harms ours, nor ours them."""
+"""A user's settings for ssh, and the user's own open connections: neither harms ours, nor ours them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def test_start_files_that_read_and_write_do_no_harm(
 
 
 async def test_odd_ssh_config_is_overridden(sshd: SshServer, masters: Masters) -> None:
-    """What a person has set for their terminal does not catch our connection, or run anything."""
+    """A user's settings for the terminal do not catch our connection, or run anything."""
     folder = sshd.folder
     with Echo() as taken:
         program = sshd.configure(

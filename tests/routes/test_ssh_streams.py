@@ -102,7 +102,7 @@ async def test_forwarding_forbidden_names_the_option(sshd: SshServer, masters: M
     with Echo() as echo, pytest.raises(EaglerayError, match="AllowTcpForwarding") as raised:
         await opened(master, "127.0.0.1", echo.port)
     assert raised.value.code == "ssh-forwarding-forbidden"
-    # What needs no forwarding works.
+    # Requests that need no forwarding work.
     ended = await run(master, ["echo", "still here"])
     assert ended.stdout == b"still here\n"
 

@@ -101,7 +101,7 @@ async def test_ssh_that_dies_is_a_loss(
     assert carried.loss.code == "link-lost"
 
 
-async def test_remote_end_that_closes_is_no_loss_without_a_control_socket(
+async def test_remote_end_that_closes_is_not_a_loss_without_a_control_socket(
     over: SshTransport, client: Client, far: Far
 ) -> None:
     reader, _, carried = client

@@ -1,4 +1,4 @@
-// What the window shows when a run fails, and where the frames of its traceback lead.
+// The message of the window when a run fails, and where the frames of its traceback lead.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -60,7 +60,7 @@ for (const [button, command, isKnown] of [
   });
 }
 
-test("cancelled runs, exited ones, old failures and those of another folder have no message", async () => {
+test("cancelled runs, exited ones, old failures and runs of another folder have no message", async () => {
   await list(
     aRun({ id: "1", state: "cancelled", ended: now(), code: 130 }),
     aRun({ id: "2", state: "exited", ended: now(), code: 0 }),

@@ -1,4 +1,4 @@
-// What a window does by itself while runs go on: breakpoints reach them, and their stops come to the front.
+// Automatic actions of a window while runs continue: breakpoints reach them, and their stops come to the front.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 
@@ -101,7 +101,7 @@ test("changes in the gutter reach a live run together, once they have come to re
   ]);
 });
 
-test("disabled breakpoints, and those of other languages and documents, are none", async () => {
+test("disabled breakpoints, and those in other languages and documents, are ignored", async () => {
   await list(aRun());
   const uri = Uri.from({ scheme: "untitled", path: "/w/c.py" });
   const elsewhere = new SourceBreakpoint({ uri, range: { start: { line: 0 } } });
@@ -117,7 +117,7 @@ test("without a live run of this window no breakpoint is sent, and no sidecar st
   assert.deepEqual(told(), []);
 });
 
-test("a window without a folder has runs of its own, and nothing to do with those of a terminal", async () => {
+test("a window without a folder has runs of its own, and nothing to do with runs of a terminal", async () => {
   editor.folders = [];
   await list(aRun({ workspace: "" }));
   debug.setBreakpoints(point("/w/a.py", 2));

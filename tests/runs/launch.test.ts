@@ -1,4 +1,4 @@
-// What a launch.json says of a run, as a draft.
+// The run of a launch.json, as a draft.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -94,7 +94,7 @@ for (const [config, message] of WRONG) {
   });
 }
 
-test("without debugging nobody stops, and no window tells the run its breakpoints", () => {
+test("without debugging no worker stops, and no window tells the run its breakpoints", () => {
   const draft = draftOfLaunch({ program: "a.py", breakOnFailure: true, noDebug: true }, FOLDER);
   const line = { line: 1, condition: "", hit: "", log: "" };
   const { workspace, options } = prepareOf(

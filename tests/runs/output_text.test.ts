@@ -82,7 +82,7 @@ test("output that was left out is named, with the file of all", async () => {
   );
 });
 
-test("a document says when there is no output, and why none could be read", async () => {
+test("a document says when no output exists, and why none could be read", async () => {
   const run = list(aRun(ENDED));
   pieces({ is_over: true });
   assert.equal(await outputText(fake.app, run.id), "This run has printed nothing.\n");

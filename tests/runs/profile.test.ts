@@ -1,4 +1,4 @@
-// What a run records with nsys: steps, seconds, the path of nsys, and the classes of several clusters.
+// The recordings of a run with nsys: steps, seconds, the path of nsys, and the classes of several clusters.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

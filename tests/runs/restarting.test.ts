@@ -1,4 +1,4 @@
-// Restart and Rerun Last of runs that are over, that go on, and of which that is not known.
+// Restart and Rerun Last of runs that are over, that continue, and of unknown state.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -40,7 +40,7 @@ test("a run of a terminal is restarted with the breakpoints that it had", async 
   ]);
 });
 
-test("a run that goes on is stopped first, and starts once more when it is over", async () => {
+test("a run that continues is stopped first, and starts once more when it is over", async () => {
   const run = aRun();
   list(run);
   const restarting = editor.run("eagleray.restartRun", { row: "run", run });

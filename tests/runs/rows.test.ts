@@ -1,4 +1,4 @@
-// What the view Runs shows, without an editor.
+// The content of the view Runs, without an editor.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -221,7 +221,7 @@ test("downloaded reports are listed below their run", () => {
   assert.deepEqual([label, description], ["policy-0", "rank 0 · policy.nsys-rep"]);
 });
 
-test("a recording shows for how long it goes on, if its begin was seen", () => {
+test("a recording shows how long it has run, if its begin was seen", () => {
   const times = new RecordingTimes();
   const of = (run: string, state: "idle" | "recording"): ProfiledRuns => ({
     runs: [profiledRun({ run, state })],

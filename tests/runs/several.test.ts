@@ -67,7 +67,7 @@ test("Forget names those that are over before they go", async () => {
   assert.deepEqual(fake.sidecar.sentTo(FORGET), [{ id: "3" }, { id: "4" }]);
 });
 
-test("a removed run takes its terminal along, and leaves those of others", async () => {
+test("a removed run takes its terminal along, and leaves the terminals of others", async () => {
   await run("eagleray.showOutput", ROWS.slice(1, 3));
   const [ofLive, ofEnded] = editor.terminals;
   await run("eagleray.removeRun", ROWS.slice(2, 3));
@@ -81,7 +81,7 @@ test("a message says that none of several runs can be stopped, and no other run 
   assert.deepEqual(fake.sidecar.sentTo(STOP), []);
 });
 
-test("outputs, commands and restarts are those of all", async () => {
+test("outputs, commands and restarts apply to all", async () => {
   await run("eagleray.showOutput", ROWS.slice(2));
   assert.equal(editor.terminals.length, 2);
   await run("eagleray.copyCommand", ROWS.slice(2));

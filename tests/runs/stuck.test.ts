@@ -1,4 +1,4 @@
-// What the window shows when a run prints nothing and a picture was saved.
+// The message of the window when a run prints nothing and a picture was saved.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

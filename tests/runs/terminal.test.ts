@@ -236,7 +236,7 @@ test("a pause, a note and their end are lines of their own, each once", async ()
   assert.equal(shown.match(/paused at/g)?.length, 3);
 });
 
-test("steps in an editor are no pauses, and the next stop without one is", async () => {
+test("steps in an editor are not pauses, and the next stop without one is", async () => {
   pieces({ text: "step 1", next: 6 });
   await opened(aRun());
   const paused = runWorker({ state: "paused", path: "/w/rollout.py", line: 3, stop: 1 });

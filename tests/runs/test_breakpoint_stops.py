@@ -50,7 +50,7 @@ class Home:
     path: Path
 
 
-# What a debug proxy answers.
+# The answers of a debug proxy.
 REFUSED = '{"error": "refused"}\n'
 # The first frame of HTTP/2: the port of Ray's own worker.
 GRPC = "\0\0\x18\4"

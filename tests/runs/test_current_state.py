@@ -123,7 +123,7 @@ class Window:
         return run.state.phase, worker.path, worker.line, worker.stop
 
     async def next(self) -> Shown:
-        """What the window shows after the next notification."""
+        """Returns what the window shows after the next notification."""
         return await asyncio.wait_for(self._notified.get(), 60)
 
     async def close(self) -> None:
@@ -183,7 +183,7 @@ async def test_window_follows_the_adapter_while_it_lives_and_the_folder_otherwis
     assert record.state() == LIVES
 
 
-async def test_repeated_event_notifies_nobody(record: RunRecord, window: Window) -> None:
+async def test_repeated_event_notifies_no_listener(record: RunRecord, window: Window) -> None:
     assert await window.next() == FROM_FOLDER
     async with running() as adapter:
         await window.client.sessions.workers()

@@ -200,7 +200,7 @@ def test_control_c_and_control_z_act_as_in_a_terminal(own_home: Path, tmp_path: 
     wait_for("it continues", lambda: _state(pid) != "T")
     screen.type("\x03")
     screen.expect("KeyboardInterrupt")
-    # What was typed before the shell has its terminal again would be for the program.
+    # Text typed before the shell has its terminal again would be for the program.
     screen.expect("bash-")
     screen.type("echo code=$?; exit\n")
     screen.expect("code=130")

@@ -1,4 +1,4 @@
-"""What windows and run supervisors read and request while nothing changes, and how soon they notice a change."""
+"""Reads and requests of windows and run supervisors while nothing changes, and how soon they notice a change."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ async def test_python_is_described_and_asked_once(python: Path, tmp_path: Path) 
     assert starts(python) == 2
 
 
-async def test_ray_beside_the_program_is_not_that_of_the_python(
+async def test_ray_beside_the_program_is_not_the_ray_of_the_python(
     python: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "ray").mkdir()
@@ -75,7 +75,7 @@ async def test_name_is_searched_on_the_path_of_the_run(python: Path, tmp_path: P
         ("exec sleep 60", "python-silent"),
     ],
 )
-async def test_program_that_is_no_python_is_an_error(
+async def test_program_that_is_not_a_python_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, code: str
 ) -> None:
     monkeypatch.setattr(interpreters, "LIMIT_S", 1.0)
@@ -89,6 +89,6 @@ async def test_program_that_is_no_python_is_an_error(
     assert str(program) in raised.value.message
 
 
-async def test_folder_is_no_python(tmp_path: Path) -> None:
+async def test_folder_is_not_a_python(tmp_path: Path) -> None:
     with pytest.raises(EaglerayError, match="was not found"):
         await Interpreters().facts(str(tmp_path), str(tmp_path), {})

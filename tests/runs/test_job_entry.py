@@ -47,7 +47,7 @@ def test_entry_becomes_the_program(folders: tuple[Path, Path, Path]) -> None:
     assert json.loads(done.stdout) == [arguments, str(code), False], done.stderr
 
 
-def test_job_without_python_on_the_path_uses_that_of_the_cluster(
+def test_job_without_python_on_the_path_uses_the_python_of_the_cluster(
     folders: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delivery, code, ray = folders

@@ -192,7 +192,7 @@ def test_momentary_mismatch_is_not_taken_for_a_new_file(tmp_path: Path) -> None:
     assert news(file, 1) == [[("D", b" more")]]
 
 
-def test_after_a_restart_there_is_no_doubt(tmp_path: Path) -> None:
+def test_no_doubt_remains_after_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "o"
     path.write_bytes(b"other text")
     file = FollowedFile(str(path), 5, b"first")

@@ -1,4 +1,4 @@
-"""What is meant by a path or by words, and breakpoints as they are typed."""
+"""Kinds of programs by path or command, and breakpoints as they are typed."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_invalid_breakpoint_is_rejected(text: str, tmp_path: Path) -> None:
     assert raised.value.code == "bad-breakpoint"
 
 
-def test_active_python_is_that_of_the_environment(tmp_path: Path) -> None:
+def test_active_python_belongs_to_the_environment(tmp_path: Path) -> None:
     (tmp_path / "python3").touch(mode=0o755)
     path = str(tmp_path)
     assert active_python({"VIRTUAL_ENV": "/venv", "PATH": path}) == "/venv/bin/python"

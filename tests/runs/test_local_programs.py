@@ -141,7 +141,7 @@ while True: time.sleep(0.05)
 
 
 @pytest.mark.parametrize("has_pidfd", [True, False])
-async def test_program_that_its_supervisor_reads_from_inside_goes_on(
+async def test_program_that_its_supervisor_reads_from_inside_continues(
     has_pidfd: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not has_pidfd:

@@ -123,7 +123,7 @@ async def test_program_that_no_signal_ends_is_not_cancelled(
 def test_orphaned_runs_are_removed_like_others(
     records: RunRecords, program: ProcessIdentity
 ) -> None:
-    """The oldest first; what may have gone on elsewhere, or recorded something, after a week of silence."""
+    """The oldest first; runs that may have continued elsewhere, or recorded something, after a week of silence."""
     goes_on = records.create(PLAN, evolve(DEAD, program=program))
     job = records.create(PLAN, evolve(DEAD, external_id="raysubmit_1"))
     old_job = records.create(PLAN, evolve(DEAD, external_id="raysubmit_0"))

@@ -1,4 +1,4 @@
-"""What a run printed, on a file system that can't give the beginning of a file back: only the oldest part is lost."""
+"""The output of a run, on a file system that can't give the beginning of a file back: only the oldest part is lost."""
 
 from __future__ import annotations
 

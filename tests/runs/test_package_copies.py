@@ -1,4 +1,4 @@
-"""Copies of our code here and on login nodes: those that nobody needs are removed, and no other."""
+"""Copies of our code here and on login nodes: unneeded copies are removed, and no others."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_copies_are_delivered_and_removed_at_once(tmp_path: Path) -> None:
         while not over.is_set():
             for name in left(tmp_path):
                 if name.startswith("_eagleray_run_"):
-                    # Nobody uses it any more.
+                    # No run uses it any more.
                     age(tmp_path / name)
             remove_unused(tmp_path, time.time() - DAY)
 

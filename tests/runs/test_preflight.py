@@ -1,4 +1,4 @@
-"""What cannot start says so before anything is recorded, with the exit codes of a shell."""
+"""A program that cannot start is rejected before anything is recorded, with the exit codes of a shell."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ async def test_local_program_runs_in_the_interpreter_of_the_workspace(
     assert (plan.cluster, plan.name, plan.workers) == ("", "train.py", ("*Policy*", "Ref[0-3]"))
 
 
-async def test_variables_of_another_server_replace_only_those_of_the_first(
+async def test_variables_of_another_server_replace_only_the_variables_of_the_first(
     run_request: RunRequest,
 ) -> None:
     first = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_API_KEY": "sk-1"}
@@ -85,7 +85,7 @@ async def test_variables_of_a_server_stay_on_this_machine(
 
 
 async def test_program_with_a_cluster_becomes_its_job(run_request: RunRequest) -> None:
-    """Whose interpreter is not the one of the workspace."""
+    """The interpreter of this job is not the workspace's."""
     plan = await PREPARING.plan(evolve(run_request, cluster="8265"))
     assert (plan.kind, plan.cluster) == ("job", "id of 8265")
     assert plan.command == ("python", "train.py", "a b")

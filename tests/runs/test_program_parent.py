@@ -254,7 +254,7 @@ async def test_program_that_handles_a_signal_ends_by_itself_later(
     assert (end.code, end.was_interrupted) == (1, was_interrupted)
 
 
-async def test_signal_to_reload_does_not_replace_that_of_a_stop(tmp_path: Path) -> None:
+async def test_signal_to_reload_does_not_replace_the_signal_of_a_stop(tmp_path: Path) -> None:
     async with attended(HANDLES, tmp_path / "log", (tmp_path / "end.json",)) as program:
         stopping = None
         for printed in (0, signal.SIGHUP, signal.SIGINT):

@@ -1,4 +1,4 @@
-"""A program that runs another one by `exec`, under the real command: both stop, and the exit code is that of the second."""
+"""A program that runs another one by `exec`, under the real command: both stop, and the exit code is the second's."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ async def test_python_without_ray_is_detected(python: Path, folder: Path) -> Non
     assert missing is not None
     assert (missing.path, missing.version) == (str(python), sys.version.split()[0])
     assert await check.missing(plan(python, folder, "module", "-m", "train")) is not None
-    # A folder of that name, as for its results, is no package.
+    # A folder of that name, as for its results, isn't a package.
     (folder / "ray").mkdir()
     assert await check.missing(plan(python, folder)) is not None
     (folder / "ray" / "__init__.py").write_text("raise SystemExit('imported')\n")
@@ -79,7 +79,7 @@ NOT_CHECKED: list[tuple[Kind, tuple[str, ...]]] = [
 async def test_program_with_another_environment_is_not_checked(
     python: Path, folder: Path, kind: Kind, arguments: tuple[str, ...]
 ) -> None:
-    """A script may activate one, a job has that of its cluster."""
+    """A script may activate one, a job has its cluster's."""
     assert await RayCheck().missing(plan(python, folder, kind, *arguments)) is None
     assert not (python.parents[1] / "starts").exists()
 

@@ -38,7 +38,7 @@ class FakeCluster:
     whole: str = ""
     state_after: JobState = field(factory=lambda: JobState("SUCCEEDED", "", "n1", "01", 0))
     refusal: EaglerayError | None = None
-    # What the job API says in place of the whole log, and the log as a file of its node.
+    # The answer of the job API in place of the whole log, and the log as a file of its node.
     log_refusal: EaglerayError | None = None
     file: bytes = b""
     packages: dict[str, bytes] = field(factory=dict)

@@ -93,9 +93,7 @@ def test_state_of_an_earlier_version_is_read_in_current_words(
         (("python", "-c", "pass"), "other", ""),
     ],
 )
-def test_arguments_are_those_of_the_program(
-    argv: tuple[str, ...], name: str, arguments: str
-) -> None:
+def test_arguments_belong_to_the_program(argv: tuple[str, ...], name: str, arguments: str) -> None:
     assert model.arguments_text(RunPlan("program", argv, "/w", name)) == arguments
 
 

@@ -96,9 +96,7 @@ async def test_script_finds_the_chosen_python_as_in_a_terminal(
     assert f"with {python}\n" in (own_home / "runs" / run / "output.log").read_text()
 
 
-async def test_lines_of_a_restart_are_those_of_the_editor(
-    panel: StdioClient, tmp_path: Path
-) -> None:
+async def test_lines_of_a_restart_come_from_the_editor(panel: StdioClient, tmp_path: Path) -> None:
     proposal = await prepared(panel, tmp_path, "code", "0")
     first = (await panel.result(f"{RUNS}/start", {"plan": proposal["plan"]}))["id"]
     lines = [{"path": str(PLAIN), "lines": [{"line": 1}]}]

@@ -27,7 +27,7 @@ STARTED = OwnDashboard("http://127.0.0.1:8266", "ours", "10.0.0.1:6380")
 
 
 class Clusters:
-    """Every cluster answers, but that of a job which has none yet."""
+    """Every cluster answers, but the cluster of a job which has none yet."""
 
     async def resolve(self, written: str, *, clicked: bool = True) -> str:
         if "slurm" in written and "live" not in written:

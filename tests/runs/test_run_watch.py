@@ -177,7 +177,7 @@ async def test_new_adapter_gets_everything_again(record: RunRecord) -> None:
 async def test_processes_are_found_and_followed_while_the_cluster_is_gone(
     record: RunRecord,
 ) -> None:
-    """A program whose Ray has ended may go on, or another one of the same script may begin."""
+    """A program whose Ray has ended may continue, or another one of the same script may begin."""
     adapter, table = FakeAdapter(), FakeTable(is_gone=True)
     table.appears()
     watch = watching(record, table, adapter)
@@ -213,7 +213,7 @@ async def test_run_without_its_current_cluster_says_so_until_it_is_found(
     assert watch.update(state).note == ""
 
 
-async def test_note_of_the_supervisor_outlasts_those_of_the_watch(record: RunRecord) -> None:
+async def test_note_of_the_supervisor_outlasts_the_notes_of_the_watch(record: RunRecord) -> None:
     table = FakeTable(problem="lost")
     watch = watching(record, table, FakeAdapter(is_registered=True))
     state = watch.update(record.state())
@@ -229,7 +229,9 @@ async def test_note_of_the_supervisor_outlasts_those_of_the_watch(record: RunRec
     assert watch.update(state).note == ""
 
 
-async def test_note_of_the_supervisor_outlasts_that_of_another_version(record: RunRecord) -> None:
+async def test_note_of_the_supervisor_outlasts_the_note_of_another_version(
+    record: RunRecord,
+) -> None:
     adapter, table = FakeAdapter({4000: "gate-of-another-version"}), FakeTable([ROW])
     table.appears()
     watch = watching(record, table, adapter)
@@ -312,7 +314,7 @@ async def test_failure_of_rays_own_nsys_becomes_a_note(
         (b"not installed \xff\x1b[1m here", "not installed \ufffd [1m here"),
     ],
 )
-def test_other_output_is_no_refusal(tmp_path: Path, printed: bytes, why: str | None) -> None:
+def test_other_output_is_not_a_refusal(tmp_path: Path, printed: bytes, why: str | None) -> None:
     output = tmp_path / "output.log"
     assert nsight_refusal(output) is None
     mark = b"nsight profile failed to run with the following error message:\n "

@@ -274,7 +274,7 @@ def test_running_job_is_polled_rarely(output: Output) -> None:
     steady = [max_age_s for at, max_age_s in slurm.polled_at if at > 700]
     assert set(steady) == {JOB_STATE.steady_s}
     assert len(steady) <= 49
-    # Who submitted it sees it start soon.
+    # The user who submitted it sees it start soon.
     assert sum(at < 60 for at, _ in slurm.polled_at) >= 15
     assert slurm.calls_of("scontrol") == 2
     # Besides these, only what a submission needs was run.

@@ -155,7 +155,7 @@ async def test_time_in_a_queue_is_not_counted(site: Site) -> None:
     assert len(site.taken) == 1
 
 
-async def test_worker_at_a_breakpoint_is_no_reason_for_a_picture(site: Site) -> None:
+async def test_worker_at_a_breakpoint_is_not_a_reason_for_a_picture(site: Site) -> None:
     site.state = evolve(STATE, phase="paused")
     await site.after(0)
     await site.after(10 * QUIET_S)

@@ -1,4 +1,4 @@
-"""What a supervisor finds in the folder of its run, and one that does not begin."""
+"""A supervisor reads the folder of its run, and one that does not begin."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_script_copy_does_not_overwrite_files_of_the_run(record: RunRecord, name
 
 
 class FakeProgram:
-    """A program that ends when it is told to, or by itself, with this code; nobody looks for its processes."""
+    """A program that ends when it is told to, or by itself, with this code; no code searches for its processes."""
 
     is_waiting = False
 

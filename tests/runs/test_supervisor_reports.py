@@ -1,4 +1,4 @@
-"""A supervisor of a run that is profiled: the reports come before the end of the program, unless there is no time."""
+"""A supervisor of a run that is profiled: the reports come before the end of the program, unless time is short."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class World:
         self.story.append("stop")
         self.over.set()
 
-    # What is watched, and the reports.
+    # The watched run, and the reports.
 
     async def run(self) -> None:
         await asyncio.Event().wait()

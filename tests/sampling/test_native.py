@@ -148,5 +148,5 @@ def test_leading_frame_is_of_the_innermost_library_that_has_a_name(
     "value",
     [None, {}, {"paused_s": float("nan")}, {"paused_s": 0, "frames": [["f"]], "thread": ""}],
 )
-def test_anything_else_is_no_answer(value: object) -> None:
+def test_anything_else_is_not_an_answer(value: object) -> None:
     assert native_of(value).reason == "no-answer"

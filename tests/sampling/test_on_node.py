@@ -93,7 +93,7 @@ async def answering(
     on_question: Callable[[int], object] = lambda _: None,
     holding: Sequence[int] = (),
 ) -> FurtherAnswers:
-    """What processes answer after they were sampled, by code that was started as on a node."""
+    """Returns the answers of processes after they were sampled, by code that was started as on a node."""
     order = SamplingOrder(rounds=1, pause_s=0.1, job=JOB, inside=True)
     answers = NodeAnswers(order, ["node"], lambda *_: None)
 
@@ -295,7 +295,7 @@ async def test_old_python_without_a_newer_one_says_so(
 async def test_old_python_hands_over_to_one_that_a_process_of_the_user_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # There is no Python 3.6 here; the check of the version is all that would differ.
+    # Python 3.6 is not installed here; the check of the version is all that would differ.
     text = nodes._bootstrap().replace("sys.version_info < NEEDED", "True")
     monkeypatch.setattr(nodes, "_bootstrap", lambda: text)
     with python(WAITING, **TASK, SLURM_PROCID="0") as rank:

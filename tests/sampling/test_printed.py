@@ -51,7 +51,7 @@ SHAPE = "ValueError: shape 3", "/home/me/train.py", 80
         ("", None),
         ("step 1\nstep 2\n", None),
         (ONE, SHAPE),
-        # Of a chain the first.
+        # The first exception of a chain.
         (CHAIN, SHAPE),
         (
             ONE + "step 4\n" + CHAIN.replace("shape 3", "shape 4"),
@@ -104,7 +104,7 @@ def test_any_log_is_read(parts: list[str]) -> None:
 PRINTS = "import sys, time; print({!r}, file=sys.stderr, flush=True); time.sleep(600)"
 
 
-def test_only_a_file_that_nobody_else_writes_to_is_the_log_of_a_process(tmp_path: Path) -> None:
+def test_only_a_file_without_other_writers_is_the_log_of_a_process(tmp_path: Path) -> None:
     path = tmp_path / "rank.err"
     with path.open("wb") as file:
         process = subprocess.Popen(

@@ -96,7 +96,7 @@ def test_programs_that_a_shell_has_started_with_a_rank_are_both_this_rank() -> N
     assert roles == dict.fromkeys(pids[1:], RANK)
 
 
-def test_workers_of_an_engine_below_a_rank_are_no_ranks() -> None:
+def test_workers_of_an_engine_below_a_rank_are_not_ranks() -> None:
     workers = [f"VLLM::Worker_TP{number}={SLEEPS}" for number in range(2)]
     engine = below("VLLM::EngineCore", f"import sys; sys.argv[1:] = {workers!r}; exec({STARTS!r})")
     with running([sys.executable, "-c", engine], 2) as pids:
@@ -105,7 +105,7 @@ def test_workers_of_an_engine_below_a_rank_are_no_ranks() -> None:
     assert [(each.role, each.group) for each in engines] == [(ENGINE, "engine of rank 0")] * 3
 
 
-def test_child_of_a_rank_below_a_shell_that_is_left_out_is_no_rank() -> None:
+def test_child_of_a_rank_below_a_shell_that_is_left_out_is_not_a_rank() -> None:
     command = shlex.join([sys.executable, "-c", SLEEPS])
     with running(
         [sys.executable, "-c", f"import os; os.system({command + '; true'!r})"], 1
@@ -121,7 +121,7 @@ def test_rank_of_another_world_below_a_rank_is_a_rank_there() -> None:
     assert ranks == [(RANK, 0, "10.0.0.1:29500"), (RANK, 1, "10.0.0.1:29501")]
 
 
-def test_launcher_is_no_rank_where_each_node_has_a_rank() -> None:
+def test_launcher_is_not_a_rank_where_each_node_has_a_rank() -> None:
     workers = below("train.py", SLEEPS, WORLD_SIZE="16")
     with running([sys.executable, "-c", below("/bin/torchrun", workers)], 1) as pids:
         # The first stands for the shell of a container.
@@ -140,7 +140,7 @@ def test_workers_of_a_ray_that_a_rank_has_started_are_what_ray_says() -> None:
     assert (found[own].role, found[own].number) == (RANK, 1)
 
 
-def test_child_that_is_asked_for_before_its_rank_is_no_rank() -> None:
+def test_child_that_is_asked_for_before_its_rank_is_not_a_rank() -> None:
     with running([sys.executable, "-c", below("loader", SLEEPS)], 1) as pids:
         roles = {each.pid: each.role for each in rows(reversed(pids))}
     assert roles == {pids[0]: RANK, pids[1]: DATA_LOADER}

@@ -162,7 +162,7 @@ def test_anything_else_is_unreadable(content: bytes) -> None:
         ras.ask("127.0.0.1", server.port)
 
 
-def test_names_that_are_no_names_are_not_shown() -> None:
+def test_names_that_are_not_names_are_not_shown() -> None:
     named = communicator([rank(0, host="<b>\x1b[31m\n")], name="0x" + "f" * 300)
     (first,) = ras.parse(status(named, version="2.30\x07").encode()).communicators
     assert (first.name, first.ranks[0].host) == ("?", "?")
@@ -230,7 +230,7 @@ def test_record_counts_what_all_have_launched_as_ended() -> None:
     assert taken.note([("10.0.0.7", 5000)])["notable"][0]["behind"] == "1"
 
 
-def test_launches_that_go_on_are_not_pending() -> None:
+def test_launches_that_continue_are_not_pending() -> None:
     earlier, later = (
         ras.parse(status(communicator([rank(0, AllReduce=n + 1), rank(1, AllReduce=n)])).encode())
         for n in (7, 8)

@@ -1,4 +1,4 @@
-"""What faulthandler writes about a stack, as a sampler reads it; tests/injected has the signal itself."""
+"""The stack that faulthandler writes, as a sampler reads it; tests/injected has the signal itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What samples read of the variables of processes that hang, poll, or go on, without stopping them."""
+"""Samples read the variables of processes that hang, poll, or continue, without stopping them."""
 
 import os
 import time

@@ -122,7 +122,7 @@ def test_answer_of_a_thousand_ranks_is_small() -> None:
     assert len(json.dumps(value, separators=(",", ":"))) < 250_000
 
 
-def test_bytes_that_are_no_text_travel_replaced() -> None:
+def test_bytes_that_are_not_text_travel_replaced() -> None:
     taken = node("n", range(2), "caf\udce9")
     [loaded] = wire.load(json.loads(json.dumps(wire.dump([taken]))))
     assert loaded.rounds[0].leading[0].stack.frames[-1].function == "caf?"

@@ -91,7 +91,7 @@ const FIRST = {
   reasons: { c: "x", d: "y" },
 };
 
-test("a second try of the failed tests adds those that pass to those of the first try", () => {
+test("a second try of the failed tests adds those that pass to the results of the first try", () => {
   const second = { passed: ["c"], failed: ["d"], skipped: [], reasons: { d: "z" } };
   assert.deepEqual(mergedResults(FIRST, second, true), {
     passed: ["a", "b", "c"],

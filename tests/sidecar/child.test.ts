@@ -29,7 +29,7 @@ function started(script: string): Started {
   return { child, lines, spoken };
 }
 
-/** What is said of a process that gives no answer. */
+/** Errors about a process that gives no answer. */
 async function refused(
   child: SidecarProcess,
   limitMs: number,
@@ -72,7 +72,7 @@ test("one that ends before it answers says why", async () => {
   assert.match(error.detail, /exit status 3/);
 });
 
-test("the end of its output is no answer", async () => {
+test("the end of its output is not an answer", async () => {
   const { child } = started("exec >&-; exec sleep 600");
   const { reader } = await child.streams();
   const ended = once(reader.resume(), "end");

@@ -1,4 +1,4 @@
-// The commands about the extension itself, and what is said when there is no Python.
+// The commands about the extension itself, and the message without a Python.
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
@@ -44,7 +44,7 @@ test("without a Python it is said once, with a button that chooses one and start
   assert.equal(fake.sidecar.restarts, 1);
 });
 
-test("a visible view says that there is no Python, so no message repeats it", async () => {
+test("a visible view reports a missing Python, so no message repeats it", async () => {
   const view = { visible: true, onDidChangeVisibility: () => ({ dispose: () => undefined }) };
   fake.app.panel.add(view as unknown as Parameters<typeof fake.app.panel.add>[0]);
   fake.sidecar.state.set("no-python");
@@ -68,7 +68,7 @@ test("an error of a start has the buttons that help, and they are commands", asy
   assert.match(fake.log.text, /sidecar-silent: .*reading libraries/);
 });
 
-test("a workspace that becomes trusted is searched again, if there was no Python", () => {
+test("a workspace that becomes trusted is searched again, if it had no Python", () => {
   editor.trustGranted.fire(undefined);
   assert.equal(fake.sidecar.restarts, 0);
   fake.sidecar.state.set("no-python");

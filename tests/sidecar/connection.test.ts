@@ -149,7 +149,7 @@ test("a request does not wait for the back-off", async () => {
   assert.equal(world.opened.length, 2);
 });
 
-test("without a Python it is not tried again by itself, but when somebody asks", async () => {
+test("without a Python only a request tries again", async () => {
   const world = new FakeWorld();
   world.failure = noPython("nothing there");
   await assert.rejects(world.connection.request(ASK, { text: "a" }), { code: "no-python" });

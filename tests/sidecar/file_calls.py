@@ -60,7 +60,9 @@ _active: list[FileCalls] = []
 
 @contextmanager
 def recorded(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> Iterator[FileCalls]:
-    """Of all event loops of this process, so what isn't under test runs in another process or leaves files alone."""
+    """Records all event loops of this process, so code that isn't under test runs in another process or leaves files
+    alone.
+    """
     calls = FileCalls(tuple(str(folder) for folder in folders))
     for name in _NOT_AUDITED:
         monkeypatch.setattr(os, name, _checked(name, getattr(os, name)))

@@ -138,7 +138,7 @@ async def test_ignored_breakpoints_do_not_stop_workers(
     location = {"cluster": dashboard.address, "path": "/remote/train.py", "line": 24}
     (rule,) = (await panel.result(debugging.IGNORED))["ignored"]
     assert location.items() <= rule.items()
-    # Nobody knows where the others wait: they are looked at, and let by.
+    # The places where the others wait are unknown: they are read and released.
     ids = {row["worker_id"] for row in others}
     while any(id_ not in fake_adapter.states or fake_adapter.states[id_].stop for id_ in ids):
         await panel.result(workers.REFRESH)

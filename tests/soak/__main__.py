@@ -36,7 +36,7 @@ CPUS = 4
 
 def main() -> None:
     options = arguments()
-    # What was started ends with its owner, also when this process is told to end.
+    # Started processes end with their owner, also when this process is told to end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="er-soak-", dir="/tmp"))
     try:
@@ -98,7 +98,7 @@ def share(options: argparse.Namespace, begun: float, cycle: int) -> float:
 
 
 async def tried(place: Site, step: Step, cycle: int) -> list[str]:
-    """What went wrong; the next step begins from rest either way."""
+    """Returns what went wrong; the next step begins from rest either way."""
     try:
         await step(place)
     except Exception as error:

@@ -220,7 +220,7 @@ def end_program(program: Program) -> None:
 
 
 async def until(what: str, ask: Callable[[], Any], limit_s: float = LIMIT_S) -> Any:
-    """The first true answer; a file that is not there yet is no answer."""
+    """The first true answer; a missing file isn't an answer."""
     deadline = time.monotonic() + limit_s
     while True:
         try:
@@ -274,7 +274,7 @@ STEPS: tuple[tuple[Step, int], ...] = (
 
 
 def steps_of(cycle: int) -> list[Step]:
-    """Those of cycle 1, 2, …; the first takes all, and later ones are spread by their position."""
+    """Returns the steps of cycle 1, 2, …; the first takes all, and later ones are spread by their position."""
     if cycle == 1:
         return [step for step, _ in STEPS]
     return [step for at, (step, every) in enumerate(STEPS) if (cycle + at) % every == 0]

@@ -1,7 +1,8 @@
-"""Looks into two ranks for hours and tests that they are unharmed: `python -m tests.soak.inspected [--hours N]`.
+"""Inspects two ranks for hours and tests that they are unharmed: `python -m tests.soak.inspected [--hours N]`.
 
 Rank 0 hangs in all_reduce, rank 1 computes.  Every few seconds both are inspected, read, sampled and stopped, as by
-*Look Inside* and *Why Is It Stuck?*.  Nothing of them may grow, no question may fail, and at the end both finish with the right sum.
+*Look Inside* and *Why Is It Stuck?*.  Nothing of them may grow, no question may fail, and at the end both finish with
+the right sum.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def soak(
 
 
 def wrong_of(rank: int, pid: int) -> Iterator[str]:
-    """What is wrong with the answers of one rank."""
+    """Returns the problems of one rank's answers."""
     tools = Tools(py_spy=find_program())
     inspection = inspect(pid, tuple(EXPECTED[rank]), tools)
     if inspection.how != INSIDE:

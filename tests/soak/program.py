@@ -1,4 +1,4 @@
-"""What the soak runs: `program.py success|failure|wait|pause`; nothing here knows of any debugger but `pause`."""
+"""The program of the soak: `program.py success|failure|wait|pause`; nothing here knows of any debugger but `pause`."""
 
 import sys
 import time

@@ -48,7 +48,7 @@ def of_process(pid: int, probes: Path) -> tuple[dict[str, float], dict[str, int]
 
 
 def probed(pid: int, probes: Path) -> dict[str, Any]:
-    """What the process's own probe writes; empty for one that has none or does not answer."""
+    """Returns what the process's own probe writes; empty for one that has none or does not answer."""
     if not handles(pid, signal.SIGUSR2):
         return {}
     path = probes / f"{pid}.json"

@@ -9,7 +9,7 @@ from tests.soak.verdict import LOG_BYTES, LONG_WARM_UP, THREADS, rows, table
 
 
 def verdicts(**values: Callable[[int], float]) -> dict[str, str]:
-    """Of an hour with sixty samples; the adapter is another one in its second half."""
+    """Returns the verdicts of an hour with sixty samples; the adapter is another one in its second half."""
     samples = [
         Sample(
             at / 60,
@@ -40,7 +40,7 @@ def test_growth_is_named() -> None:
     }
 
 
-def test_growth_until_runs_are_thrown_away_is_no_growth() -> None:
+def test_growth_until_runs_are_thrown_away_is_not_growth() -> None:
     found = verdicts(files_in_home=lambda at: 10 * min(at, LONG_WARM_UP))
     assert found == {"files in home": "level"}
 

@@ -91,7 +91,7 @@ def _chance(lives: Iterable[list[Point]]) -> float | None:
 
 
 def _variance(values: Sequence[float]) -> float:
-    """Of the statistic under no trend, corrected for equal values."""
+    """Returns the variance of the statistic under no trend, corrected for equal values."""
     ties = Counter(values).values()
     return (_term(len(values)) - sum(_term(count) for count in ties)) / 18
 

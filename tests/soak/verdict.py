@@ -10,8 +10,8 @@ from typing import Any
 from tests.soak.sampling import Sample
 from tests.soak.trend import Point, Trend, trend
 
-# What is tolerated per hour by the last word of a metric's name: a share of the median, and an absolute amount.
-# A process of Python goes on fragmenting its memory; a leak of one object in each cycle is beyond these.
+# The growth that is tolerated per hour by the last word of a metric's name: a share of the median, and an absolute
+# amount. A process of Python keeps fragmenting its memory; a leak of one object in each cycle is beyond these.
 TOLERATED = {
     "fds": (0.0, 2.0),
     "threads": (0.0, 1.0),

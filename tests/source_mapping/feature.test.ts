@@ -114,7 +114,7 @@ describe("the source-mapping feature", () => {
     assert.equal(editor.asked.length, 1);
   });
 
-  it("compares anew after an answer that was no difference", async () => {
+  it("compares anew after an answer that was not a difference", async () => {
     await begin({ ...STANDING, local: "/w/x.py" });
     await begin({ ...STANDING, local: "/w/x.py" });
     assert.equal(fakes.sidecar.sentTo(COMPARE).length, 2);
@@ -161,7 +161,7 @@ describe("the source-mapping feature", () => {
     ]);
   });
 
-  it("says so when there is no cluster to set a folder for", async () => {
+  it("reports a missing cluster to set a folder for", async () => {
     await editor.run("eagleray.mapSourceFolder");
     assert.match(editor.asked[0]?.text ?? "", /You have no cluster/);
   });

@@ -42,7 +42,7 @@ describe("the setting pathMappings", () => {
     assert.deepEqual(expanded("/a/~b"), ["/a/~b"]);
   });
 
-  it("passes over what is no mapping", () => {
+  it("passes over invalid mappings", () => {
     assert.deepEqual(expanded(""), []);
     assert.deepEqual(expanded(7), []);
     assert.deepEqual(expanded(undefined), []);

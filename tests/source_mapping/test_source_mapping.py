@@ -153,7 +153,7 @@ async def test_answer_about_a_file_maps_its_folders(
     assert mappings == PathMapping(expected.remote, str(workspace / expected.local))
 
 
-async def test_answer_that_is_no_folder_is_refused(mapping: SourceMapping, home: Path) -> None:
+async def test_answer_that_is_not_a_folder_is_refused(mapping: SourceMapping, home: Path) -> None:
     with pytest.raises(EaglerayError) as caught:
         await mapping.set_folder(CLUSTER, "/app", "/nowhere/at/all")
     assert caught.value.code == "not-a-folder"

@@ -86,7 +86,7 @@ def test_mapping_between_two_files_leads_from_one_to_the_other(
 @pytest.mark.parametrize(
     "path", ["<string>", "/a/<frozen x>", "/a/../b.py", "/a\0b.py", "rel.py", ""]
 )
-def test_generated_names_are_no_files(path: str) -> None:
+def test_generated_names_are_not_files(path: str) -> None:
     assert not worker_paths.is_file_name(path)
 
 

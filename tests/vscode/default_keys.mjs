@@ -36,7 +36,7 @@ try {
   await endAll();
 }
 
-/** The keys of commands that need no context, and those of commands that do; of a sequence, its first key. */
+/** The keys of commands that need no context, and the keys of commands that do; for a sequence, its first key. */
 async function keysOf(system, name) {
   const written = path.join(base, `${system}.json`);
   const server = await start({

@@ -1,6 +1,6 @@
 /**
  * Look Inside in a real VS Code: from a worker's row that waits in C to its variables and values, and to a
- * real stop when it runs Python code again; the worker goes on.
+ * real stop when it runs Python code again; the worker continues.
  *
  *     node tests/vscode/inspecting.mjs [--vscode 1.139]
  */

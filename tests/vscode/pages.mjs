@@ -171,7 +171,7 @@ try {
     assert.equal(await walked("Control+End"), "Debug This Item");
     await keyboard.press("Enter");
     assert.equal((await shown.waitForSent("debug")).item, 3);
-    // The last heading is that of both columns of buttons.
+    // The last heading belongs to both columns of buttons.
     assert.equal(await walked("ArrowUp", "ArrowUp"), "Actions");
     assert.equal(await walked("Shift+Tab", "Tab"), "Actions");
     await shown.close();
@@ -284,7 +284,10 @@ function reportStates() {
   ];
 }
 
-/** What is wider than the window: the page itself, a control that leaves it, or a cell of a table that fits a narrow tab. */
+/**
+ * Elements wider than the window: the page itself, a control that leaves it, or a cell of a table that fits a narrow
+ * tab.
+ */
 async function wide(page) {
   return await page.evaluate(() => {
     const { clientWidth, scrollWidth } = document.documentElement;

@@ -220,7 +220,7 @@ await browserRun(
       endWithRun(() => waiting.kill());
       const list = page.locator(".quick-input-widget:visible");
       const session = (name) => list.locator(".monaco-list-row", { hasText: name });
-      // The list is that of the moment in which it is opened.
+      // The list has the state at the moment in which it is opened.
       await until(
         () => pdbSessions(stage).length === 2,
         "both workers wait in pdb",

@@ -220,7 +220,7 @@ await browserRun(
       await window.shot("touch");
       await site.request("touch");
       await window.waitForNone(notice, "the notice");
-      // There is no Ray: it was reached, by the key.
+      // Without a Ray: the host was reached, by the key.
       await window.waitForMessage("node-1:8265", "an error that nothing answers");
       await window.clearMessages();
     });

@@ -24,7 +24,7 @@ const GIVEN =
   /Ranks 0-1 and 3 wait in all_reduce \(trainer\.py:64\), and rank 2 is elsewhere in Trainer\.load_checkpoint/;
 const PAUSED =
   /Rank 0 waits in all_reduce \(ray_trainers\.py:\d+\) for ranks 1-2, which are paused by a debugger in Trainer\.hang \(ray_trainers\.py:\d+\)\./;
-/** Its Ray and its torch are those of the cluster, too. */
+/** Its Ray and its torch are the cluster's, too. */
 const PYTHON = interpreter("proofs");
 const PROGRAM = path.join(ROOT, "tests", "programs", "hangs");
 
@@ -227,7 +227,7 @@ await browserRun(
       await awaiting.prints("ready");
       await window.openPanel();
       const read = button("Read Awaited Tasks");
-      // Those of the program before have ended, too.
+      // The workers of the program before have ended, too.
       const cluster = window.rowOf("Clusters", /\b1 worker\b/);
       await window.waitFor(cluster, "only the worker of this program");
       await window.fromMenu(

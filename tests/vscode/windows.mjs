@@ -212,7 +212,7 @@ async function windowWithSession(windows, step) {
   return undefined;
 }
 
-/** A log is diagnosed by our rules only; the page names those of the workspace that don't count. */
+/** A log is diagnosed by our rules only; the page names the workspace's rules that don't count. */
 async function diagnosesWithoutRules(window) {
   const { page } = window;
   const shown = page

@@ -200,7 +200,7 @@ class FakeSpy(PySpy):
 
 
 async def until(holds: Callable[[], bool], limit_s: float = LIMIT_S) -> None:
-    """Lets the loop go on until `holds()`, within a generous time."""
+    """Lets the loop continue until `holds()`, within a generous time."""
 
     async def spin() -> None:
         while not holds():

@@ -113,7 +113,7 @@ test("a log that ends says so; following it again starts anew", async () => {
   assert.deepEqual([channel.text, fake.sidecar.sentTo(FOLLOW_LOG).length], ["", 2]);
 });
 
-test("followers go on after the sidecar was started again", async () => {
+test("followers continue after the sidecar was started again", async () => {
   await editor.run("eagleray.followLog", first);
   fake.sidecar.started();
   await settled();

@@ -1,4 +1,4 @@
-// What a screen reader says of each row: of whom, in whole phrases, also where something is unknown.
+// The text for a screen reader of each row: its subject, in whole phrases, also where something is unknown.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

@@ -1,4 +1,4 @@
-"""Who the paused workers are: asked only at new pauses, and again while Ray does not know yet."""
+"""The identities of the paused workers: requested only at new pauses, and again while Ray does not know yet."""
 
 from __future__ import annotations
 

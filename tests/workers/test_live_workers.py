@@ -60,7 +60,7 @@ async def test_live_nodes_are_listed_with_the_head_first() -> None:
     ]
 
 
-async def test_actor_that_runs_nothing_is_no_idle_worker() -> None:
+async def test_actor_that_runs_nothing_is_not_an_idle_worker() -> None:
     dashboard = FakeDashboard()
     dashboard.workers = [worker_row(pid=3)]
     dashboard.actor_rows = [actor_row(pid=3, runtime_env=RuntimeEnv(env={"RANK": "5"}))]

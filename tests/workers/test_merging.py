@@ -138,7 +138,7 @@ def test_running_worker_has_no_location() -> None:
     assert (row.location, row.kind) == (None, "breakpoint")
 
 
-def test_title_is_that_of_the_stopped_coroutine() -> None:
+def test_title_comes_from_the_stopped_coroutine() -> None:
     facts = WorkerFacts("server", ("Server.pull", "Server.train"))
     row = only(merge([listed()], [], sources(facts={KEY: facts}, stops={KEY: STOPPED_AT})))
     assert row.title == "Server.train"

@@ -1,4 +1,4 @@
-"""All parts together on fakes: what a listener sees as workers pause, are attached, held, and go on."""
+"""All parts together on fakes: what a listener sees as workers pause, are attached, held, and continue."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ async def test_restarted_cluster_shares_nothing_with_its_old_self(on: Setting) -
     assert (row.session, row.name, row.waiting_s) == ("session_2", "worker 100", None)
 
 
-async def test_counts_of_a_cluster_are_those_of_its_rows(on: Setting) -> None:
+async def test_counts_of_a_cluster_equal_its_rows(on: Setting) -> None:
     """Ray lists no worker as paused once a debugger is attached (Ray 2.60)."""
     on.watch.show([worker_row("w1"), worker_row("w2")])
     assert on.workers.count_stops(CLUSTER).parts == ("2 paused",)

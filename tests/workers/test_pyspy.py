@@ -23,7 +23,7 @@ def program(folder: Path, script: str) -> PySpy:
     return PySpy(str(path))
 
 
-async def test_relative_paths_are_those_of_the_process(tmp_path: Path) -> None:
+async def test_relative_paths_belong_to_the_process(tmp_path: Path) -> None:
     dump = await program(tmp_path, f"echo '{DUMP}'").dump(OWN)
     assert dump is not None
     (stack,) = dump.stacks
@@ -85,7 +85,7 @@ def test_py_spy_is_found_beside_python_and_its_libraries_only(
     (tmp_path / "path").mkdir()
     (tmp_path / "path" / "py-spy").touch(mode=0o700)
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
-    # The PATH may lead into a folder that came with somebody else's code.
+    # The PATH may lead into a folder that came with another person's code.
     assert find_program() == ""
     for folder in ("libs/bin", "."):
         place = tmp_path / folder / "py-spy"

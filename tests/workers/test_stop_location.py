@@ -74,14 +74,14 @@ def test_hostile_path_is_made_printable() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "Profiling is disabled", "<html>", "Process x: y", "{}"])
-def test_something_else_is_no_trace(text: str) -> None:
+def test_something_else_is_not_a_trace(text: str) -> None:
     assert parse_text(text) is None
 
 
 @pytest.mark.parametrize(
     "text", [b"", b"{}x", b"[1]", b'[{"frames": 3}]', b"null", b"\xff", b'["a"]']
 )
-def test_something_else_is_no_dump(text: bytes) -> None:
+def test_something_else_is_not_a_dump(text: bytes) -> None:
     assert parse_json(1, text) is None
 
 

@@ -1,4 +1,4 @@
-"""Since when a worker of this machine waits, by the time of the last line of its log."""
+"""The start of a worker's wait on this machine, by the time of the last line of its log."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ function workerItem(): ReturnType<FakeTreeView["provider"]["getTreeItem"]> {
   return provider.getTreeItem(provider.getChildren(provider.getChildren()[0])[0]);
 }
 
-test("a worker of which nobody knows since when it waits has no waiting time", () => {
+test("a worker with an unknown start of its wait has no waiting time", () => {
   paused(pausedWorker({ waiting_s: null, location: AT }));
   assert.equal(rows("pausedWorkers")[1], "  debug-pause: policy_0 | rank 0");
 });
@@ -305,7 +305,7 @@ test("the badge counts who waits, and goes with the last", () => {
   assert.equal(view("pausedWorkers").badge, undefined);
 });
 
-test("how long they have waited goes on without news", () => {
+test("how long they have waited continues without news", () => {
   paused(pausedWorker({ waiting_s: 50 }));
   mock.timers.tick(15_000);
   assert.match(rows("pausedWorkers")[1] ?? "", / 1 m 5 s$/);

@@ -103,11 +103,12 @@ export interface Location {
  * adapter holds it, whatever its state.  `is_attached`: an editor debugs it, also while it runs.
  * `waiting_s`
  * counts from when it began to wait, None if that is unknown; `held_s` from when an adapter began
- * to hold it without an editor,
- * 0.0 if none does.  `location` is that of the breakpoint() call, also once a debugger shows the
- * line after it.
+ * to hold it without
+ * an editor, 0.0 if none does.  `location` is the breakpoint() call's, also once a debugger shows
+ * the line after it.
  * `stop` is the number of the stop in its debug adapter, which a later one at the same line
- * doesn't have; 0 without one.
+ * doesn't have; 0 without
+ * one.
  */
 export interface PausedWorker {
   readonly cluster: string;

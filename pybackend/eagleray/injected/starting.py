@@ -1,7 +1,7 @@
 """The start of our code in a Python process of the run: classifies the process and installs what its kind needs.
 
 A process is a worker of Ray, a driver, a child of one of them, a child that debugpy of its parent debugs, or a service,
-which gets nothing.  Its own command line decides the kind of a process wherever possible: its environment is that of
+which gets nothing.  Its own command line decides the kind of a process wherever possible: its environment comes from
 the process that started it, or of the program that `exec` has replaced with it.
 """
 

@@ -60,8 +60,8 @@ class ProcessSample(NamedTuple):
     `gpus` are those that it uses, in the first and last round only, as is `record`: the JSON of the flight recorder
     that a rank or actor of a run serves, in the first round its counters alone.  `printed` is the exception at the end
     of its log, in the last round of a rank, actor or driver that handles one, or ends.  `variables_changed`: its
-    leading thread is where it was in the round before, but has left that place since.  `waits` are those of its threads
-    in the kernel, in the last round.
+    leading thread is where it was in the round before, but has left that place since.  `waits` has the waits of its
+    threads in the kernel, in the last round.
     """
 
     state: str

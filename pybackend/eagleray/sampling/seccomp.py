@@ -29,10 +29,10 @@ def may_kill(pid: int) -> bool:
 
     1. A thread without filters takes all calls.
     2. One in strict mode is killed by nearly all.
-    3. The filters of a whole container, as those of Docker, kill for none of our calls: Eagleray's own process has them
+    3. The filters of a whole container, as Docker's, kill for none of our calls: Eagleray's own process has them
        too, and makes the same calls.  They are the filters that process 1 of our namespace has: the process is in that
        namespace and has as many of them, and we have no fewer.
-    4. More filters are those of a sandbox.  So may be those of another container, and those that can't be counted.
+    4. More filters belong to a sandbox.  So may another container's, and filters that can't be counted.
     """
     filtered = [each for each in _of_threads(pid) if each.mode != _NONE]
     if not filtered:

@@ -1,4 +1,4 @@
-"""A worker that waits in breakpoint() while a thread that no debugger stops, as those of native code, prints."""
+"""A worker that waits in breakpoint() while a thread that no debugger stops, such as a thread of native code, prints."""
 
 import threading
 

@@ -26,8 +26,8 @@ LATEST_LOGS = Path(__file__).with_name("latest_logs.json")
 
 @frozen
 class LogScores:
-    """Counts of logs: all, those with a named cause, those whose first cause is right, those of which only a consequence is
-    named, and unnamed ones whose sentence has the line of the cause.
+    """Counts of logs: all, those with a named cause, those whose first cause is right, those with only a named
+    consequence, and unnamed ones whose sentence has the line of the cause.
     """
 
     logs: int

@@ -54,7 +54,7 @@ PATTERNS = (
     "a{2,9}bcdef(?=g)[h-k]*",
 )
 FACTS: dict[str, Any] = {"host": "n1", "shm": {"size": 2**30}, "packages": {"torch": "2.9.1"}}
-# What a second pass of a pattern may take on a part of a line; the engine limits the whole input.
+# The time that a second pass of a pattern may take on a part of a line; the engine limits the whole input.
 _LONG = "a 1\t(-:x" * 200
 
 

@@ -115,7 +115,7 @@ def samples(value: Any) -> None:
     json.dumps(saved.as_json(taken))
     text = "".join(map(printable, lines(taken))) + markdown(taken)
     assert not set(text) & set("\x1b\x07\x9b")
-    # The only block is that of the tree, which is empty without stacks.
+    # The only block is the tree's, which is empty without stacks.
     block = [line for line in markdown(taken).splitlines() if line.startswith("```")]
     assert block in ([], ["```text", "```"])
 

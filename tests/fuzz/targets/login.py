@@ -83,7 +83,7 @@ def srun_messages(text: str) -> None:
 
 
 def shown(error: EaglerayError) -> None:
-    """What a user gets to see is printable and bounded, whatever a program printed."""
+    """Text that a user gets to see is printable and bounded, whatever a program printed."""
     assert error.message.isprintable() and len(error.message) < 2000, error.message[:300]
     assert error.shown_step.isprintable()
 
@@ -108,7 +108,7 @@ def access(text: str) -> None:
 
 
 def mounts(text: str) -> None:
-    """What is mounted leads to absolute paths, and nothing climbs out of a mount."""
+    """Mounts lead to absolute paths, and nothing climbs out of a mount."""
     known = table(Mounts(boot="b", mountinfo=text + "\n"))
     for path in ("/home/a/train.py", "/mnt/x\\y/f", "/"):
         for fit in mounted_files(path, known, known[::-1]):

@@ -41,7 +41,7 @@ def proxy_frames(data: bytes) -> None:
 
 
 def proxy_stream(data: bytes) -> None:
-    """What one end sends over cut connections the other end gets, each byte once."""
+    """Bytes that one end sends over cut connections reach the other end, each once."""
     rand = random.Random(zlib.crc32(data))
     outgoing, incoming, arrived = frames.OutgoingStream(), frames.IncomingStream(), b""
     for piece in pieces(data):

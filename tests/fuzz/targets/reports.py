@@ -95,7 +95,7 @@ def names(text: str) -> None:
 
 
 def packed(raw: bytes) -> None:
-    """What is unpacked has the size that was said, or is not there."""
+    """An unpacked file has the announced size, or doesn't exist."""
     source, database = written("packed/a.sqlite-gz", raw), folder() / "packed" / "a.sqlite"
     database.unlink(missing_ok=True)
     try:

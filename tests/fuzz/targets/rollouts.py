@@ -28,7 +28,7 @@ DOCUMENTS = [json.loads(each.content) for each in PUBLISHED if each.file.endswit
 
 
 def line(text: str) -> None:
-    """What is shown of it can be sent to the editor, or is an error of the catalogue."""
+    """The shown part can be sent to the editor, or is an error of the catalogue."""
     read_line(text.encode("utf-8", "surrogatepass"))
     with contextlib.suppress(EaglerayError):
         dumped((text + "\n").encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""What cleans texts before they are shown: redaction and logs, with the law that no secret and no escape comes through."""
+"""Cleaning of texts before they are shown: redaction and logs, with the law that no secret and no escape comes through."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def redacted(text: str) -> None:
-    """What has the form of a token is hidden wherever it stands; named secrets are hidden in each of their places."""
+    """Text in the form of a token is hidden in any place; named secrets are hidden in each of their places."""
     shown = redact_text(text)
     assert len(shown) <= len(text) + 4 * text.count("=") + 4 * text.count(":") + 400
     if re.search(rf"(?<!\w){SECRET}(?!\w)", text):

@@ -120,7 +120,7 @@ def same(one: object, other: object) -> bool:
 
 
 def _run(doing: Any) -> Any:
-    """Of a coroutine that waits for nothing."""
+    """Returns the result of a coroutine that waits for nothing."""
     try:
         doing.send(None)
     except StopIteration as done:
@@ -130,7 +130,7 @@ def _run(doing: Any) -> Any:
 
 class NoTransport:
     def write(self, data: bytes) -> None:
-        """Nobody listens."""
+        """Does nothing: no client listens."""
 
 
 def bridge_mux(data: bytes) -> None:
@@ -190,7 +190,7 @@ def protocol_records(said: Any) -> None:
 
 
 def route(said: Any) -> None:
-    """A route that is accepted is no option, no shell syntax, and the same when it is read again."""
+    """A route that is accepted isn't an option, no shell syntax, and the same when it is read again."""
     found = route_spec.of_json(said)
     assert route_spec.of_json(route_spec.to_json(found)) == found
     for text in (found.ssh, found.job, found.node):

@@ -424,7 +424,7 @@ class Run:
 
 
 def dump(python: str, pid: int) -> list[dict[str, Any]] | str:
-    """What py-spy sees: threads with their frames, the newest call first."""
+    """The dump of py-spy: threads with their frames, the newest call first."""
     program = str(Path(python).parent / "py-spy")
     error = ""
     for options in ([], ["--nonblocking"]):

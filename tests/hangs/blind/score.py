@@ -84,7 +84,7 @@ def target_of(row: dict[str, Any], report: dict[str, Any]) -> list[str]:
 
 
 def verdict_on(target: Sequence[str]) -> dict[str, Any]:
-    """What the command prints; a failure of the command is a verdict of its own kind, and so wrong."""
+    """Returns the verdict that the command prints; a failure of the command is a verdict of its own kind, and so wrong."""
     with tempfile.TemporaryDirectory() as home:
         done = subprocess.run(
             [*COMMAND, "--json", *target],

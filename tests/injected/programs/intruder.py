@@ -49,7 +49,7 @@ def connected(address):
 
 
 def answer(address, messages):
-    """What came until the other end closed; "…" stands for a connection that stayed open."""
+    """Returns what came until the other end closed; "…" stands for a connection that stayed open."""
     heard = b""
     end = time.monotonic() + LIMIT_S
     try:

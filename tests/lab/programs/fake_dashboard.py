@@ -13,7 +13,7 @@ from tests.fakes.dashboard import FakeDashboard
 
 
 def filled(ports: dict[str, list[int]]) -> FakeDashboard:
-    """What a real dashboard said of one node and one worker, for each of ours."""
+    """Returns a real dashboard's answer about one node and one worker, for each of ours."""
     fake = FakeDashboard()
     node, worker = fake.rows["nodes"][0], fake.paused[0]
     fake.rows = {name: [] for name in fake.rows}

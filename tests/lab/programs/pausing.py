@@ -1,4 +1,4 @@
-"""On each node one actor that stands at its breakpoint() again and again; it says how often it went on."""
+"""On each node one actor that stops at its breakpoint() again and again; it says how often it continued."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What a worker has of the variables that tell more about hangs; imported by the programs beside it."""
+"""Returns the worker's values of the variables that tell more about hangs; imported by the programs beside it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Tasks that wait in Ray's own pdb: `first` and `second` side by side, `calling`, which calls another, and `failing`.
 
-Its workers are debugged as its own environment says, whatever that of the cluster says.
+Its workers are debugged as its own environment says, whatever the cluster's says.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A task whose Python, named on the command line, lacks debugpy: it runs past its breakpoint() and goes on."""
+"""A task whose Python, named on the command line, lacks debugpy: it runs past its breakpoint() and continues."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""Workers that wait in every way that Ray knows: `shapes.py NAME…` starts those named and says when each has gone on.
+"""Workers that wait in every way that Ray knows: `shapes.py NAME…` starts some and says when each has continued.
 
 A comment `stands: NAME` marks the line at which a debugger must stand.
 """
@@ -22,7 +22,7 @@ def plain_task(number):
 
 @ray.remote(num_cpus=0)
 def last_line():
-    """The breakpoint() is the last line of its function: there is no line after it to stand at."""
+    """The breakpoint() is the last line of its function, without a line after it to stop at."""
     breakpoint()  # stands: last_line
 
 

@@ -46,7 +46,7 @@ class Scenarios:
         join(size=WORLD + IS_WRONG)
 
     def further_rank(self) -> None:
-        """All wait for rank 4, which nobody has started."""
+        """All wait for rank 4, which was never started."""
         join(size=WORLD + 1)
 
     def same_rank(self) -> None:
@@ -63,7 +63,7 @@ class Scenarios:
         join()
 
     def other_backend(self) -> None:
-        """The others wait for rank 2, which needs nobody."""
+        """The others wait for rank 2, which needs no other rank."""
         if IS_WRONG:
             # Importing it registers the backend.
             from torch.testing._internal.distributed.fake_pg import FakeStore

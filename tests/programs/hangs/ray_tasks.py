@@ -1,4 +1,4 @@
-"""Tasks of Ray that wait for each other, or for resources that nobody gives, in the way named by the first argument."""
+"""Tasks of Ray that wait for each other, or for resources that no node has, in the way named by the first argument."""
 
 import asyncio
 import socket
@@ -118,7 +118,7 @@ def working() -> list[object]:
 
 
 def awaiting() -> list[object]:
-    """The methods of an async actor wait for a queue that nobody fills."""
+    """The methods of an async actor wait for a queue that no code fills."""
     rollout = Rollout.remote()
     return [rollout.generate.remote() for _ in range(5)]
 

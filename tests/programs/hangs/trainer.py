@@ -121,7 +121,7 @@ class Trainer:
         self.reduce()
 
     def rollouts(self) -> None:
-        """The answers of rank 1 wait for a queue that nobody fills."""
+        """The answers of rank 1 wait for a queue that no code fills."""
         if RANK == 1:
             asyncio.run(self.answers())
         self.reduce()

@@ -407,7 +407,7 @@ def ended_child() -> None:
 
 
 def left_output() -> None:
-    """What a shell has started keeps its output open after the shell was killed."""
+    """A child of a shell keeps its output open after the shell was killed."""
     command = "sleep 600; true"
     with subprocess.Popen(command, shell=True, stdout=subprocess.PIPE) as child:
         try:

@@ -18,7 +18,7 @@ def fit(rank: int) -> None:
     print("ready", flush=True)
     right, steps = count_until_told() if rank == 1 else (0, 0)
     dist.all_reduce(gradient)
-    # Without this one of three ranks ends with SIGABRT, looked into or not (torch 2.13).
+    # Without this one of three ranks ends with SIGABRT, inspected or not (torch 2.13).
     dist.destroy_process_group()
     print(f"{right} of {steps} steps right, reduced to {gradient.tolist()}", flush=True)
 

@@ -1,4 +1,4 @@
-"""What is wrong with a batch, by the numbers of its tensors; rows of a batch that is made of a dump."""
+"""Problems of a batch, by the numbers of its tensors; rows of a batch that is made of a dump."""
 
 from __future__ import annotations
 
@@ -103,5 +103,5 @@ def test_row_of_a_batch_has_a_value_for_each_token() -> None:
 @pytest.mark.parametrize(
     "record", [areal(1, 0), own("g", 0, reward=None), own("g", 0, token_ids=[])]
 )
-def test_line_without_ids_or_reward_is_no_row(record: dict[str, Any]) -> None:
+def test_line_without_ids_or_reward_is_not_a_row(record: dict[str, Any]) -> None:
     assert row_of(read(record)) is None

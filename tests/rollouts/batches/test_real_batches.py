@@ -20,7 +20,7 @@ from tests.rollouts.trajectories.dumps import areal, nemo, own, write
 
 pytestmark = pytest.mark.torch_ranks
 PYTHON = ("--python", str(TORCH_PYTHON))
-# What each file of `files` is of.
+# The kind of each file of `files`.
 PROGRAM = """
 import math, pickle, sys, types, torch
 folder = sys.argv[1]
@@ -115,7 +115,7 @@ async def test_code_of_a_batch_is_executed_only_on_request(files: Path, own_home
 
 
 async def test_forged_batch_is_named_and_cannot_import_more(files: Path, own_home: Path) -> None:
-    """Its last texts are those of numpy.ndarray, the import takes `os` and `system` from the memo."""
+    """Its last texts belong to numpy.ndarray, the import takes `os` and `system` from the memo."""
     path, mark = files / "forged.pkl", files / "forged"
     hidden = b"\x8c\x02os\x94\x8c\x06system\x94\x8c\x05numpy0\x8c\x07ndarray0h\x00h\x01\x93"
     path.write_bytes(b"\x80\x04" + hidden + b"Vtouch %s\n\x85R." % bytes(mark))

@@ -150,7 +150,7 @@ NESTED = pickle.dumps((collections.deque, (OLD,)))
         zipped(**{"data.pkl": EVIL, "data/0": b"\0" * 9}),
         zipped(**{"data.pkl": PLAIN, "other.pkl": EVIL}),
         tarred(storages=PLAIN, tensors=PLAIN, pickle=EVIL),
-        # What torch.storage._load_from_bytes gets, and what a class does with its state.
+        # The input of torch.storage._load_from_bytes, and the state of a class.
         b"\x80\x04ctorch.storage\n_load_from_bytes\n" + pickle.dumps(OLD)[2:-1] + b"\x85R.",
         b"\x80\x04cverl\nDataProto\n)R("
         + pickle.dumps(zipped(**{"data.pkl": EVIL}))[2:-1]
@@ -221,7 +221,7 @@ PIECES = st.sampled_from([*OPCODES, OS, SYS, b"cos\nsystem\n", b"\x00", b"\x01",
 def test_any_pickle_imports_only_what_was_listed(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes]
 ) -> None:
-    """The imports of a load are those of the list, or the load was refused."""
+    """The imports of a load are in the list, or the load was refused."""
     content = b"\x80\x04" + b"".join(pieces) + b"."
     names = listing(tmp_path_factory.getbasetemp(), content)
     imported: list[Import] = []

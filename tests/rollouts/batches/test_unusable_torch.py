@@ -77,7 +77,7 @@ async def test_what_is_wrong_with_torch_is_the_message(
     assert not batch.exists()
 
 
-async def test_what_torch_prints_is_no_part_of_the_answer(tmp_path: Path, own_home: Path) -> None:
+async def test_output_of_torch_is_not_part_of_the_answer(tmp_path: Path, own_home: Path) -> None:
     python = interpreter(tmp_path, "print('welcome to torch'); import nvidia_of_nobody")
     dump = write(tmp_path / "train_data_step1.jsonl", [nemo(0)])
     batch = str(tmp_path / "batch.pt")

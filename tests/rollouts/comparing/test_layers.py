@@ -60,7 +60,7 @@ def test_divergence_has_the_margins_of_both() -> None:
     assert layer.agreement == 0.5
 
 
-def test_near_tie_is_no_fault_and_comes_after_clear_divergences() -> None:
+def test_near_tie_is_not_a_fault_and_comes_after_clear_divergences() -> None:
     near = scored(((1, -0.70), (2, -0.71)))
     near_b = scored(((2, -0.70), (1, -0.70 - NEAR_TIE / 2)), ids=(1,))
     far = scored(((5, -0.1), (6, -3.0)), ((1, -0.1), (2, -3.0)))

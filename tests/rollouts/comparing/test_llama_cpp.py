@@ -29,7 +29,7 @@ from tests.engine.fixtures import Engine, serving
 from tests.rollouts.observed import observe
 from tests.rollouts.test_model_waves import plan_for
 
-# What ends a turn in the tests' model.
+# The token that ends a turn in the tests' model.
 END = 2
 OTHER_END = 0
 PROMPTS = [RolloutPrompt(at, f"def parse_{at}(self, namespace") for at in range(12)]

@@ -62,7 +62,7 @@ async def test_dump_of_several_steps_has_their_trend(tmp_path: Path) -> None:
     assert page.ratios == result.ratios and len(page.steps) == 3 <= MOST_STEPS
 
 
-def test_step_is_that_of_the_file_without_one_in_the_row(tmp_path: Path) -> None:
+def test_step_comes_from_the_file_without_one_in_the_row(tmp_path: Path) -> None:
     file = tmp_path / "train_data_step12.jsonl"
     file.write_text(row(None, 1.0) + row(5, 1.0))
     steps = [each.step for each in read_dump(file, ("prev_logprobs",)).sequences]

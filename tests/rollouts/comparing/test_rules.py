@@ -93,7 +93,7 @@ def test_measured_figures_have_their_verdict(
     assert verdict(evidence(metrics, a, b)).reading.kind is expected
 
 
-# Figures of 24 rebuilt public cases: the published k3-KL, or that of normal differences with the published figure.
+# Figures of 24 rebuilt public cases: the published k3-KL, or the k3-KL of normal differences with the published figure.
 QWEN_05 = figures(0.028, 0.48, 1.25e-3, 1.029)  # trl#6789
 QWEN_4B = figures(0.011, 0.2, 2.0e-4, 1.011)  # vime#64
 QWEN_8B = figures(0.020, 0.3, 6.4e-4, 1.021)  # arXiv 2510.11370
@@ -114,7 +114,7 @@ NEVER_SYNCED = figures(0.201, 2.0, 0.05, 1.26)  # trl#5312
         (QWEN_8B, "bfloat16", "Qwen3-8B", USUAL),
         (MOE_30B, "bfloat16", "Qwen3-30B-A3B", USUAL),
         (PYTHIA, "bfloat16", "pythia-410m", USUAL),
-        # What is usual for a small model isn't for a large one.
+        # Usual differences of a small model aren't usual for a large one.
         (PYTHIA, "bfloat16", "Qwen3-8B", UNKNOWN),
         (YARN, "bfloat16", "Laguna-XS.2", UNKNOWN),
         (WRONG_EXPERTS, "bfloat16", "Qwen3-30B-A3B", UNKNOWN),
@@ -186,7 +186,7 @@ def test_unexplained_differences_say_what_is_excluded_and_remains() -> None:
     assert "RoPE scaling first" in verdict(along).reading.next_step
 
 
-def test_few_tokens_with_large_differences_are_no_other_model() -> None:
+def test_few_tokens_with_large_differences_do_not_mean_another_model() -> None:
     """miles#1067: 5 of 1,000 tokens that differ by 50."""
     few = ImportanceRatios(0.005, 1.0, 0.0, (0.0, 0.0, 0.0, 0.02), 0.003)
     found = verdict(evolve(evidence(figures(0.25, 50.0, 0.25, 9e9), "", ""), ratios=few)).reading
@@ -237,9 +237,7 @@ def test_reference_in_another_precision_decides(
     ("left", "expected"),
     [(NO_FLASH_ATTENTION, PRECISION), (FLASH_ATTENTION, PRECISION), (NOISE_01, OTHER)],
 )
-def test_what_is_left_in_float32_is_no_rounding(
-    left: LogprobMetrics, expected: ComparisonKind
-) -> None:
+def test_rest_in_float32_is_not_rounding(left: LogprobMetrics, expected: ComparisonKind) -> None:
     """A bfloat16 trainer rounds by more than weights off by 0.1 % differ."""
     examined = evolve(
         evidence(BFLOAT16, "float32", "bfloat16"), other=OtherPrecision("float32", left, BFLOAT16)

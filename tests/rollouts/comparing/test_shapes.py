@@ -63,7 +63,7 @@ def test_greedy_tokens_of_another_temperature_differ_in_one_direction() -> None:
     assert shape_of(flatter, 1.0) == LogprobShape(ShapeKind.COMMON_SIGN, is_a=True)
 
 
-def test_completions_known_by_heart_are_no_sampling() -> None:
+def test_completions_known_by_heart_are_not_sampling() -> None:
     """vllm#51594: a side without the adapter finds everything unlikely that the other one has learned."""
     unlike = [
         evolve(each, a=tuple(0.01 * p for p in each.b)) for each in sampled(unchanged, unchanged)

@@ -161,7 +161,7 @@ async def test_weights_of_another_step_are_stale(
 
 
 class Sharpened:
-    """A server whose logprobs are those of temperature 0.6, as vLLM's processed ones are."""
+    """A server whose logprobs are at temperature 0.6, as vLLM's processed ones are."""
 
     def __init__(self, reference: TorchReference) -> None:
         self._reference = reference

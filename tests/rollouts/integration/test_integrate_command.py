@@ -50,7 +50,7 @@ def test_groups_are_accepted_and_counted(
 def test_engine_is_started_by_the_python_of_the_test(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """AReaL starts it as `python3`, which needn't be that of the active environment."""
+    """AReaL starts it as `python3`, which needn't be the active environment's."""
     folder = str(Path(sys.executable).parent)
     others = [entry for entry in os.environ["PATH"].split(":") if entry != folder]
     monkeypatch.setenv("PATH", ":".join(others))

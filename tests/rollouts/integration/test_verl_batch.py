@@ -172,7 +172,7 @@ def test_step_of_a_real_training_is_read() -> None:
     "line",
     ["step:1", "global_step:1 - x:2", "Training Progress:   0%|          | 0/1", "step:x - a:1"],
 )
-def test_other_lines_are_no_steps(line: str) -> None:
+def test_other_lines_are_not_steps(line: str) -> None:
     assert verl_step_in(line) is None
 
 

@@ -74,7 +74,7 @@ def _skyrl(score: Any, at: int) -> dict[str, Any]:
 
 
 def _sample(at: int) -> dict[str, Any]:
-    """`Sample.to_dict`: the mask and the logprobs are those of the response."""
+    """`Sample.to_dict`: the mask and the logprobs cover the response."""
     return {
         "group_index": at // 2,
         "index": at,

@@ -54,7 +54,9 @@ def packed(data: bytes) -> bytes:
 
 @LAWS
 @given(st.lists(PIECES, max_size=30).map(b"".join), st.booleans(), st.integers(1, 20))
-def test_lines_are_those_of_the_file(tmp_path: Path, data: bytes, marked: bool, chunk: int) -> None:
+def test_lines_equal_the_lines_of_the_file(
+    tmp_path: Path, data: bytes, marked: bool, chunk: int
+) -> None:
     data = FIRST + data
     path = tmp_path / "a.jsonl"
     path.write_bytes((BOM if marked else b"") + data)
@@ -84,7 +86,7 @@ def test_growing_file_has_the_lines_of_the_whole(
         dump.extend(DumpReading())
     if not early:
         assert lines_of(dump) == split(data)
-    # What is not in a line yet is the end of the last one.
+    # Text that is not in a line yet is the end of the last one.
     content = packed(b"".join(line for _, line in lines_of(dump)))
     assert packed(data).startswith(content)
     assert packed(data.split(b"\n")[-1]).endswith(packed(data)[len(content) :])

@@ -83,7 +83,7 @@ def test_line_of_another_program_is_read_by_usual_names() -> None:
     assert (line.reward, line.ended) == (1.0, False)
 
 
-def test_ids_that_are_no_token_ids_are_left_out() -> None:
+def test_ids_that_are_not_token_ids_are_left_out() -> None:
     assert read({"prompt": "a", "tokens": [2**70]}).columns.ids == ()
 
 

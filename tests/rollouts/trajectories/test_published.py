@@ -123,7 +123,7 @@ async def test_value_of_another_type_is_a_problem(
     assert (summed.problems, page.rows[0].problem) == (1, problem)
 
 
-async def test_score_of_a_run_is_no_reward_of_its_samples(tmp_path: Path) -> None:
+async def test_score_of_a_run_is_not_a_reward_of_its_samples(tmp_path: Path) -> None:
     samples = [{"input": "a", "response": "b"}, {"input": "a", "response": "c"}]
     run = {"model": "m", "score": 0.8, "status": "completed", "samples": samples}
     summed, _ = await written(tmp_path, "run.json", printed(run))

@@ -32,7 +32,7 @@ def search(path: Path, text: str, first: int = 0, chunk: int = 5) -> list[int]:
     st.booleans(),
     st.integers(1, 9),
 )
-def test_matches_are_those_of_all_values(
+def test_matches_equal_the_matches_of_all_values(
     tmp_path: Path, values: list[list[str]], text: str, escaped: bool, chunk: int
 ) -> None:
     path = tmp_path / "a.jsonl"

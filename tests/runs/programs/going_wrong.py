@@ -1,4 +1,4 @@
-"""What goes wrong in a person's own program, which says it the same with Eagleray and without; and one line that nothing reaches."""
+"""Errors in a user's own program, which are the same with Eagleray and without; and one line that nothing reaches."""
 
 import os
 import sys

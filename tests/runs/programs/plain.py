@@ -9,7 +9,7 @@ from pathlib import Path
 
 print(json.dumps({"argv": sys.argv[1:], "cwd": str(Path.cwd()), "given": os.environ.get("GIVEN")}))
 if sys.argv[1] == "wait":
-    # What a keyboard interrupt looks like to a program, and one more step that it takes.
+    # A keyboard interrupt as a program sees it, and one more step that it takes.
     try:
         while True:
             print("waits", flush=True)

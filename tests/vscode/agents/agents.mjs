@@ -126,7 +126,7 @@ export async function agents({ stage, window, test, choose }) {
       .last()
       .frameLocator("#active-frame");
     await window.waitFor(trace.getByText("two is not rewarded"), "the exception");
-    // What is above it is drawn later.
+    // Content above it is drawn later.
     const inSight = () =>
       trace
         .locator("#item-title")

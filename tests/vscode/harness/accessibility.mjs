@@ -1,4 +1,4 @@
-/** What axe-core finds in a page: rules of WCAG 2.2 AA, and best practices. */
+/** The findings of axe-core in a page: rules of WCAG 2.2 AA, and best practices. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -12,7 +12,7 @@ const CAPTION_HEIGHT = 44;
 export class Film {
   frames = [];
 
-  /** `width`: that of the film, in pixels; the window is scaled to it. */
+  /** `width`: the width of the film, in pixels; the window is scaled to it. */
   constructor(page, width) {
     this.page = page;
     this.width = width;

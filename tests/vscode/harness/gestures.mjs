@@ -7,7 +7,7 @@ import { LIMIT_MS, until } from "./until.mjs";
 const EFFECT_MS = LIMIT_MS;
 /** A gesture that is known to be ignored at times is repeated sooner. */
 const REPEATABLE_EFFECT_MS = 4000;
-/** After a gesture that failed halfway, such as a menu that closed, there is no effect to wait for. */
+/** After a gesture that failed halfway, such as a menu that closed, no effect will come. */
 const FAILED_MS = 300;
 
 const TIMEOUT_MS = LIMIT_MS + 60_000;

@@ -24,7 +24,7 @@ export function marked(name, value) {
   );
 }
 
-/** Those of them with this argument in their command line. */
+/** The processes with this argument in their command line. */
 export function markedWith(name, value, argument) {
   return marked(name, value).filter((pid) => {
     try {

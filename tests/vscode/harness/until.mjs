@@ -1,6 +1,6 @@
 /** Waits for conditions; the error of one that times out contains its name. */
 
-/** What takes a second on a quiet machine may take a minute beside other suites on a slow one. */
+/** A step of a second on a quiet machine may take a minute beside other suites on a slow one. */
 export const LIMIT_MS = 200_000;
 
 /** Waits until `condition()` is truthy and returns its value; an exception counts as "not yet". */

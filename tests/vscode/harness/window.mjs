@@ -21,7 +21,7 @@ const MENU = ".monaco-menu:visible";
 export class Window {
   shots = 0;
 
-  /** `gestures` counts those of all windows of a story. */
+  /** `gestures` counts the gestures in all windows of a story. */
   constructor(page, shotsFolder, prefix, gestures = new Gestures()) {
     this.page = page;
     this.shotsFolder = shotsFolder;
@@ -135,7 +135,9 @@ export class Window {
     }
   }
 
-  /** Chooses an entry of a row's context menu; `titles`: its title, after those of the submenus that lead to it. */
+  /**
+   * Chooses an entry of a row's context menu; `titles`: its title, after the titles of the submenus that lead to it.
+   */
   async fromMenu(row, titles, effect, what) {
     const menu = this.page.locator(MENU);
     const entries = [titles]
@@ -146,8 +148,8 @@ export class Window {
         await this.clickForMenu(row);
         // A submenu opens while the mouse is over its entry.
         for (const entry of entries) await entry.first().hover();
-        // In its first 100 ms, VS Code's menu takes a click for the end of the click that opened it.  A timer of the page
-        // runs after that of the menu, however slow the page is.
+        // In its first 100 ms, VS Code's menu takes a click for the end of the click that opened it.  A timer of the
+        // page runs after the menu's, however slow the page is.
         await this.page.evaluate(() => new Promise((done) => setTimeout(done, 150)));
         await entries.at(-1).first().click();
       },
@@ -365,7 +367,7 @@ export class Window {
     }
   }
 
-  /** Waits for a mark beside a line of the editor, which is no element but the style of one. */
+  /** Waits for a mark beside a line of the editor, which isn't an element but the style of one. */
   async waitForMark(text) {
     const isDrawn = () =>
       this.page.evaluate((wanted) => {

@@ -93,7 +93,7 @@ export class Lab {
     }
   }
 
-  /** What the panel, the editor, Ray, the adapter and the workers have, for the error of a wait that timed out. */
+  /** The states of the panel, the editor, Ray, the adapter and the workers, for the error of a wait that timed out. */
   async situation() {
     const processes = await this.api.sidecar
       .request({ method: "eagleray/workers/all" }, { cluster: test.cluster.address })

@@ -1,4 +1,4 @@
-"""What the run never imports: a breakpoint in here stops nobody."""
+"""A module that the run never imports: a breakpoint in here stops no worker."""
 
 
 def evaluate(steps: int) -> float:

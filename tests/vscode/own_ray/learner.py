@@ -1,4 +1,4 @@
-"""What the workers of the run do, without a breakpoint() in it; comments in brackets mark the lines spoken of."""
+"""The code of the run's workers, without a breakpoint() in it; comments in brackets mark the lines that tests name."""
 
 import time
 

@@ -1,4 +1,4 @@
-/** What the editor sends to its pages, for tests of them in a browser; bundled with the editor's double. */
+/** The messages of the editor to its pages, for tests of them in a browser; bundled with the editor's double. */
 import type { Diagnosis } from "../../../extension/features/doctor/messages";
 import type { ToDiagnosisPage } from "../../../extension/features/doctor/page_messages";
 import type { Picture } from "../../../extension/features/hangs/messages";

@@ -1,4 +1,4 @@
-/** What the editor sends to its pages, bundled from its own texts. */
+/** The messages of the editor to its pages, bundled from its own texts. */
 
 import { createRequire } from "node:module";
 import * as path from "node:path";

@@ -1,4 +1,4 @@
-"""What a policy worker imports: Ray ships the worker's class by value, but this by its file."""
+"""A module that a policy worker imports: Ray ships the worker's class by value, but this by its file."""
 
 
 def advance(step: int) -> int:

@@ -1,6 +1,6 @@
 /** Finds texts that are not in the pseudo-language, in which every letter has an accent. */
 
-/** What has its own letters in every language. */
+/** Text that has its own letters in every language. */
 const NAMES = new Set([
   ...["Eagleray", "Ray", "Python", "SLURM", "Nsight", "nsys", "pdb", "ssh", "http"],
   ...["AReaL", "NeMo", "RL", "OpenRLHF", "RLinf", "verl", "slime", "miles", "SkyRL"],
@@ -19,7 +19,7 @@ export function untranslatedWords(text) {
   return (text.replace(NO_WORD, " ").match(WORD) ?? []).filter((word) => !NAMES.has(word));
 }
 
-/** Those of `texts` that have such a word, each once. */
+/** The `texts` that have such a word, each once. */
 export function untranslated(texts) {
   return [...new Set(texts)].filter((text) => untranslatedWords(text).length > 0);
 }
@@ -31,7 +31,7 @@ export function untranslated(texts) {
 export function visibleTexts(selector) {
   const SPOKEN = ["aria-label", "aria-description", "title", "placeholder", "alt"];
   const CODE = "code, pre, script, style, textarea, .monaco-editor, .command";
-  // What a report says of a program: its names and numbers.
+  // The facts of a report about a program: its names and numbers.
   const DATA = "td, dd";
   const texts = [];
   const isVisible = (element) => element.matches("option") || element.getClientRects().length > 0;

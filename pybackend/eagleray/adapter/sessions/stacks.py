@@ -106,7 +106,7 @@ def fold(frames: list[Frame], owners: FrameOwners) -> list[Frame]:
 
     1. Ray's breakpoint() and all that it called are removed: the worker waits there, the user doesn't.
        So are frames of the debugger on top.
-    2. So are those of Ray's core on top, if there are others below.
+    2. So are frames of Ray's core on top, if others are below.
     3. Of the rest, frames of the debugger and of Ray are subtle, except the first one and the
        others of its library: a user who stopped inside RLlib reads RLlib.
     4. debugpy marks all installed packages; the mark is removed from the package that the worker is stopped in.

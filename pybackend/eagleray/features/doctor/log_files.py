@@ -56,8 +56,8 @@ def list_logs(
 ) -> tuple[list[ScannedFile], list[UncheckedFile]]:
     """The log files at `paths`, files and folders, each once, and those that can't be read; a cancelled list is cut.
 
-    `packed` gets those whose text has to be unpacked, which else can't be read.  Empty files are left out, unless there
-    are no others: a log that is rotated is empty for a moment. Raises EaglerayError if a path doesn't exist, or without
+    `packed` gets those whose text has to be unpacked, which else can't be read.  Empty files are left out, unless all
+    are empty: a log that is rotated is empty for a moment.  Raises EaglerayError if a path doesn't exist, or without
     any file.
     """
     files: dict[tuple[int, int], ScannedFile] = {}

@@ -7,13 +7,15 @@ request, a JSON object:
     ignored             signals that the program ignores from its start
     log                 the file of the run's output
     missing             the note in it where bytes are lost, with places for their number and the reason
-    ends                files for the process id and the exit code; a later one is used where those before can't be written
-    streams             null, or descriptors of the terminal or script that waits for the program: `stdin`, `stdout`,
+    ends                files for the process id and the exit code; a later one is used where those before can't be
+    written streams             null, or descriptors of the terminal or script that waits for the program: `stdin`,
+    `stdout`,
                         `stderr`, and `control`, a socket of packets
 
-Each line that it prints is a JSON object with one report for the supervisor: `pid`; `error` (number, text, file) if nothing
-was started; `signal` after one was passed on; `gap`, the reason why the log can't be written; `gone` once the process id may
-become that of another process; `code` as `Popen` has it, when the log has all output, which a slow reader doesn't delay.
+Each line that it prints is a JSON object with one report for the supervisor: `pid`; `error` (number, text, file) if
+nothing was started; `signal` after one was passed on; `gap`, the reason why the log can't be written; `gone` once the
+process id may belong to another process; `code` as `Popen` has it, when the log has all output, which a slow reader
+doesn't delay.
 
 Without streams the program reads nothing, and both of its outputs are one pipe.  With streams:
 
@@ -24,9 +26,9 @@ Without streams the program reads nothing, and both of its outputs are one pipe.
 Output goes to its reader and to the log.  A log that can't be written, or a file server that hangs, costs parts of the
 log and never the program's output.
 
-Packets of the control socket: `s`, `w`, `i` for the program (a signal, the size of the terminal, typed input), `d` before
-an end that leaves the program running, and back the reports `pid`, `stopped` (with `continued`, how many SIGCONT came in
-before it), `gap` and `code`.
+Packets of the control socket: `s`, `w`, `i` for the program (a signal, the size of the terminal, typed input), `d`
+before an end that leaves the program running, and back the reports `pid`, `stopped` (with `continued`, how many SIGCONT
+came in before it), `gap` and `code`.
 """
 
 from __future__ import annotations

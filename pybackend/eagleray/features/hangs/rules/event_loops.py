@@ -14,7 +14,7 @@ from eagleray.sampling.kernel_waits import CLIENT
 
 
 def event_loops(scene: Scene) -> Iterator[Reading]:
-    """Nobody waits in a collective, and event loops have nothing to do."""
+    """No process waits in a collective, and event loops have nothing to do."""
     loops = [
         each
         for each in scene.world.doing(Doing.IN_EVENT_LOOP)

@@ -3,7 +3,7 @@
 1. One side lacks ids of the other, or the prompts have different ids: the tokenizers differ, or the template does.
 2. A's tokens or logprobs don't come from the model itself: sampling parameters differ, or logprobs are shifted.
 3. Quantized weights explain what they are published to make, before anything else does.
-4. Differences that begin at a training step, and stay, are those of weights that the engine missed.
+4. Differences that begin at a training step, and stay, come from weights that the engine missed.
 5. A reference in another precision says more than a limit; else published differences of such models are the limit.
 6. Engines that agree may still sample differently for requests without parameters.
 

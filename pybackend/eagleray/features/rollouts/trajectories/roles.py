@@ -76,7 +76,7 @@ _PATHS = {role: _paths(keys) for role, keys in ROLES.items()}
 
 @frozen
 class DumpFormat:
-    """The lines of one framework: a line is of it if it has all `needs`; `keys` differ from those of ROLES.
+    """The lines of one framework: a line is of it if it has all `needs`; `keys` differ from ROLES.
 
     `batched`: each value is a list with one element (a batch of one).  `marks_end`: texts have special tokens, so that
     a completion without one at its end was cut.  `sums`: a list of rewards has one for each token, whose sum counts.

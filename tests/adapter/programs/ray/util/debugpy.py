@@ -1,4 +1,4 @@
-"""What ray/util/debugpy.py does, without a cluster: one port per process, wait for a client, stop."""
+"""Does the same as ray/util/debugpy.py, without a cluster: one port per process, wait for a client, stop."""
 
 import importlib
 import json
