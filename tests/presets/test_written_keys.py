@@ -1,6 +1,6 @@
 """Keys of a line or its file, for programs whose own definitions aren't found, and declarations that exclude a value.
 
-The shapes are those of AgentFly, torchtitan, gpt-neox, prime-rl, ms-swift, NeMo, LLaMA-Factory, PRIME and LLaVA.
+The shapes come from AgentFly, torchtitan, gpt-neox, prime-rl, ms-swift, NeMo, LLaMA-Factory, PRIME and LLaVA.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def test_file_that_holds_the_steps_is_named(
     assert proposal.plan.overrides == ()
 
 
-def test_file_of_an_agent_is_no_configuration_of_a_training(tmp_path: Path) -> None:
+def test_file_of_an_agent_is_not_a_configuration_of_a_training(tmp_path: Path) -> None:
     proposal = made(tmp_path, {"a.yaml": "max_steps: 3\n"}, "python", "play.py", "a.yaml")
     assert reasons(proposal, "steps") == []
 

@@ -1,4 +1,4 @@
-"""Requests of requests, urllib3, urllib, http.client and aiohttp are recorded as those of httpx are."""
+"""Requests of requests, urllib3, urllib, http.client and aiohttp are recorded as httpx's are."""
 
 from __future__ import annotations
 

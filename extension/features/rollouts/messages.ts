@@ -137,8 +137,8 @@ export interface Contention {
 /**
  * The totals at a moment; `lag_p50_ms` and `lag_max_ms` are lags of the event loop.
  *
- * Requests are those of known clients, with `unattributed` ones to the server from threads of
- * which no run is known;
+ * Requests come from known clients, with `unattributed` ones to the server from threads of which
+ * no run is known;
  * `unobserved` is the number of connections to the server that other clients opened.
  */
 export interface WaveTotals {

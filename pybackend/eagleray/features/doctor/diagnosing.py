@@ -159,7 +159,7 @@ class _Findings:
     exceptions: list[LogEvidence] = field(factory=list)
     # Exceptions that were raised while another was handled, or the failed lookup behind it.
     chained: dict[LogEvidence, list[LogEvidence]] = field(factory=dict)
-    # Those that their program has handled, as the line above them says.
+    # Exceptions that their program has handled, as the line above them says.
     survived: set[LogEvidence] = field(factory=set)
     # Lines that state a failure shortly before what only follows from one.
     statements: list[LogEvidence] = field(factory=list)

@@ -19,7 +19,7 @@ class ReadableLog:
     """A file that is open for reading at any offset; its owner closes it."""
 
     descriptor: int
-    # What was read last for a line, from an offset on: lines with signs of trouble are near each other.
+    # The text that was read last for a line, from an offset on: lines with signs of trouble are near each other.
     _first: int = 0
     _data: bytes = b""
 

@@ -19,8 +19,8 @@ _PREFIX = re.compile(
 _STAMP = re.compile(
     r"(?P<time>20\d\d-\d\d-\d\dT[\d:]{8}\.\d{6,9}(?:Z|[+-]\d\d:\d\d)) (?:std(?:out|err) [FP] )?"
 )
-# What launchers write before each line: "12: " (srun --label), "[1,12]<stderr>: " (mpirun --tag-output), "[default0]:" (torchrun --tee),
-# "trainer-1  | " (Docker Compose).
+# Prefixes of launchers: "12: " (srun --label), "[1,12]<stderr>: " (mpirun --tag-output), "[default0]:" (torchrun
+# --tee), "trainer-1  | " (Docker Compose).
 _LABEL = re.compile(
     r" {0,5}(?P<task>\d{1,6}):(?: |$)|\[\d{1,9},(?P<mpi_rank>\d{1,6})\]<std(?:out|err)>: ?"
     r"|\[(?!rank)(?P<role>[a-z_]{1,40}\d{1,6})\]:\s?(?!\[rank)"

@@ -85,7 +85,8 @@ def _table(keys: Declared | WrittenKeys, offers: dict[str, Offer]) -> FrameworkT
 
 
 def _offers(keys: Declared | WrittenKeys, launch: Launch) -> dict[str, Offer]:
-    """What the keys can do.  Without a limit for steps the program may be something else than a trainer.
+    """Returns the offers that the keys allow.  Without a limit for steps the program may be something else than a
+    trainer.
 
     An agent or a sampler has `--max-steps` on its line, too, so that this name alone says nothing.
     """

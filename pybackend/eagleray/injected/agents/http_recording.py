@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-# Of a body; the rest is counted only.
+# Bytes kept of a body; the rest is only counted.
 LONGEST_BODY = 1024 * 1024
 _BAD_REQUEST = 400
 

@@ -1,4 +1,4 @@
-"""Counts connections to the inference server that no recorded request opens: those of clients that aren't known."""
+"""Counts connections to the inference server that no recorded request opens: connections of unknown clients."""
 
 from __future__ import annotations
 
