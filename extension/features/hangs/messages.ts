@@ -253,8 +253,8 @@ export interface AwaitRow {
 }
 
 /**
- * The answers of a process about itself; `reason` is why it doesn't, or not all (`cut`), "" if it
- * does.
+ * The answers of a process about itself; `reason` is why answers are missing (`cut`: some), "" if
+ * none are.
  */
 export interface InsideRow {
   readonly group: string;

@@ -1,4 +1,4 @@
-"""The conditions for an inspection of a process from inside; all of it is checked before anything is done there.
+"""The conditions for an inspection of a process from inside; all of them are checked before anything is done there.
 
 `readable` is asked before each conversation, `startable` before a thread is started.
 """

@@ -39,8 +39,9 @@ class UvVersions:
 
 
 def uv_versions(tokens: Sequence[str], folder: Path) -> UvVersions:
-    """Returns the versions of a command that is started in `folder`: 1. Its Python comes from `--python`, from a
-    `.python-version`, or the only one that the lock file allows.
+    """Returns the versions of a command that is started in `folder`:
+
+    1. Its Python comes from `--python`, from a `.python-version`, or the only one that the lock file allows.
     2. Its packages come from the project's lock file, unless the command adds others.
     """
     project = _option(tokens, _PROJECT)

@@ -197,7 +197,7 @@ class AwaitRow:
 
 @frozen
 class InsideRow:
-    """The answers of a process about itself; `reason` is why it doesn't, or not all (`cut`), "" if it does."""
+    """The answers of a process about itself; `reason` is why answers are missing (`cut`: some), "" if none are."""
 
     group: str
     rank: int

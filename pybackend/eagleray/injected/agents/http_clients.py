@@ -33,7 +33,7 @@ class _Recorders:
 
 
 def record_clients(base_url: str) -> HttpRecorder:
-    """Also applies to modules that are imported later."""
+    """Records clients, also those in modules that are imported later."""
     if _Recorders.current is not None:
         return _Recorders.current
     recorder = _Recorders.current = HttpRecorder()

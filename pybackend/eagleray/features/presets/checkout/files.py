@@ -14,7 +14,7 @@ from eagleray.injected.outside_files import whole
 
 # Source and configuration files are small; a larger one is data.
 _LARGEST = 2**18
-# The largest, of transformers 4.37, has 317 kB, since it names everything twice.
+# The package of transformers 4.37 has 317 kB, since it names everything twice.
 _LARGEST_PACKAGE = 2**19
 # Composing the largest configuration of the frameworks that were read takes about 60 files.
 _MOST_FILES = 400
