@@ -413,7 +413,7 @@ def logged(*texts: str) -> str:
     return "".join(f"{prefix}{text}\n" for text in texts)
 
 
-def test_message_of_a_logged_exception_is_no_error_of_its_own(tmp_path: Path) -> None:
+def test_message_of_a_logged_exception_is_not_an_error_of_its_own(tmp_path: Path) -> None:
     text = logged(
         "Traceback (most recent call last):",
         '  File "/opt/torch/_inductor/post_grad.py", line 1288, in decompose',
@@ -431,7 +431,7 @@ def test_message_of_a_logged_exception_is_no_error_of_its_own(tmp_path: Path) ->
     assert first.id == "torch-compile-failed"
 
 
-def test_shapes_that_differ_while_weights_are_loaded_are_no_samples(tmp_path: Path) -> None:
+def test_shapes_that_differ_while_weights_are_loaded_are_not_samples(tmp_path: Path) -> None:
     text = (
         'Traceback (most recent call last):\n  File "/opt/rl/hf_load.py", line 402, in _load_weight_with_bridge\n'
         "    param.copy_(converted)\n"

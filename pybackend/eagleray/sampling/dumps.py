@@ -70,10 +70,10 @@ _ENDED = re.compile(r"os error (2|3)\b|No such process", re.IGNORECASE)
 class Thread(NamedTuple):
     """A thread, its frames outermost first; `active`: it was running and not waiting in the kernel.
 
-    `peers` are the integers `src`, `port` and so on in PyTorch's functions, and `exceptions` the names of the types of the
-    exceptions in local variables.  `variables` is a hash of those of the user's functions that only the thread itself can
-    change, 0 without any.  `polled` is the lock file of a library for which it waits.  Nothing else of the variables is kept: they may
-    hold secrets.  `tid` is its number in the kernel.
+    `peers` are the integers `src`, `port` and so on in PyTorch's functions, and `exceptions` the names of the types of
+    the exceptions in local variables.  `variables` is a hash of the variables of the user's functions that only the
+    thread itself can change, 0 without any.  `polled` is the lock file of a library for which it waits.  Nothing else
+    of the variables is kept: they may hold secrets.  `tid` is its number in the kernel.
     """
 
     name: str

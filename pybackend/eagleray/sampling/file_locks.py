@@ -1,7 +1,8 @@
 """Lock files that threads poll, and the processes of this machine that hold them.
 
-A thread that polls sleeps between its attempts, so the kernel doesn't tell for which file.  Its path is in the variables of a library,
-or in those of what has called it; other code keeps the file open, which the process that has locked it does, too.
+A thread that polls sleeps between its attempts, so the kernel doesn't tell for which file.  Its path is in the
+variables of a library, or in the variables of its caller; other code keeps the file open, which the process that has
+locked it does, too.
 """
 
 from __future__ import annotations

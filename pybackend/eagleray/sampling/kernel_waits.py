@@ -405,13 +405,15 @@ class _Tables:
         self._locks = file_locks.holders(files) if files else {}
 
     def lock_wait(self, place: ThreadPlace) -> KernelWait | None:
-        """The wait of `place` for a lock file that another process holds, or that nobody deletes; None if that isn't known."""
+        """The wait of `place` for a lock file that another process holds, or that no process deletes; None if that
+        isn't known.
+        """
         polled = place.polled or file_locks.PolledLock()
         for path, file in self._lock_files.get(place, {}).items():
             holders = self._locks[file]
             pids = holders.locked_by or (holders.open_in if polled.is_until_deleted else ())
             if place.pid in pids and not polled.path:
-                # Its own lock: it waits for that of another file, or has it twice.
+                # Its own lock: it waits for the lock of another file, or has it twice.
                 continue
             if pids or (polled.is_until_deleted and holders.is_whole):
                 return KernelWait(place.name, FILE_LOCK, pids, path)

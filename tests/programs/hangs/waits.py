@@ -166,7 +166,7 @@ def try_to_lock(file: Any) -> None:
 
 
 def inherited_lock() -> None:
-    """What has locked a file has ended, and a program that it started has the lock."""
+    """The process that has locked a file has ended, and a program that it started has the lock."""
     path = Path(sys.argv[2])
     if os.fork() == 0:
         file = path.open("w")

@@ -65,7 +65,7 @@ class Order:
         return order
 
     def _add_times_of_others(self) -> None:
-        """Lines of a node without any time, as those of NCCL, get that of the line above them in the file."""
+        """Lines of a node without any time, as NCCL's, get the time of the line above them in the file."""
         for _, lines in groupby(
             sorted(self._times, key=lambda key: (key[0], key[2])), lambda key: key[0]
         ):

@@ -240,7 +240,7 @@ def unlogged(text: str) -> str:
 
 
 def logger_of(text: str) -> str:
-    """What a logger has written before a line of a traceback, which tells the lines of one message; "" without it."""
+    """Returns the logger's prefix of a traceback's line, which tells the lines of one message; "" without it."""
     logged = _LOGGED.match(text)
     return logged[0].strip() if logged else ""
 

@@ -51,8 +51,9 @@ class Wait:
     """`what` is waited for by the thread with `stack`.  One of `targets` can end it; without any nothing in the picture
     can.
 
-    `kind` is that of the kernel, "" for a wait in Ray.  `alone` says why nothing can end it, or what keeps the last process of
-    the path from it, "" without that.  `outside` names those that can end it where the picture has no other process that can.
+    `kind` is the kernel's, "" for a wait in Ray.  `alone` says why nothing can end it, or what keeps the last process
+    of the path from it, "" without that.  `outside` names those that can end it where the picture has no other process
+    that can.
     """
 
     what: str
