@@ -137,7 +137,7 @@ def test_switch_or_share_of_an_epoch_gets_no_name_or_interval(tmp_path: Path) ->
         ),
         "conf/own.yaml": (
             "trainer:\n  max_steps: -1\n  val_check_interval: 1.0 # or an int\n  logger: false\n"
-            "  save_interval: 9\n"
+            "  save_interval: 9\n  eval_freq:\n    # later\n    first: 3\n"
         ),
         "run.sh": "python fit.py trainer.devices=2\n",
     }

@@ -41,7 +41,6 @@ from eagleray.features.presets.table_file import tables
 from eagleray.features.runs.scripts.launch_lines import Launch, value_of
 
 _VERSIONS = Range("0", "0")
-_ANSWER = "{value}"
 
 
 def recognised_by_keys(
@@ -120,7 +119,7 @@ def _entries(
                 (key, value)
                 for key, is_list in _spellings(keys, name)
                 for value in [rule.get("list", rule["value"]) if is_list else rule["value"]]
-                if value == _ANSWER or keys.allows(key, value)
+                if keys.allows(key, value.replace("{value}", "2"))
             ]
             for key, value in declared_keys:
                 # A parser may refuse an interval without the folder or data that belong to it (slime).

@@ -41,6 +41,9 @@ _FROM_LINE = frozenset({"from_cli", "from_dotlist"})
 # The values that a field may have, within its first lines.
 _LITERAL = re.compile(r"\s*\w+\s*:\s*(?:[\w.]+\[\s*)*?(?:[\w.]+\.)?Literal\[(?P<values>[^\]]*)\]")
 _LINES = 6
+# The head of a section of YAML: `logger:` of RLinf.
+_HEAD = re.compile(r"""(?P<indent> *)["']?[\w-]+["']?: *(?P<open>\{)?(?(open)|(?:#.*)?$)""")
+_LONGEST = 300
 # A switch or a share of an epoch (Lightning) as the value in YAML, or the default of a field.
 _DEFAULT = re.compile(
     r"""\s*["']?[\w-]+["']?\s*(?::[^=\n#]*=|:)\s*(?:(?P<switch>true|false)|(?P<share>\d*\.\d+))\s*(?:[,#\n]|$)""",
@@ -96,6 +99,8 @@ class Declared:
         text = self._text_at(place)
         if listed := _LITERAL.match(text):
             return value in re.findall(r"[\w.-]+", listed["values"])
+        if _is_section(text):
+            return False
         default = _DEFAULT.match(text)
         if default and default["switch"]:
             return value in ("true", "false")
@@ -107,7 +112,7 @@ class Declared:
         folders = (folder for root in self.files.roots for folder in (root, root.parent))
         base = next((folder for folder in folders if is_file(folder / place.file)), None)
         lines = self.files.text(base / place.file).splitlines() if base else []
-        return "\n".join(lines[place.line - 1 : place.line + _LINES])
+        return "\n".join(line[:_LONGEST] for line in lines[place.line - 1 : place.line + _LINES])
 
 
 def declared(
@@ -358,6 +363,15 @@ def _has_fields(node: ast.ClassDef) -> bool:
     return "dataclass" in map(_last, names) or any(
         isinstance(item, ast.AnnAssign) for item in node.body
     )
+
+
+def _is_section(text: str) -> bool:
+    """Whether the first line of YAML has keys below it."""
+    first, *rest = text.splitlines() or [""]
+    head = _HEAD.match(first)
+    below = next((line for line in rest if line.strip() and line.lstrip()[0] != "#"), "")
+    is_deeper = head and len(below) - len(below.lstrip()) > len(head["indent"])
+    return bool(head and (head["open"] or (is_deeper and below.lstrip()[0] != "-")))
 
 
 def _is_yaml(text: str) -> bool:
