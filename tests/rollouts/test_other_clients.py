@@ -72,10 +72,10 @@ async def test_stream_that_is_cut_ends_with_its_error(own_home: Path, target: st
     assert all(request.error for request in requests) and observed.totals.requests_in_flight == 0
 
 
-@pytest.mark.parametrize("target", ["Requests", "AiohttpJson"])
+@pytest.mark.parametrize("target", ["Requests", "AiohttpJson", "AiohttpRaises"])
 async def test_refused_requests_are_a_verdict(own_home: Path, target: str) -> None:
-    kinds = [verdict.kind for verdict in verdicts(await wave_of(target, "status=400"))]
-    assert kinds == ["http-error"]
+    [verdict] = verdicts(await wave_of(target, "status=400"))
+    assert verdict.kind == "http-error" and ".post(url" in LINES[verdict.line - 1]
 
 
 async def test_synchronous_requests_block_the_loop(own_home: Path) -> None:

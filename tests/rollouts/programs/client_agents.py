@@ -114,6 +114,16 @@ class AiohttpJson:
             return float(answer.status == 200 and len((await answer.json())["choices"]) == 1)
 
 
+class AiohttpRaises:
+    async def run(self, data, **extra):
+        try:
+            async with aiohttp.ClientSession(raise_for_status=True) as session:
+                await session.post(url_of(extra), json=request_of(data))
+        except aiohttp.ClientError:
+            return 0.0
+        return 1.0
+
+
 class AiohttpSmallPool:
     session = None
 

@@ -100,5 +100,10 @@ class AiohttpRecording:
 
     async def _failed(self, session: Any, context: Any, failed: Any) -> None:
         mark_recorded(False)
-        if context.exchange is not None:
-            self._recorder.ended(context.exchange, failed.exception)
+        exchange, error = context.exchange, failed.exception
+        if exchange is None:
+            return
+        # A session with `raise_for_status` raises the status, and leaves the body unread.
+        if getattr(error, "status", 0):
+            exchange.begin_response(error.status, error.headers or {})
+        self._recorder.ended(exchange, error)

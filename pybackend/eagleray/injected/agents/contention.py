@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .item_run import ItemRun
 
 _SAMPLE_S = 0.05
-# Sampling takes at most a two-hundredth of the time.
-_COST_FACTOR = 200
+# Sampling takes at most a five-hundredth of the time.
+_COST_FACTOR = 500
 _LOCKS = {kind.acquire.__code__ for kind in (asyncio.Lock, asyncio.Semaphore)}
 
 

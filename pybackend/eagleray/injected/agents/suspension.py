@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import CoroutineType
+
 from .code_locations import is_users, location_of
 
 TYPE_CHECKING = False
@@ -24,6 +26,12 @@ def awaited_frames(task: Any) -> Iterator[FrameType]:
     """Returns the frames of the coroutines that wait for each other, outermost first."""
     waiting = task.get_coro()
     while waiting is not None:
+        if type(waiting) is CoroutineType:
+            # Nearly all are; a wave has hundreds of chains.
+            if waiting.cr_frame is not None:
+                yield waiting.cr_frame
+            waiting = waiting.cr_await
+            continue
         current = _first(waiting, "cr_frame", "gi_frame", "ag_frame")
         if current is not None:
             yield current
