@@ -5,7 +5,14 @@ import layers from "./eslint.layers.mjs";
 
 export default tseslint.config(
   {
-    ignores: ["node_modules", "dist", "out", ".venv", "shared", "extension/features/*/messages.ts"],
+    ignores: [
+      "node_modules",
+      "dist",
+      "out",
+      ".venv",
+      "shared",
+      "extension/{clusters,debug,doctor,observe,profile,rollouts,runs}/**/messages.ts",
+    ],
   },
   {
     files: ["**/*.ts"],

@@ -1,23 +1,24 @@
 // The allowed imports in extension/; tests/layers plants violations and sees each one caught.
 
-/** The features in the order in which they may import one another: each only those before it. */
+/** The folders of the areas in the order in which they may import one another: each only those before it. */
 const features = [
   "clusters",
-  "workers",
-  "source_mapping",
-  "debugging",
-  "pdb",
-  "inspections",
+  "debug/workers",
+  "debug/source_mapping",
+  "debug/attaching",
+  "debug/pdb",
   "runs",
-  "presets",
-  "profiling",
-  "reports",
-  "hangs",
-  "inference",
+  "runs/presets",
+  "profile/recordings",
+  "profile/reports",
+  "observe/look_inside",
+  "observe/hangs",
+  "rollouts/servers",
   "rollouts",
   "doctor",
   "first_run",
 ];
+const areas = [...new Set(features.map((name) => name.split("/")[0]))];
 
 const noVscode = {
   regex: "^vscode$",
@@ -34,12 +35,12 @@ const onlySidecar = [
   { regex: "^(node:)?child_process$", message: "Only extension/sidecar starts processes." },
 ];
 const noFeatures = {
-  regex: "(^|/)features/(?!\\w+/messages$)",
-  message: "common/, sidecar/ and page/ are below the features; main.ts connects them.",
+  regex: `(^|/)\\.\\./(${areas.join("|")})/(?!([\\w/]+/)?messages$)`,
+  message: "common/, sidecar/ and page/ are below the areas; main.ts connects them.",
 };
 const noSidecar = { regex: "(^|/)\\.\\./sidecar(/|$)", message: "common/ stands below sidecar/." };
 
-/** Files of a feature that decide or write texts, and so are tested without an editor. */
+/** Files of an area that decide or write texts, and so are tested without an editor. */
 const pure = [
   "{*_,}rows",
   "{*_,}model",
@@ -50,9 +51,15 @@ const pure = [
 const decisions = ["connection", "interpreter", "launch"];
 
 function laterThan(feature) {
-  const later = features.slice(features.indexOf(feature) + 1).join("|");
+  const [area] = feature.split("/");
+  const later = features.slice(features.indexOf(feature) + 1).map((name) => {
+    const [otherArea, room] = name.split("/");
+    if (otherArea !== area) return `\\.\\./${name}`;
+    // One of the same area; an area whose own files come after a room of it is a level up.
+    return room === undefined ? "^\\.\\.(?=/\\w)" : `\\.{1,2}/${room}`;
+  });
   return {
-    regex: later === "" ? "(?!)" : `(^|/)\\.\\./(features/)?(${later})(/(?!messages$)|$)`,
+    regex: later.length === 0 ? "(?!)" : `(^|/)(${later.join("|")})(/(?!(\\w+/)?messages$)|$)`,
     message: `A feature imports only those before it: ${features.join(" < ")}. Wire types may be imported from all.`,
   };
 }
@@ -79,11 +86,14 @@ export default [
     decisions.map((name) => `extension/sidecar/${name}.ts`),
     [noVscode, ...onlySidecar, noFeatures],
   ),
-  ...features.flatMap((name) => [
-    restrict([`extension/features/${name}/**/*.ts`], [...onlySidecar, laterThan(name)]),
-    restrict(
-      pure.map((file) => `extension/features/${name}/**/${file}.ts`),
-      [noVscode, ...onlySidecar, laterThan(name)],
-    ),
-  ]),
+  // Rooms of an area after the area's own files, which their pattern contains.
+  ...features
+    .toSorted((a, b) => a.split("/").length - b.split("/").length)
+    .flatMap((name) => [
+      restrict([`extension/${name}/**/*.ts`], [...onlySidecar, laterThan(name)]),
+      restrict(
+        pure.map((file) => `extension/${name}/**/${file}.ts`),
+        [noVscode, ...onlySidecar, laterThan(name)],
+      ),
+    ]),
 ];

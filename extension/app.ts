@@ -4,11 +4,11 @@ import type { ExtensionContext, LogOutputChannel } from "vscode";
 
 import type { Readable, Store } from "./common/readable";
 import type { ErrorMessages } from "./error_messages";
-import type { Clusters } from "./features/clusters/messages";
-import type { ListedServer } from "./features/inference/messages";
-import type { ProfiledRuns } from "./features/profiling/messages";
-import type { Run, StoredRuns } from "./features/runs/messages";
-import type { Snapshot } from "./features/workers/messages";
+import type { Clusters } from "./clusters/messages";
+import type { ListedServer } from "./rollouts/servers/messages";
+import type { ProfiledRuns } from "./profile/recordings/messages";
+import type { Run, StoredRuns } from "./runs/messages";
+import type { Snapshot } from "./debug/workers/messages";
 import type { Panel, Selection } from "./panel";
 import type { Sidecar } from "./sidecar/sidecar";
 

@@ -1,6 +1,6 @@
 /** The ids of everything that package.json contributes; a test compares both. */
 
-import type { PathMapping } from "./features/source_mapping/messages";
+import type { PathMapping } from "./debug/source_mapping/messages";
 
 /** Every command; package.json gives its title, its menus and its keys. */
 export const COMMANDS = {

@@ -2,7 +2,7 @@
 
 import type * as vscode from "vscode";
 
-import type { AttachConfigurations } from "./features/debugging/attach_configurations";
+import type { AttachConfigurations } from "./debug/attaching/attach_configurations";
 import { workspaceFolder } from "./workspace";
 
 /** Resolves configurations of the type; the feature that a configuration is for resolves it. */

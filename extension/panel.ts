@@ -4,8 +4,8 @@ import type { TreeView } from "vscode";
 
 import { Disposables, type Disposable } from "./common/disposables";
 import { Store, type Readable } from "./common/readable";
-import type { RunsRow } from "./features/runs/rows";
-import type { ClusterTreeRow, PausedRow } from "./features/workers/rows";
+import type { RunsRow } from "./runs/rows";
+import type { ClusterTreeRow, PausedRow } from "./debug/workers/rows";
 
 export class Panel implements Disposable {
   private readonly shown = new Store(false);

@@ -8,23 +8,23 @@ import {
   LIST as LIST_CLUSTERS,
   REFRESH as REFRESH_CLUSTERS,
   type Clusters,
-} from "./features/clusters/messages";
+} from "./clusters/messages";
 import {
   CHANGED as PROFILED_CHANGED,
   LIST as LIST_PROFILED,
   type ProfiledRuns,
-} from "./features/profiling/messages";
+} from "./profile/recordings/messages";
 import {
   CHANGED as RUNS_CHANGED,
   LIST as LIST_RUNS,
   type Run,
   type StoredRuns,
-} from "./features/runs/messages";
+} from "./runs/messages";
 import {
   CHANGED as WORKERS_CHANGED,
   REFRESH as REFRESH_WORKERS,
   type Snapshot,
-} from "./features/workers/messages";
+} from "./debug/workers/messages";
 import type { Sidecar } from "./sidecar/sidecar";
 
 /**

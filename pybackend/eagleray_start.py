@@ -60,7 +60,7 @@ def run(what: str, arguments: "list[str]") -> int:
 
         return askpass(arguments)
     if what == "pdb-terminal":
-        from eagleray.cli.pdb_terminal import main as pdb_terminal
+        from eagleray.cli.debug.pdb_terminal import main as pdb_terminal
 
         return pdb_terminal(arguments)
     if what == "print-messages":

@@ -3,4 +3,4 @@ import { makeEnvironment } from "./environments.mjs";
 import { runModule } from "./python_module.mjs";
 
 await makeEnvironment("proofs");
-await runModule("tests.hangs.blind");
+await runModule("tests.observe.hangs.blind");

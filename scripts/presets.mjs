@@ -1,4 +1,4 @@
 // Proposes debug runs for the example scripts of frameworks: `-- --repositories DIR`, `-- --only NAME`, `-- --json FILE`.
 import { runModule } from "./python_module.mjs";
 
-await runModule("tests.presets_trial");
+await runModule("tests.runs.presets_trial");

@@ -13,40 +13,40 @@ from typing import TYPE_CHECKING, Any, Literal
 from attrs import field, frozen
 
 from eagleray.adapter_client.client import AdapterClient
+from eagleray.clusters import credentials
 from eagleray.common.paths import home
 from eagleray.common.retry import Clock
-from eagleray.features.clusters import credentials
-from eagleray.features.debugging.hold_reminder import REMIND_AFTER_S
+from eagleray.debug.attaching.hold_reminder import REMIND_AFTER_S
 from eagleray.protocol.control import SshSettings
 from eagleray.routes.ssh.command import USER_VARIABLES
 
 if TYPE_CHECKING:
-    from eagleray.features.clusters.cluster_watch import ClusterWatch
-    from eagleray.features.clusters.clusters import ClusterRegistry
-    from eagleray.features.clusters.connections import ConnectionMonitor, ConnectionResolver
-    from eagleray.features.clusters.credentials import TokenRules
-    from eagleray.features.clusters.dashboard_page import DashboardPages
-    from eagleray.features.clusters.jobs import Jobs
-    from eagleray.features.clusters.node_access import Terminals
-    from eagleray.features.debugging.debugging import Debugging
-    from eagleray.features.doctor.doctor import Doctor
-    from eagleray.features.hangs.paused_sentences import PausedSentences
-    from eagleray.features.hangs.pictures import Pictures
-    from eagleray.features.inference.servers import Servers
-    from eagleray.features.inspections.inspections import Inspections
-    from eagleray.features.pdb.pdb import Pdb
-    from eagleray.features.presets.debug_runs import DebugRuns
-    from eagleray.features.profiling.collector import ReportCollectorFactory
-    from eagleray.features.profiling.profiling import Profiling
-    from eagleray.features.reports.reports import Reports
-    from eagleray.features.rollouts.trajectories.trajectories import Trajectories
-    from eagleray.features.runs.adapter_gateway import AdapterRunGateway
-    from eagleray.features.runs.preparing import RunPreparation
-    from eagleray.features.runs.runs import Runs
-    from eagleray.features.runs.waiting_supervisor import WaitingSupervisor
-    from eagleray.features.source_mapping.source_mapping import SourceMapping
-    from eagleray.features.workers.paused_workers import PausedWorkers
+    from eagleray.clusters.cluster_watch import ClusterWatch
+    from eagleray.clusters.clusters import ClusterRegistry
+    from eagleray.clusters.connections import ConnectionMonitor, ConnectionResolver
+    from eagleray.clusters.credentials import TokenRules
+    from eagleray.clusters.dashboard_page import DashboardPages
+    from eagleray.clusters.jobs import Jobs
+    from eagleray.clusters.node_access import Terminals
+    from eagleray.debug.attaching.debugging import Debugging
+    from eagleray.debug.pdb.pdb import Pdb
+    from eagleray.debug.source_mapping.source_mapping import SourceMapping
+    from eagleray.debug.workers.paused_workers import PausedWorkers
+    from eagleray.doctor.doctor import Doctor
+    from eagleray.observe.hangs.paused_sentences import PausedSentences
+    from eagleray.observe.hangs.pictures import Pictures
+    from eagleray.observe.look_inside.inspections import Inspections
+    from eagleray.profile.recordings.collector import ReportCollectorFactory
+    from eagleray.profile.recordings.profiling import Profiling
+    from eagleray.profile.reports.reports import Reports
     from eagleray.ray.dashboard import Dashboard
+    from eagleray.rollouts.servers.servers import Servers
+    from eagleray.rollouts.trajectories.trajectories import Trajectories
+    from eagleray.runs.adapter_gateway import AdapterRunGateway
+    from eagleray.runs.preparing import RunPreparation
+    from eagleray.runs.presets.debug_runs import DebugRuns
+    from eagleray.runs.runs import Runs
+    from eagleray.runs.waiting_supervisor import WaitingSupervisor
     from eagleray.slurm.client import SlurmClient
     from eagleray.slurm.nodes import JobNodes
     from eagleray.slurm.queue import SlurmQueue
@@ -125,13 +125,13 @@ class App:
 
     @cached_property
     def tokens(self) -> TokenRules:
-        from eagleray.features.clusters.credentials import TokenRules
+        from eagleray.clusters.credentials import TokenRules
 
         return TokenRules({**os.environ, **self._access}, folder=home())
 
     @cached_property
     def watch(self) -> ClusterWatch:
-        from eagleray.features.clusters.cluster_watch import ClusterWatch
+        from eagleray.clusters.cluster_watch import ClusterWatch
 
         return ClusterWatch()
 
@@ -167,8 +167,8 @@ class App:
 
     @cached_property
     def connections(self) -> ConnectionResolver:
-        from eagleray.features.clusters.connections import ConnectionResolver
-        from eagleray.features.clusters.job_head import JobHeadFinder
+        from eagleray.clusters.connections import ConnectionResolver
+        from eagleray.clusters.job_head import JobHeadFinder
 
         return ConnectionResolver(
             self.adapters.routes,
@@ -179,9 +179,9 @@ class App:
 
     @cached_property
     def jobs(self) -> Jobs:
-        from eagleray.features.clusters.connections import jobs_of
-        from eagleray.features.clusters.jobs import Jobs
-        from eagleray.features.clusters.stored_lists import StoredHosts
+        from eagleray.clusters.connections import jobs_of
+        from eagleray.clusters.jobs import Jobs
+        from eagleray.clusters.stored_lists import StoredHosts
 
         return Jobs(
             self._slurm,
@@ -196,7 +196,7 @@ class App:
 
     @cached_property
     def connection_monitor(self) -> ConnectionMonitor:
-        from eagleray.features.clusters.connections import ConnectionMonitor
+        from eagleray.clusters.connections import ConnectionMonitor
 
         monitor = ConnectionMonitor(
             self.connections,
@@ -211,7 +211,7 @@ class App:
 
     @cached_property
     def clusters(self) -> ClusterRegistry:
-        from eagleray.features.clusters.clusters import ClusterRegistry
+        from eagleray.clusters.clusters import ClusterRegistry
 
         clusters = ClusterRegistry(
             self.watch,
@@ -225,13 +225,13 @@ class App:
 
     @cached_property
     def terminals(self) -> Terminals:
-        from eagleray.features.clusters.node_access import Terminals
+        from eagleray.clusters.node_access import Terminals
 
         return Terminals(self.watch, self.connections, self.settings.ssh.program)
 
     @cached_property
     def pages(self) -> DashboardPages:
-        from eagleray.features.clusters.dashboard_page import DashboardPages
+        from eagleray.clusters.dashboard_page import DashboardPages
 
         return DashboardPages(self.watch, self.connections, self.tokens)
 
@@ -244,14 +244,14 @@ class App:
 
     @cached_property
     def source_mapping(self) -> SourceMapping:
-        from eagleray.features.source_mapping.source_mapping import SourceMapping
+        from eagleray.debug.source_mapping.source_mapping import SourceMapping
 
         return SourceMapping(self.adapters.sessions, home())
 
     @cached_property
     def workers(self) -> PausedWorkers:
         from eagleray.adapter_client.held_elsewhere import held_elsewhere
-        from eagleray.features.workers.paused_workers import LocalFiles, PausedWorkers
+        from eagleray.debug.workers.paused_workers import LocalFiles, PausedWorkers
 
         return PausedWorkers(
             self.watch,
@@ -264,7 +264,7 @@ class App:
 
     @cached_property
     def debugging(self) -> Debugging:
-        from eagleray.features.debugging.debugging import Debugging
+        from eagleray.debug.attaching.debugging import Debugging
 
         return Debugging(
             sessions=self.adapters.sessions,
@@ -279,8 +279,8 @@ class App:
 
     @cached_property
     def pdb(self) -> Pdb:
-        from eagleray.features.clusters.node_access import NodeRoutes
-        from eagleray.features.pdb.pdb import Pdb
+        from eagleray.clusters.node_access import NodeRoutes
+        from eagleray.debug.pdb.pdb import Pdb
 
         return Pdb(
             self.watch.dashboard,
@@ -291,7 +291,7 @@ class App:
 
     @cached_property
     def inspections(self) -> Inspections:
-        from eagleray.features.inspections.inspections import Inspections
+        from eagleray.observe.look_inside.inspections import Inspections
 
         return Inspections(self.source_mapping, self.watch.dashboard)
 
@@ -299,25 +299,25 @@ class App:
 
     @cached_property
     def runs_of_adapter(self) -> AdapterRunGateway:
-        from eagleray.features.runs.adapter_gateway import AdapterRunGateway
+        from eagleray.runs.adapter_gateway import AdapterRunGateway
 
         return AdapterRunGateway(self.adapters)
 
     @cached_property
     def runs(self) -> Runs:
         from eagleray.common.paths import runs
-        from eagleray.features.runs.records import RunRecords
-        from eagleray.features.runs.runs import Runs
+        from eagleray.runs.records import RunRecords
+        from eagleray.runs.runs import Runs
 
         return Runs(RunRecords(runs()), self.runs_of_adapter, self.tokens.given, self._supervisor)
 
     @cached_property
     def preparing(self) -> RunPreparation:
-        from eagleray.features.presets.nsys_check import nsys_problems
-        from eagleray.features.presets.worker_classes import unmatched
-        from eagleray.features.runs.preparing import RunPreparation
-        from eagleray.features.runs.program_python import PythonVersions
-        from eagleray.features.runs.run_discovery import joined_python
+        from eagleray.runs.preparing import RunPreparation
+        from eagleray.runs.presets.nsys_check import nsys_problems
+        from eagleray.runs.presets.worker_classes import unmatched
+        from eagleray.runs.program_python import PythonVersions
+        from eagleray.runs.run_discovery import joined_python
 
         versions = PythonVersions(self.commands, self.watch.dashboard)
         return RunPreparation(
@@ -330,20 +330,20 @@ class App:
 
     @cached_property
     def cluster_pythons(self) -> Callable[[], list[str]]:
-        from eagleray.features.runs.run_discovery import cluster_pythons
+        from eagleray.runs.run_discovery import cluster_pythons
 
         return cluster_pythons if self.settings.discovery == "own" else list
 
     @cached_property
     def debug_runs(self) -> DebugRuns:
-        from eagleray.features.presets.debug_runs import DebugRuns
-        from eagleray.features.presets.user_presets import OwnPresets
+        from eagleray.runs.presets.debug_runs import DebugRuns
+        from eagleray.runs.presets.user_presets import OwnPresets
 
         return DebugRuns(OwnPresets(home() / "presets"))
 
     @cached_property
     def collectors(self) -> ReportCollectorFactory:
-        from eagleray.features.profiling.collector import ReportCollectorFactory
+        from eagleray.profile.recordings.collector import ReportCollectorFactory
 
         return ReportCollectorFactory(
             self.commands,
@@ -355,7 +355,7 @@ class App:
 
     @cached_property
     def profiling(self) -> Profiling:
-        from eagleray.features.profiling.profiling import Profiling, RunProfiles
+        from eagleray.profile.recordings.profiling import Profiling, RunProfiles
 
         return Profiling(
             RunProfiles(self.runs), self.runs_of_adapter, self.collectors, self._dashboard
@@ -364,7 +364,7 @@ class App:
     @cached_property
     def reports(self) -> Reports:
         from eagleray.common.paths import reports
-        from eagleray.features.reports.reports import Reports
+        from eagleray.profile.reports.reports import Reports
 
         return Reports(reports)
 
@@ -372,13 +372,13 @@ class App:
 
     @cached_property
     def pictures(self) -> Pictures:
-        from eagleray.features.hangs.pictures import Pictures
+        from eagleray.observe.hangs.pictures import Pictures
 
         return Pictures(self._dashboard, self.runs, self.commands, self._slurm, self.queue)
 
     @cached_property
     def sentences(self) -> PausedSentences:
-        from eagleray.features.hangs.paused_sentences import PausedSentences, taking_here
+        from eagleray.observe.hangs.paused_sentences import PausedSentences, taking_here
 
         return PausedSentences(
             self.workers,
@@ -388,22 +388,22 @@ class App:
 
     @cached_property
     def trajectories(self) -> Trajectories:
-        from eagleray.features.rollouts.trajectories.trajectories import Trajectories
+        from eagleray.rollouts.trajectories.trajectories import Trajectories
 
         return Trajectories()
 
     @cached_property
     def servers(self) -> Servers:
-        from eagleray.features.inference.servers import Servers
-        from eagleray.features.inference.stored import AddedServers
+        from eagleray.rollouts.servers.servers import Servers
+        from eagleray.rollouts.servers.stored import AddedServers
 
         return Servers(self.runs, self.preparing, AddedServers(home() / "servers.json"))
 
     @cached_property
     def doctor(self) -> Doctor:
-        from eagleray.features.doctor.doctor import Doctor
-        from eagleray.features.doctor.remote_facts import RemoteFacts
-        from eagleray.features.doctor.slurm_logs import SlurmLogs
+        from eagleray.doctor.doctor import Doctor
+        from eagleray.doctor.remote_facts import RemoteFacts
+        from eagleray.doctor.slurm_logs import SlurmLogs
 
         return Doctor(
             self.runs,

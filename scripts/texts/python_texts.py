@@ -1,6 +1,6 @@
 """Prints the texts that `eagleray.common.l10n` translates, as JSON: `python_texts.py FOLDER`.
 
-The tables of frameworks (features/presets/tables) hold texts, too, which are translated where they are shown.
+The tables of frameworks (runs/presets/tables) hold texts, too, which are translated where they are shown.
 A problem is a text that isn't a literal, a placeholder without a value or the other way round, and a translation at the
 top of a module or class, where the language is not known yet.
 """
@@ -41,7 +41,7 @@ def main(folder: Path) -> None:
             texts.update(text for text in literals if text)
             if function != "later":
                 problems += wrong_values(where, call, function, [text or "" for text in literals])
-    for file in sorted(folder.glob("features/presets/tables/*.json")):
+    for file in sorted(folder.glob("runs/presets/tables/*.json")):
         texts.update(table_texts(json.loads(file.read_text("utf-8"))))
     json.dump({"texts": sorted(texts), "problems": problems}, sys.stdout)
 

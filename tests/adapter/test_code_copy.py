@@ -22,7 +22,7 @@ from eagleray.tools.code_copies import code_copy, detached_command
 
 from tests.adapter.harness import ROOT, ControlClient, Program, until
 from tests.dap_client import DapClient
-from tests.profiling.reports import put, status
+from tests.profile.recordings.reports import put, status
 
 Start = Callable[..., Program]
 PRINT_COMMAND = "print(json.dumps(adapter_process.command()))"

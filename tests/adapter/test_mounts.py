@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.adapter_client.client import AdapterClient
-from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.debug.source_mapping.source_mapping import SourceMapping
 
 from tests.adapter.harness import PROGRAMS, AdapterProcess, Program
 

@@ -11,11 +11,11 @@ from unittest.mock import patch
 
 import aiohttp
 from attrs import field, frozen
-from eagleray.features.rollouts.comparing.comparison import compare
-from eagleray.features.rollouts.comparing.engines.detection import opened_engine
-from eagleray.features.rollouts.comparing.engines.http import EngineAddress, EngineHttp
-from eagleray.features.rollouts.comparing.model import RolloutPrompt
-from eagleray.features.rollouts.comparing.shown import shown
+from eagleray.rollouts.comparing.comparison import compare
+from eagleray.rollouts.comparing.engines.detection import opened_engine
+from eagleray.rollouts.comparing.engines.http import EngineAddress, EngineHttp
+from eagleray.rollouts.comparing.model import RolloutPrompt
+from eagleray.rollouts.comparing.shown import shown
 
 from tests.bench.rows import Row, least_at_most_times
 from tests.engine.fixtures import KEY, Engine, serving

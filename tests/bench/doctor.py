@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.node_checks import SCRIPT, NodeFacts, node_diagnosis
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.node_checks import SCRIPT, NodeFacts, node_diagnosis
+from eagleray.doctor.rule_files import own_rules
 from eagleray.remote_scripts.cluster_facts import collected
 
 from tests.bench.rows import Row, at_most, at_most_times

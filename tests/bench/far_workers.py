@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from eagleray.adapter.sessions.registry import PORT_REST_S
-from eagleray.features.clusters import messages as clusters
-from eagleray.features.workers import messages as workers
+from eagleray.clusters import messages as clusters
+from eagleray.debug.workers import messages as workers
 
 from tests.bench.bare_client import BareClient
 from tests.bench.forwards import forward

@@ -14,9 +14,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from eagleray.adapter_client.client import AdapterClient
-from eagleray.features.profiling.scanner import Scanner
-from eagleray.features.profiling.sources import NodeLogs
-from eagleray.features.profiling.store import ReportStore
+from eagleray.profile.recordings.scanner import Scanner
+from eagleray.profile.recordings.sources import NodeLogs
+from eagleray.profile.recordings.store import ReportStore
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.endpoint import Endpoint, FindEndpoint
 from eagleray.ray.logs import RayAgent

@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from eagleray.features.hangs.collecting import ras as collecting_ras
-from eagleray.features.hangs.collecting.cluster import answer_of
-from eagleray.features.hangs.collecting.rounds import SamplingPlan
-from eagleray.features.hangs.diagnosis import diagnosis
-from eagleray.features.hangs.evidence import evidence
-from eagleray.features.hangs.model import Picture
-from eagleray.features.hangs.picture import picture, tree_of
-from eagleray.features.hangs.verdict import Kind
 from eagleray.inspecting.questions import Inspected
+from eagleray.observe.hangs.collecting import ras as collecting_ras
+from eagleray.observe.hangs.collecting.cluster import answer_of
+from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.diagnosis import diagnosis
+from eagleray.observe.hangs.evidence import evidence
+from eagleray.observe.hangs.model import Picture
+from eagleray.observe.hangs.picture import picture, tree_of
+from eagleray.observe.hangs.verdict import Kind
 from eagleray.sampling import in_cluster, proc, wire
 from eagleray.sampling.dumps import Tools, dump, dump_with_variables
 from eagleray.sampling.frames import PythonFrame

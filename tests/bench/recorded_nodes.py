@@ -12,8 +12,8 @@ from eagleray.sampling.node import NodeSamples, Round
 from eagleray.sampling.processes import RANK, Described
 from eagleray.sampling.rank_sets import RankSet
 
-from tests.hangs.ranks import WORLD
-from tests.hangs.record import PLACE, RECORDED, REPOSITORY
+from tests.observe.hangs.ranks import WORLD
+from tests.observe.hangs.record import PLACE, RECORDED, REPOSITORY
 
 # Far more than PIDs of a recording differ by.
 _PIDS = 10_000_000

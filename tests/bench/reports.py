@@ -10,18 +10,18 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eagleray.features.reports import calls, gpu_activities, ranges
-from eagleray.features.reports.aggregates import ParallelReader
-from eagleray.features.reports.database import ReadLimits, open_database
-from eagleray.features.reports.model import LoadedReport
-from eagleray.features.reports.reports import Reports
-from eagleray.features.reports.summary_cache import SummaryCache
+from eagleray.profile.reports import calls, gpu_activities, ranges
+from eagleray.profile.reports.aggregates import ParallelReader
+from eagleray.profile.reports.database import ReadLimits, open_database
+from eagleray.profile.reports.model import LoadedReport
+from eagleray.profile.reports.reports import Reports
+from eagleray.profile.reports.summary_cache import SummaryCache
 
 from tests.bench.rows import Row, at_most, at_most_times, printed
 from tests.injected.real_nsys import PROGRAM
-from tests.reports.databases import write
-from tests.reports.large import Steps
-from tests.reports.recorded import record
+from tests.profile.reports.databases import write
+from tests.profile.reports.large import Steps
+from tests.profile.reports.recorded import record
 
 # Two million kernels on two GPUs, a thousand steps.
 LARGE = Steps(count=1000, kernels=1000, gpus=2)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import aiohttp
 from eagleray.app import App, Settings
-from eagleray.features.inference.servers import ServerRequest
+from eagleray.rollouts.servers.servers import ServerRequest
 
 from tests.bench.rows import Row, at_most
 from tests.engine.fixtures import engine_command
-from tests.inference.test_servers import free_port
 from tests.ray_cluster import REPOSITORY, temporary_home
+from tests.rollouts.servers.test_servers import free_port
 
 # Until then the server is polled less often.
 _LATE_S = 12

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import psutil
-from eagleray.features.clusters import messages as clusters
-from eagleray.features.workers import messages as workers
+from eagleray.clusters import messages as clusters
+from eagleray.debug.workers import messages as workers
 
 from tests.bench.rows import Row, at_most, at_most_times
 from tests.ray_cluster import RayCluster

@@ -12,8 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from eagleray.features.rollouts.trajectories.model import TrajectoryQuery
-from eagleray.features.rollouts.trajectories.trajectories import Trajectories
+from eagleray.rollouts.trajectories.model import TrajectoryQuery
+from eagleray.rollouts.trajectories.trajectories import Trajectories
 
 from tests.bench.rows import Row, at_most, at_most_times, printed
 from tests.rollouts.trajectories.dumps import areal

@@ -8,8 +8,8 @@ import subprocess
 import time
 from collections.abc import Iterator
 
-from eagleray.features.rollouts.agents.agent_classes import agent_classes
-from eagleray.features.rollouts.agents.model import AgentPlan, DataItem
+from eagleray.rollouts.agents.agent_classes import agent_classes
+from eagleray.rollouts.agents.model import AgentPlan, DataItem
 
 from tests.bench.rows import Row, at_most, at_most_times, least_at_most_times, printed
 from tests.engine.fixtures import ENGINE_PYTHON, Engine, serving

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.adapter_client.client import AdapterClient
-from eagleray.features.clusters import messages as clusters
-from eagleray.features.workers import messages as workers
+from eagleray.clusters import messages as clusters
+from eagleray.debug.workers import messages as workers
 from eagleray.protocol.control import AttachParams
 
 from tests.bench.bare_client import BareClient

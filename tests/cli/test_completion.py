@@ -17,8 +17,8 @@ import pytest
 from eagleray.cli import completing
 from eagleray.cli.completing import complete
 from eagleray.cli.completion import SCRIPTS, SHELLS, specifications
-from eagleray.features.runs.model import RunPlan, RunState
-from eagleray.features.runs.records import RunRecords
+from eagleray.runs.model import RunPlan, RunState
+from eagleray.runs.records import RunRecords
 
 from tests.fakes.dashboard import FakeDashboard
 

@@ -21,7 +21,7 @@ from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
-from eagleray.cli import tunnel as tunnel_command
+from eagleray.cli.clusters import tunnel as tunnel_command
 from eagleray.common.errors import RETRYING, EaglerayError
 from eagleray.common.paths import adapter_socket
 from eagleray.injected import tcp_peer

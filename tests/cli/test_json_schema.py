@@ -9,14 +9,14 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from eagleray.cli.json_shapes.shape import VERSION
-from eagleray.cli.json_shapes.table import SHAPES, json_schema
-from eagleray.cli.json_shapes.workers import pdb_session_json
+from eagleray.cli.debug.shapes import pdb_session_json
+from eagleray.cli.json_schemas import SHAPES, json_schema
+from eagleray.cli.json_shapes import VERSION
 from eagleray.common.paths import runs
-from eagleray.features.pdb.sessions import WaitingPdb
-from eagleray.features.runs.model import RunPlan, RunState, RunWorkerStatus
-from eagleray.features.runs.records import RunRecords
+from eagleray.debug.pdb.sessions import WaitingPdb
 from eagleray.ray.rows import NodeRow
+from eagleray.runs.model import RunPlan, RunState, RunWorkerStatus
+from eagleray.runs.records import RunRecords
 
 from tests.cli.test_commands import POLICY, eagleray
 from tests.fakes.adapter import FakeAdapter

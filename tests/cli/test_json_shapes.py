@@ -9,21 +9,21 @@ from types import SimpleNamespace
 from typing import cast, get_type_hints
 
 import pytest
-from eagleray.cli.json_shapes.clusters import CLUSTER, JOB, job_json
-from eagleray.cli.json_shapes.reports import REPORT
-from eagleray.cli.json_shapes.runs import RUN, RUN_WORKER, run_json
-from eagleray.cli.json_shapes.shape import VERSIONED, Field, Shape
-from eagleray.cli.json_shapes.table import SHAPES
-from eagleray.cli.json_shapes.workers import ATTACHMENT, LOG, PAUSED, PDB_SESSION
-from eagleray.features.clusters.jobs import Jobs
-from eagleray.features.clusters.model import Cluster, JobStatus
-from eagleray.features.debugging.model import Attachment
-from eagleray.features.pdb import handlers as pdb
-from eagleray.features.reports import handlers as reports
-from eagleray.features.runs import handlers as runs
-from eagleray.features.runs.model import RunPlan, RunState, RunWorkerStatus
-from eagleray.features.runs.records import RunRecord, StoredRun
-from eagleray.features.workers.model import LogEnd, PausedWorker
+from eagleray.cli.clusters.shapes import CLUSTER, JOB, job_json
+from eagleray.cli.debug.shapes import ATTACHMENT, LOG, PAUSED, PDB_SESSION
+from eagleray.cli.json_schemas import SHAPES
+from eagleray.cli.json_shapes import VERSIONED, Field, Shape
+from eagleray.cli.profile.shapes import REPORT
+from eagleray.cli.runs.shapes import RUN, RUN_WORKER, run_json
+from eagleray.clusters.jobs import Jobs
+from eagleray.clusters.model import Cluster, JobStatus
+from eagleray.debug.attaching.model import Attachment
+from eagleray.debug.pdb import handlers as pdb
+from eagleray.debug.workers.model import LogEnd, PausedWorker
+from eagleray.profile.reports import handlers as reports
+from eagleray.runs import handlers as runs
+from eagleray.runs.model import RunPlan, RunState, RunWorkerStatus
+from eagleray.runs.records import RunRecord, StoredRun
 from eagleray.slurm.jobs import SlurmJob
 
 ROOT = Path(__file__).parents[2]

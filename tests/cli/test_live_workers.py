@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 from eagleray.app import App
-from eagleray.cli import workers
+from eagleray.cli.debug import workers
 from eagleray.cli.table import LONGEST
-from eagleray.features.workers.model import LiveWorker, Location
+from eagleray.debug.workers.model import LiveWorker, Location
 from eagleray.ray.errors import cluster_unreachable
 
 DOWN = "http://127.0.0.1:2"

@@ -83,7 +83,7 @@ def test_errors_advise_the_terminal_and_the_editor_apart(
 def test_texts_of_the_command_line_name_no_button() -> None:
     found = [
         (file.name, text.value)
-        for file in (PACKAGE / "cli").glob("*.py")
+        for file in (PACKAGE / "cli").rglob("*.py")
         for text in shown(ast.parse(file.read_text()))
         if re.search(BUTTON, text.value)
     ]

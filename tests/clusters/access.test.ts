@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { headerOf } from "../../extension/features/clusters/credential_boxes";
-import { CHANGED, REMOVE, SET_ACCESS } from "../../extension/features/clusters/messages";
+import { headerOf } from "../../extension/clusters/credential_boxes";
+import { CHANGED, REMOVE, SET_ACCESS } from "../../extension/clusters/messages";
 import type { Row } from "../../extension/panel";
 import { settled, type FakeApp } from "../fakes/app";
 import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor, type Asked } from "../fakes/vscode";
-import { cluster, CLUSTER_ID, clustersOf } from "../workers/samples";
+import { cluster, CLUSTER_ID, clustersOf } from "../debug/workers/samples";
 
 const ADDED = cluster({ origin: "added" });
 const ROW: Row = { row: "cluster", cluster: ADDED };

@@ -7,7 +7,7 @@ import {
   addressProblem,
   remoteAddressProblem,
   hostProblem,
-} from "../../extension/features/clusters/address";
+} from "../../extension/clusters/address";
 
 const ADDRESSES: readonly (readonly [string, boolean])[] = [
   ["8265", true],

@@ -8,9 +8,9 @@ import {
   jobHostSections,
   type Choice,
   type Section,
-} from "../../extension/features/clusters/choices";
-import type { Choices } from "../../extension/features/clusters/messages";
-import { job, problem } from "../workers/samples";
+} from "../../extension/clusters/choices";
+import type { Choices } from "../../extension/clusters/messages";
+import { job, problem } from "../debug/workers/samples";
 
 const NOTHING: Choices = { jobs: [], ssh_hosts: [], polled_hosts: [], problems: [] };
 

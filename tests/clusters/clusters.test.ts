@@ -13,22 +13,25 @@ import {
   RENAME,
   type Cluster,
   type ClusterRoute,
-} from "../../extension/features/clusters/messages";
-import {
-  clustersTexts,
-  clusterTexts,
-  type ClustersView,
-} from "../../extension/features/clusters/tree_rows";
-import { problemTexts, type ProblemRow } from "../../extension/features/clusters/rows";
+} from "../../extension/clusters/messages";
+import { clustersTexts, clusterTexts, type ClustersView } from "../../extension/clusters/tree_rows";
+import { problemTexts, type ProblemRow } from "../../extension/clusters/rows";
 import {
   CHANGED as PAUSED_CHANGED,
   REFRESH as REFRESH_WORKERS,
-} from "../../extension/features/workers/messages";
+} from "../../extension/debug/workers/messages";
 import type { Row } from "../../extension/panel";
 import { settled, type FakeApp } from "../fakes/app";
 import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
-import { cluster, clustersOf, job, pausedWorker, route, snapshotOf } from "../workers/samples";
+import {
+  cluster,
+  clustersOf,
+  job,
+  pausedWorker,
+  route,
+  snapshotOf,
+} from "../debug/workers/samples";
 
 const VIEW: ClustersView = {
   clusters: clustersOf([]),

@@ -3,17 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import {
-  ADD,
-  CHANGED,
-  CHOICES,
-  LOOK_AT,
-  type Choices,
-} from "../../extension/features/clusters/messages";
+import { ADD, CHANGED, CHOICES, LOOK_AT, type Choices } from "../../extension/clusters/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor, type FakeQuickPick } from "../fakes/vscode";
-import { cluster, clustersOf, job } from "../workers/samples";
+import { cluster, clustersOf, job } from "../debug/workers/samples";
 
 const CHOICE: Choices = {
   jobs: [job()],

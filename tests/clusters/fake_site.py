@@ -8,14 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from attrs import evolve, field, frozen
+from eagleray.clusters.cluster_watch import ClusterWatch
+from eagleray.clusters.connections import ConnectionMonitor, ConnectionResolver, jobs_of
+from eagleray.clusters.credentials import TokenRules
+from eagleray.clusters.job_head import JobHeadFinder
+from eagleray.clusters.jobs import Jobs
+from eagleray.clusters.stored_lists import StoredHosts
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Clock
-from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.connections import ConnectionMonitor, ConnectionResolver, jobs_of
-from eagleray.features.clusters.credentials import TokenRules
-from eagleray.features.clusters.job_head import JobHeadFinder
-from eagleray.features.clusters.jobs import Jobs
-from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.protocol.control import CommandOutput, OpenedSocket, RouteState, WorkerState
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.slurm.client import SlurmClient

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from eagleray.clusters import examiner
+from eagleray.clusters.cluster_watch import ClusterWatch
+from eagleray.clusters.clusters import ClusterRegistry
+from eagleray.clusters.connections import ConnectionStatus
+from eagleray.clusters.credentials import TokenRules
+from eagleray.clusters.discovery import DashboardProcess, Machine
+from eagleray.clusters.job_head import ShowProgress
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters import examiner
-from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.clusters import ClusterRegistry
-from eagleray.features.clusters.connections import ConnectionStatus
-from eagleray.features.clusters.credentials import TokenRules
-from eagleray.features.clusters.discovery import DashboardProcess, Machine
-from eagleray.features.clusters.job_head import ShowProgress
 from eagleray.ray.endpoint import FindEndpoint
 from eagleray.tools.processes import Listener
 

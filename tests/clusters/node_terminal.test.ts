@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Row } from "../../extension/panel";
-import { CHANGED, TERMINAL, type TerminalRef } from "../../extension/features/clusters/messages";
-import { nodesOf } from "../../extension/features/clusters/node_terminal";
+import { CHANGED, TERMINAL, type TerminalRef } from "../../extension/clusters/messages";
+import { nodesOf } from "../../extension/clusters/node_terminal";
 import { type FakeApp } from "../fakes/app";
 import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
-import { CLUSTER_ID, anyWorker, cluster, clustersOf, pausedWorker } from "../workers/samples";
+import { CLUSTER_ID, anyWorker, cluster, clustersOf, pausedWorker } from "../debug/workers/samples";
 
 const worker = pausedWorker();
 const group = {

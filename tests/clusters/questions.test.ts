@@ -8,7 +8,7 @@ import {
   QUESTION,
   QUESTION_OVER,
   type SshQuestion,
-} from "../../extension/features/clusters/messages";
+} from "../../extension/clusters/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";

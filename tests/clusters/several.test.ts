@@ -12,11 +12,11 @@ import {
   REMOVE,
   SET_ACCESS,
   TERMINAL,
-} from "../../extension/features/clusters/messages";
+} from "../../extension/clusters/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor, type Asked } from "../fakes/vscode";
-import { cluster, clustersOf, job, route } from "../workers/samples";
+import { cluster, clustersOf, job, route } from "../debug/workers/samples";
 
 const CLUSTERS = (
   [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.stop_counts import CountStops
-from eagleray.features.workers.paused_rows import ListedWorker, count_stops
+from eagleray.clusters.cluster_watch import ClusterWatch
+from eagleray.clusters.stop_counts import CountStops
+from eagleray.debug.workers.paused_rows import ListedWorker, count_stops
 from eagleray.protocol.control import WorkerState
 
 

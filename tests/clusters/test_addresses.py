@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.addresses import (
+from eagleray.clusters.addresses import (
     ClusterAddress,
     host_and_port,
     normalised,
     parse_address,
 )
+from eagleray.common.errors import EaglerayError
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 import pytest
+from eagleray.clusters.cluster_watch import FORGET_S, ClusterWatch
+from eagleray.clusters.model import ClusterStatus
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.cluster_watch import FORGET_S, ClusterWatch
-from eagleray.features.clusters.model import ClusterStatus
 from eagleray.ray.endpoint import Endpoint
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient

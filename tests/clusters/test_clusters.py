@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from eagleray.features.clusters import messages as wire
-from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.dashboard_page import DashboardPages
-from eagleray.features.clusters.handlers import ClusterHandlers
-from eagleray.features.clusters.node_access import Terminals
+from eagleray.clusters import messages as wire
+from eagleray.clusters.cluster_watch import ClusterWatch
+from eagleray.clusters.dashboard_page import DashboardPages
+from eagleray.clusters.handlers import ClusterHandlers
+from eagleray.clusters.node_access import Terminals
 from eagleray.protocol.control import QuestionAnswer
 
 from tests.clusters.fake_site import around

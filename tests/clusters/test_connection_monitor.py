@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 from attrs import frozen
+from eagleray.clusters import messages as wire
+from eagleray.clusters.cluster_watch import ClusterWatch
+from eagleray.clusters.clusters import ClusterRegistry
+from eagleray.clusters.dashboard_page import DashboardPages
+from eagleray.clusters.discovery import Machine
+from eagleray.clusters.handlers import ClusterHandlers
+from eagleray.clusters.model import Cluster
+from eagleray.clusters.node_access import Terminals
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters import messages as wire
-from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.clusters import ClusterRegistry
-from eagleray.features.clusters.dashboard_page import DashboardPages
-from eagleray.features.clusters.discovery import Machine
-from eagleray.features.clusters.handlers import ClusterHandlers
-from eagleray.features.clusters.model import Cluster
-from eagleray.features.clusters.node_access import Terminals
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.dashboard import Dashboard

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from eagleray.clusters.cluster_watch import ClusterWatch
+from eagleray.clusters.connections import route_text
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.connections import route_text
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.endpoint import Endpoint

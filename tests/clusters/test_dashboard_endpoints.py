@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 from attrs import evolve
+from eagleray.clusters.cluster_watch import ClusterWatch
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.cluster_watch import ClusterWatch
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.endpoint import Endpoint, FindEndpoint
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from eagleray.clusters.cluster_watch import ClusterWatch
+from eagleray.clusters.dashboard_page import DashboardPages
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.dashboard_page import DashboardPages
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.endpoint import Endpoint

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.features.clusters import discovery
-from eagleray.features.clusters.discovery import (
+from eagleray.clusters import discovery
+from eagleray.clusters.discovery import (
     DashboardProcess,
     DiscoveredCluster,
     Discovery,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from eagleray.features.clusters import examiner
-from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.examiner import Examiner
+from eagleray.clusters import examiner
+from eagleray.clusters.cluster_watch import ClusterWatch
+from eagleray.clusters.examiner import Examiner
 from eagleray.tools.worker_processes import WorkerEnvironment
 
 from tests.fakes.dashboard import FakeDashboard, dashboard, patient

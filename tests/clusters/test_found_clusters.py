@@ -67,8 +67,8 @@ async def test_usual_port_is_shown_only_if_ray_answers(
     make: Make, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with dashboard() as fake:
-        monkeypatch.setattr("eagleray.features.clusters.discovery.USUAL_PORT", fake.port)
-        monkeypatch.setattr("eagleray.features.clusters.discovery.USUAL_ADDRESS", fake.address)
+        monkeypatch.setattr("eagleray.clusters.discovery.USUAL_PORT", fake.port)
+        monkeypatch.setattr("eagleray.clusters.discovery.USUAL_ADDRESS", fake.address)
         here.listeners = [Listener("127.0.0.1", fake.port, os.getuid())]
         clusters = make()
         fake.fault = "web_page"

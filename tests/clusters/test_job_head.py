@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from eagleray.clusters.job_head import JobHead, JobHeadFinder, JobSteps
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.job_head import JobHead, JobHeadFinder, JobSteps
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.tools.commands import Commands

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from eagleray.clusters.cluster_watch import ClusterWatch
+from eagleray.clusters.jobs import Jobs, choices, job_sentence
+from eagleray.clusters.stored_lists import StoredHosts
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.jobs import Jobs, choices, job_sentence
-from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.protocol.control import CommandOutput
 from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.jobs import SlurmJob

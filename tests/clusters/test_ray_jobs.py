@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 from eagleray.common.errors import EaglerayError
-from eagleray.features.hangs.collecting.cluster import ClusterPictures
-from eagleray.features.inspections.cluster_processes import ClusterProcesses
+from eagleray.observe.hangs.collecting.cluster import ClusterPictures
+from eagleray.observe.look_inside.cluster_processes import ClusterProcesses
 from eagleray.ray import cluster_query
 from eagleray.ray import jobs as ray_jobs
 from eagleray.ray.cluster_query import ClusterQuery

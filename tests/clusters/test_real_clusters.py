@@ -13,13 +13,13 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-from eagleray.features.clusters import discovery
-from eagleray.features.clusters.addresses import host_and_port
-from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.clusters import ClusterRegistry
-from eagleray.features.clusters.credentials import TokenRules
-from eagleray.features.clusters.discovery import DashboardProcess, Machine
-from eagleray.features.clusters.model import Cluster
+from eagleray.clusters import discovery
+from eagleray.clusters.addresses import host_and_port
+from eagleray.clusters.cluster_watch import ClusterWatch
+from eagleray.clusters.clusters import ClusterRegistry
+from eagleray.clusters.credentials import TokenRules
+from eagleray.clusters.discovery import DashboardProcess, Machine
+from eagleray.clusters.model import Cluster
 from eagleray.tools.worker_processes import environment_of
 
 from tests.clusters.known import DirectConnections

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from eagleray.clusters.addresses import host_and_port
+from eagleray.clusters.credentials import TokenRules
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.addresses import host_and_port
-from eagleray.features.clusters.credentials import TokenRules
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.endpoint import Endpoint, FindEndpoint
 

@@ -6,12 +6,12 @@ import subprocess
 from collections.abc import Sequence
 
 import pytest
-from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.credentials import (
+from eagleray.clusters.credentials import (
     TABLES_COMMAND,
     belongs_to_other_user,
     owner_check,
 )
+from eagleray.common.errors import EaglerayError
 from eagleray.protocol.control import CommandOutput
 from eagleray.ray.endpoint import Endpoint
 

@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from eagleray.clusters.cluster_watch import ClusterWatch
+from eagleray.clusters.connections import ConnectionResolver
+from eagleray.clusters.credentials import TokenRules
+from eagleray.clusters.job_head import JobHeadFinder, JobSteps
+from eagleray.clusters.jobs import Jobs
+from eagleray.clusters.stored_lists import StoredHosts
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.connections import ConnectionResolver
-from eagleray.features.clusters.credentials import TokenRules
-from eagleray.features.clusters.job_head import JobHeadFinder, JobSteps
-from eagleray.features.clusters.jobs import Jobs
-from eagleray.features.clusters.stored_lists import StoredHosts
 from eagleray.protocol.control import CommandOutput
 from eagleray.ray.dashboard import Dashboard
 from eagleray.tools.commands import Commands

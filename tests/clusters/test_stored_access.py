@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.credentials import (
+from eagleray.clusters.credentials import (
     ClusterAccess,
     TokenRules,
     checked_headers,
     stored_access,
 )
+from eagleray.common.errors import EaglerayError
 
 PROXY = "https://proxy.example:443/ray"
 SAID = {PROXY: {"token": " t\n", "headers": {"X-Key": "secret "}, "ca_file": "/etc/ca.pem"}}

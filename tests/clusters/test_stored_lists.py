@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from eagleray.features.clusters.stored_lists import StoredClusters
+from eagleray.clusters.stored_lists import StoredClusters
 
 A, B = "http://a:8265", "http://b:8265"
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from eagleray.clusters.cluster_watch import ClusterWatch
+from eagleray.clusters.node_access import Terminals
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.cluster_watch import ClusterWatch
-from eagleray.features.clusters.node_access import Terminals
 from eagleray.protocol.control import RouteState
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.dashboard import Dashboard

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.clusters.credentials import TokenRules
+from eagleray.clusters.credentials import TokenRules
 from eagleray.ray.tokens import own_token
 
 ME, STRANGER, ROOT = 1000, 1001, 0

@@ -6,7 +6,7 @@ import { COMMANDS } from "../../extension/contributions";
 import type { Row } from "../../extension/panel";
 import { fakeApp } from "../fakes/app";
 import { editor } from "../fakes/vscode";
-import { cluster } from "../workers/samples";
+import { cluster } from "../debug/workers/samples";
 
 beforeEach(() => {
   editor.reset();

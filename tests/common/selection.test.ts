@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pausedWorkersOf, workersOf, type GroupRow } from "../../extension/features/workers/rows";
+import { pausedWorkersOf, workersOf, type GroupRow } from "../../extension/debug/workers/rows";
 import { Selection, type Row } from "../../extension/panel";
-import { pausedWorker } from "../workers/samples";
+import { pausedWorker } from "../debug/workers/samples";
 
 const workers = ["a", "b", "c"].map((worker_id) => pausedWorker({ worker_id }));
 const group: GroupRow = {

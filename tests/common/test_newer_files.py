@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from eagleray.adapter_client.sessions import AdapterSessions
+from eagleray.clusters.stored_lists import StoredClusters
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.stored_lists import StoredClusters
-from eagleray.features.debugging.ignored_breakpoints import BreakpointIgnorer
-from eagleray.features.debugging.model import IgnoredBreakpoint
-from eagleray.features.presets.user_presets import OwnPresets, Preset
-from eagleray.features.source_mapping.stored_mappings import StoredMappings
+from eagleray.debug.attaching.ignored_breakpoints import BreakpointIgnorer
+from eagleray.debug.attaching.model import IgnoredBreakpoint
+from eagleray.debug.source_mapping.stored_mappings import StoredMappings
 from eagleray.protocol.control import PathMapping
+from eagleray.runs.presets.user_presets import OwnPresets, Preset
 
 CLUSTER = "http://a:8265"
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from eagleray.common.atomic_file import replace_text
-from eagleray.features.profiling import manifest
-from eagleray.features.profiling.manifest import Manifest
 from eagleray.injected.nsys import node_reports
+from eagleray.profile.recordings import manifest
+from eagleray.profile.recordings.manifest import Manifest
 
 Write = Callable[[Path], None]
 

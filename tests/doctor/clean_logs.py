@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 from attrs import frozen
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Diagnosis
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.model import Diagnosis
+from eagleray.doctor.rule_files import own_rules
 
 from tests.ray_cluster import Program, RayCluster, start_cluster
 from tests.shared_clusters import TORCH_PYTHON

@@ -3,18 +3,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { CHANGED as CLUSTERS } from "../../extension/features/clusters/messages";
-import { register } from "../../extension/features/doctor";
-import { DIAGNOSE } from "../../extension/features/doctor/messages";
-import type { ToDiagnosisPage } from "../../extension/features/doctor/page_messages";
-import { PLAIN } from "../../extension/features/runs/draft";
-import { keepRun } from "../../extension/features/runs/last_options";
-import { LIST as RUNS } from "../../extension/features/runs/messages";
+import { CHANGED as CLUSTERS } from "../../extension/clusters/messages";
+import { register } from "../../extension/doctor";
+import { DIAGNOSE } from "../../extension/doctor/messages";
+import type { ToDiagnosisPage } from "../../extension/doctor/page_messages";
+import { PLAIN } from "../../extension/runs/draft";
+import { keepRun } from "../../extension/runs/last_options";
+import { LIST as RUNS } from "../../extension/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { DiagnosticSeverity, editor, FakeWebviewPanel, Uri } from "../fakes/vscode";
 import { aRun } from "../runs/samples";
-import { cluster, clustersOf, job } from "../workers/samples";
+import { cluster, clustersOf, job } from "../debug/workers/samples";
 import { cause, diagnosis, evidence } from "./diagnoses";
 
 const COMMAND = "eagleray.diagnose";

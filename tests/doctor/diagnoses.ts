@@ -1,5 +1,5 @@
 // Diagnoses as the sidecar answers them.
-import type { Cause, Diagnosis, LogEvidence } from "../../extension/features/doctor/messages";
+import type { Cause, Diagnosis, LogEvidence } from "../../extension/doctor/messages";
 
 export function evidence(more: Partial<LogEvidence> = {}): LogEvidence {
   return {

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.doctor.doctor import Doctor
-from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
-from eagleray.features.doctor.node_checks import NodeFacts
-from eagleray.features.doctor.slurm_logs import SlurmLogs
+from eagleray.doctor.doctor import Doctor
+from eagleray.doctor.model import Diagnosis, DiagnosisTarget
+from eagleray.doctor.node_checks import NodeFacts
+from eagleray.doctor.slurm_logs import SlurmLogs
 from eagleray.protocol.control import CommandOutput
 
 

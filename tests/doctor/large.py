@@ -8,9 +8,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.rule_files import own_rules
 
 SIZE = 10 * 10**9
 # As logs have; the rest of each piece is a hole.

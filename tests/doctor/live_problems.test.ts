@@ -3,13 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { register } from "../../extension/features/doctor";
-import {
-  DIAGNOSE,
-  FIRST_PROBLEM,
-  type FirstProblem,
-} from "../../extension/features/doctor/messages";
-import { CHANGED, type Run } from "../../extension/features/runs/messages";
+import { register } from "../../extension/doctor";
+import { DIAGNOSE, FIRST_PROBLEM, type FirstProblem } from "../../extension/doctor/messages";
+import { CHANGED, type Run } from "../../extension/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";

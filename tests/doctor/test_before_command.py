@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from eagleray.cli.main import main
 from eagleray.common.errors import EaglerayError
-from eagleray.features.doctor.doctor import Doctor
-from eagleray.features.doctor.model import Cause, DiagnosisTarget
-from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
-from eagleray.features.runs.command_ports import CommandPort, ports_of
+from eagleray.doctor.doctor import Doctor
+from eagleray.doctor.model import Cause, DiagnosisTarget
+from eagleray.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.ray.dashboard import Dashboard
 from eagleray.remote_scripts import node_facts
+from eagleray.runs.command_ports import CommandPort, ports_of
 
 from tests.doctor.test_node_checks import facts
 from tests.fakes.dashboard import FakeDashboard

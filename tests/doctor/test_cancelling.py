@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
-from eagleray.features.doctor.messages import DIAGNOSE
+from eagleray.doctor.messages import DIAGNOSE
 
 from tests.ray_cluster import wait_for
 from tests.sidecar.stdio_client import START, sidecar

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.rule_files import own_rules
 
 from tests.doctor.clean_logs import PROGRAMS, false_alarms
 from tests.ray_cluster import PROGRAMS as FOLDER

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.doctor.clocks import TOLERANCE_S, Clocks, clocks_of
-from eagleray.features.doctor.diagnosing import TimeScope, diagnose
-from eagleray.features.doctor.log_copies import with_nodes
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Diagnosis
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor.clocks import TOLERANCE_S, Clocks, clocks_of
+from eagleray.doctor.diagnosing import TimeScope, diagnose
+from eagleray.doctor.log_copies import with_nodes
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.model import Diagnosis
+from eagleray.doctor.rule_files import own_rules
 from hypothesis import given
 from hypothesis import strategies as st
 

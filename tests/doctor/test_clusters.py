@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from eagleray.common.errors import EaglerayError, command_missing
 from eagleray.common.paths import host_name
-from eagleray.features.doctor import log_copies
-from eagleray.features.doctor.doctor import Doctor
-from eagleray.features.doctor.driver_checks import DRIVER_CHECKS
-from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
-from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
-from eagleray.features.doctor.node_rules import DIFFERENCES, RULES
-from eagleray.features.doctor.remote_facts import RemoteFacts
+from eagleray.doctor import log_copies
+from eagleray.doctor.doctor import Doctor
+from eagleray.doctor.driver_checks import DRIVER_CHECKS
+from eagleray.doctor.model import Diagnosis, DiagnosisTarget
+from eagleray.doctor.node_checks import NodeFacts, node_diagnosis
+from eagleray.doctor.node_rules import DIFFERENCES, RULES
+from eagleray.doctor.remote_facts import RemoteFacts
 from eagleray.protocol.control import CommandOutput
 from eagleray.ray.dashboard import Dashboard
 from eagleray.slurm.jobs import SlurmJob

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.doctor import texts
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Diagnosis
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor import texts
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.model import Diagnosis
+from eagleray.doctor.rule_files import own_rules
 
 GLOO = (
     "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting"

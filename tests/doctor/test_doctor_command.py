@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from eagleray.cli.json_shapes.doctor import DIAGNOSIS
+from eagleray.cli.doctor.shapes import DIAGNOSIS
 from eagleray.cli.main import main
 
 FILES = "2026-11-21 01:25:07 E\nOSError: [Errno 24] Too many open files: 'x'\n"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from eagleray.cli.main import main
-from eagleray.features.doctor.environment_report import DIFFERS, report
-from eagleray.features.doctor.node_checks import NodeFacts
+from eagleray.doctor.environment_report import DIFFERS, report
+from eagleray.doctor.node_checks import NodeFacts
 
 PLANTED = "hf_" + "a" * 34
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.token_limit import TOKEN, cut_markdown
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.evidence_pack import pack
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Diagnosis
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.evidence_pack import pack
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.model import Diagnosis
+from eagleray.doctor.rule_files import own_rules
 
 from tests.doctor.blind.log_scores import LOGS, NEWER_LOGS
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.frameworks import frameworks_in
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.rule_files import own_rules, read_rules
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.frameworks import frameworks_in
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.rule_files import own_rules, read_rules
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has\n"
 FRAME = '  File "/venv/lib/python3.11/site-packages/verl/workers/fsdp_workers.py", line 3, in f\n'

@@ -14,10 +14,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Diagnosis
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.model import Diagnosis
+from eagleray.doctor.rule_files import own_rules
 
 from tests.doctor.blind.log_scores import LATEST_LOGS, NEWER_LOGS, log_scores
 from tests.doctor.blind.scores import NEWER_LINES, scores

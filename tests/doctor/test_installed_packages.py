@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
-from eagleray.features.doctor import texts
-from eagleray.features.doctor.advice import advice_in, message_at
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.installed_packages import InstalledPackages
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Diagnosis
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor import texts
+from eagleray.doctor.advice import advice_in, message_at
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.installed_packages import InstalledPackages
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.model import Diagnosis
+from eagleray.doctor.rule_files import own_rules
 
 ENGINE = '''
 def check(start, length, size):

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Diagnosis
-from eagleray.features.doctor.rule_files import all_rules
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.model import Diagnosis
+from eagleray.doctor.rule_files import all_rules
 
 LINES = (
     "Traceback (most recent call last):",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.doctor.literal_scan import LiteralScan, gnu_grep
-from eagleray.features.doctor.log_files import ScannedFile
+from eagleray.doctor.literal_scan import LiteralScan, gnu_grep
+from eagleray.doctor.log_files import ScannedFile
 from hypothesis import given
 from hypothesis import strategies as st
 

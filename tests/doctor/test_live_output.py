@@ -6,16 +6,16 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from eagleray.features.doctor import live_output
-from eagleray.features.doctor.live_output import (
+from eagleray.doctor import live_output
+from eagleray.doctor.live_output import (
     GRACE_S,
     OutputMatching,
     UnknownErrors,
     first_problem,
 )
-from eagleray.features.doctor.log_lines import without_first_word
-from eagleray.features.doctor.ranking import UNKNOWN
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor.log_lines import without_first_word
+from eagleray.doctor.ranking import UNKNOWN
+from eagleray.doctor.rule_files import own_rules
 from hypothesis import given
 from hypothesis import strategies as st
 

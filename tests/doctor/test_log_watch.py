@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from attrs import define, field
 from eagleray.common.errors import EaglerayError
-from eagleray.features.doctor import log_watch
-from eagleray.features.doctor.log_watch import MOST_STREAMS, first_cluster_problem
-from eagleray.features.doctor.model import Cause
-from eagleray.features.doctor.ranking import UNKNOWN
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor import log_watch
+from eagleray.doctor.log_watch import MOST_STREAMS, first_cluster_problem
+from eagleray.doctor.model import Cause
+from eagleray.doctor.ranking import UNKNOWN
+from eagleray.doctor.rule_files import own_rules
 from eagleray.ray.rows import JobRow
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"

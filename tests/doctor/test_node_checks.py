@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from eagleray.cli.main import main
-from eagleray.features.doctor.node_checks import SCRIPT, NodeFacts, node_diagnosis
-from eagleray.features.doctor.node_rules import GIB, RULES
-from eagleray.features.doctor.remote_facts import _clock_offset
+from eagleray.doctor.node_checks import SCRIPT, NodeFacts, node_diagnosis
+from eagleray.doctor.node_rules import GIB, RULES
+from eagleray.doctor.remote_facts import _clock_offset
 from eagleray.remote_scripts import node_facts
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.features.doctor.patterns import PatternError, literals_of
+from eagleray.doctor.patterns import PatternError, literals_of
 
 
 @pytest.mark.parametrize(

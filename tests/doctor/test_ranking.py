@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from attrs import frozen
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Diagnosis
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.model import Diagnosis
+from eagleray.doctor.rule_files import own_rules
 
 
 @frozen

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.doctor import texts
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.live_output import OutputMatching
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Diagnosis
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor import texts
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.live_output import OutputMatching
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.model import Diagnosis
+from eagleray.doctor.rule_files import own_rules
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has"
 WATCHDOG = (

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.doctor import log_copies, log_watch
-from eagleray.features.doctor.log_copies import copy_logs
-from eagleray.features.doctor.log_watch import first_cluster_problem
-from eagleray.features.doctor.ranking import UNKNOWN
-from eagleray.features.doctor.remote_facts import RemoteFacts
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor import log_copies, log_watch
+from eagleray.doctor.log_copies import copy_logs
+from eagleray.doctor.log_watch import first_cluster_problem
+from eagleray.doctor.ranking import UNKNOWN
+from eagleray.doctor.remote_facts import RemoteFacts
+from eagleray.doctor.rule_files import own_rules
 from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.tools.commands import Commands
 

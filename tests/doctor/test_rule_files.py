@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from eagleray.cli.main import main
 from eagleray.common.errors import EaglerayError
-from eagleray.features.doctor import texts
-from eagleray.features.doctor.fact_checks import FACTS, PACKAGES, FactCheck
-from eagleray.features.doctor.matching import Matcher, cause_of
-from eagleray.features.doctor.messages import DIAGNOSE
-from eagleray.features.doctor.model import Checked, Diagnosis
-from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
-from eagleray.features.doctor.node_rules import DIFFERENCES, RULES
-from eagleray.features.doctor.rule_files import (
+from eagleray.doctor import texts
+from eagleray.doctor.fact_checks import FACTS, PACKAGES, FactCheck
+from eagleray.doctor.matching import Matcher, cause_of
+from eagleray.doctor.messages import DIAGNOSE
+from eagleray.doctor.model import Checked, Diagnosis
+from eagleray.doctor.node_checks import NodeFacts, node_diagnosis
+from eagleray.doctor.node_rules import DIFFERENCES, RULES
+from eagleray.doctor.rule_files import (
     all_rules,
     example_results,
     own_rules,

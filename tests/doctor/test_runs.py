@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from attrs import evolve
 from eagleray.common.paths import host_name
-from eagleray.features.doctor.doctor import Doctor
-from eagleray.features.doctor.log_copies import is_log
-from eagleray.features.doctor.model import Diagnosis, DiagnosisTarget
-from eagleray.features.doctor.node_checks import NodeFacts
-from eagleray.features.doctor.session_logs import session_logs
-from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState, RunWorkerStatus
-from eagleray.features.runs.records import RunRecord, StoredRun
+from eagleray.doctor.doctor import Doctor
+from eagleray.doctor.log_copies import is_log
+from eagleray.doctor.model import Diagnosis, DiagnosisTarget
+from eagleray.doctor.node_checks import NodeFacts
+from eagleray.doctor.session_logs import session_logs
 from eagleray.ray.dashboard import Dashboard
+from eagleray.runs.model import ProcessIdentity, RunPlan, RunState, RunWorkerStatus
+from eagleray.runs.records import RunRecord, StoredRun
 
 from tests.fakes.dashboard import FakeDashboard
 

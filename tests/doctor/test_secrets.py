@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from eagleray.cli.main import main
 from eagleray.common.paths import host_name, runs
-from eagleray.features.doctor import texts
-from eagleray.features.doctor.environment_report import report
-from eagleray.features.doctor.messages import DIAGNOSE, FIRST_PROBLEM
-from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
-from eagleray.features.runs.model import RunPlan, RunState
-from eagleray.features.runs.records import RunRecords
+from eagleray.doctor import texts
+from eagleray.doctor.environment_report import report
+from eagleray.doctor.messages import DIAGNOSE, FIRST_PROBLEM
+from eagleray.doctor.node_checks import NodeFacts, node_diagnosis
+from eagleray.runs.model import RunPlan, RunState
+from eagleray.runs.records import RunRecords
 
 from tests.asked import ask
 from tests.sidecar.stdio_client import sidecar

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.doctor import slurm_logs
-from eagleray.features.doctor.slurm_logs import _copied
+from eagleray.doctor import slurm_logs
+from eagleray.doctor.slurm_logs import _copied
 from eagleray.slurm.job_output import output_globs
 
 from tests.doctor.fake_slurm import FakeSite, NoNodes, diagnosed

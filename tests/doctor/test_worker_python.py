@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from eagleray.cli.main import main
-from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
-from eagleray.features.doctor.worker_python import (
+from eagleray.doctor.node_checks import NodeFacts, node_diagnosis
+from eagleray.doctor.worker_python import (
     WorkerPython,
     path_of_workers,
     worker_pythons,

@@ -3,18 +3,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { CHANGED as CLUSTERS } from "../../extension/features/clusters/messages";
-import { register } from "../../extension/features/doctor";
+import { CHANGED as CLUSTERS } from "../../extension/clusters/messages";
+import { register } from "../../extension/doctor";
 import {
   DIAGNOSE,
   FIRST_CLUSTER_PROBLEM,
   type FirstProblem,
-} from "../../extension/features/doctor/messages";
-import type { ToDiagnosisPage } from "../../extension/features/doctor/page_messages";
+} from "../../extension/doctor/messages";
+import type { ToDiagnosisPage } from "../../extension/doctor/page_messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor, Uri, type FakeWebviewPanel } from "../fakes/vscode";
-import { cluster, clustersOf } from "../workers/samples";
+import { cluster, clustersOf } from "../debug/workers/samples";
 import { cause, diagnosis, evidence } from "./diagnoses";
 
 const CLUSTER = cluster();

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from eagleray.cli.completion import Specification, specifications
 from eagleray.common.diagnosable import CLUSTER_CODES, MACHINE_CODES
-from eagleray.features.hangs.verdict import Kind
-from eagleray.features.rollouts.agents.model import VERDICT_KINDS
-from eagleray.features.rollouts.comparing.model import ComparisonKind
+from eagleray.observe.hangs.verdict import Kind
+from eagleray.rollouts.agents.model import VERDICT_KINDS
+from eagleray.rollouts.comparing.model import ComparisonKind
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

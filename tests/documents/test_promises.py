@@ -64,7 +64,8 @@ def test_every_npm_script_is_described() -> None:
 def folders_of_sources() -> list[Path]:
     """Where a path in a document may begin."""
     package = ROOT / "pybackend" / "eagleray"
-    return [ROOT, package, package / "features", *(package / "features").iterdir()]
+    areas = [folder for folder in package.iterdir() if folder.is_dir()]
+    return [ROOT, package, *areas, *(room for area in areas for room in area.iterdir())]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

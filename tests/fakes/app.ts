@@ -1,4 +1,4 @@
-import type { ListedServer } from "../../extension/features/inference/messages";
+import type { ListedServer } from "../../extension/rollouts/servers/messages";
 import type { ExtensionContext, LogOutputChannel } from "vscode";
 
 import { asEaglerayError } from "../../extension/common/errors";

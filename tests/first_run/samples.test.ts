@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { breakpointLine, DRIVER, WORKER } from "../../extension/features/first_run/sample_model";
+import { breakpointLine, DRIVER, WORKER } from "../../extension/first_run/sample_model";
 
 const read = (name: string): string =>
   readFileSync(join(process.cwd(), "samples", "rl_training", name), "utf8");

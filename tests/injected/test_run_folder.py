@@ -10,11 +10,11 @@ import types
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs.model import RunState
-from eagleray.features.runs.records import RunRecord
-from eagleray.features.runs.run_discovery import JoinedCluster, in_folder, joined_in
 from eagleray.injected import ray_worker, run_folder
 from eagleray.injected.settings import RunSettings
+from eagleray.runs.model import RunState
+from eagleray.runs.records import RunRecord
+from eagleray.runs.run_discovery import JoinedCluster, in_folder, joined_in
 
 from tests.injected.runs import PACKAGE, RUN, Run, breakpoints
 from tests.ray_cluster import wait_for

@@ -9,9 +9,9 @@ import {
   ofArgument,
   sessionName,
   typedPid,
-} from "../../extension/features/inspections/target_model";
-import type { Run, RunWorkerStatus } from "../../extension/features/runs/messages";
-import type { LiveWorker } from "../../extension/features/workers/messages";
+} from "../../extension/observe/look_inside/target_model";
+import type { Run, RunWorkerStatus } from "../../extension/runs/messages";
+import type { LiveWorker } from "../../extension/debug/workers/messages";
 
 const worker = {
   cluster: "http://head:8265",

@@ -12,7 +12,7 @@ from eagleray.inspecting.parsing import parsed
 
 from tests.fuzz import hostile_expressions
 from tests.fuzz.engine import PATIENCE_S
-from tests.hangs.ranks import TORCH_PYTHON
+from tests.observe.hangs.ranks import TORCH_PYTHON
 
 pytestmark = pytest.mark.torch_ranks
 

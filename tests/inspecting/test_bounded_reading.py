@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from eagleray.cli.inspect import _print
+from eagleray.cli.observe.inspect import _print
 from eagleray.inspecting.inside import awaited, descriptions, frames, limits
 from eagleray.inspecting.inside.answers import Answers
 from eagleray.inspecting.inside.objects import MOST_CHILDREN

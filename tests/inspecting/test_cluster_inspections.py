@@ -9,14 +9,14 @@ from pathlib import Path
 
 import psutil
 import pytest
-from eagleray.features.inspections import cluster_processes, inspections
-from eagleray.features.inspections.cluster_processes import ClusterProcess
-from eagleray.features.inspections.inspections import Inspections
-from eagleray.features.inspections.model import InspectionTarget
-from eagleray.features.inspections.stacks import InspectedThread, StackFrame, threads_of
-from eagleray.features.inspections.virtual_stop import STOP_REQUEST
-from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.debug.source_mapping.source_mapping import SourceMapping
 from eagleray.inspecting.asking import ProcessEnded
+from eagleray.observe.look_inside import cluster_processes, inspections
+from eagleray.observe.look_inside.cluster_processes import ClusterProcess
+from eagleray.observe.look_inside.inspections import Inspections
+from eagleray.observe.look_inside.model import InspectionTarget
+from eagleray.observe.look_inside.stacks import InspectedThread, StackFrame, threads_of
+from eagleray.observe.look_inside.virtual_stop import STOP_REQUEST
 from eagleray.ray import cluster_query
 from eagleray.ray.dashboard import Dashboard
 

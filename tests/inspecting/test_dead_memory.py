@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pytest
 from eagleray.inspecting.questions import Inspected
 
-from tests.hangs.ranks import TORCH_PYTHON, two_ranks
 from tests.inspecting.test_processes import ends, python
+from tests.observe.hangs.ranks import TORCH_PYTHON, two_ranks
 
 pytestmark = pytest.mark.torch_ranks
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.inspections.inspections import Inspections, _node_of
-from eagleray.features.inspections.model import InspectionTarget
+from eagleray.observe.look_inside.inspections import Inspections, _node_of
+from eagleray.observe.look_inside.model import InspectionTarget
 from eagleray.ray.rows import NodeRow
 
-from tests.workers.fakes import CLUSTER, FakeDashboard
-from tests.workers.rows import worker_row
+from tests.debug.workers.fakes import CLUSTER, FakeDashboard
+from tests.debug.workers.rows import worker_row
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The record of a process from a server in it; tests/hangs has PyTorch's own, and here is one that answers as that does."""
+"""The record of a process from a server in it; tests/observe/hangs has PyTorch's own, and here is one that answers as that does."""
 
 from __future__ import annotations
 

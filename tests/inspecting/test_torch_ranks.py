@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.inspections import inspections
-from eagleray.features.inspections.inspections import Inspections
-from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.debug.source_mapping.source_mapping import SourceMapping
+from eagleray.observe.look_inside import inspections
+from eagleray.observe.look_inside.inspections import Inspections
 
 from tests.dap_client import DapClient, RequestFailed
-from tests.hangs.ranks import two_ranks
 from tests.inspecting.test_virtual_stop import frame_named, shown
+from tests.observe.hangs.ranks import two_ranks
 
 pytestmark = pytest.mark.torch_ranks
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.inspections import conversations, inspections
-from eagleray.features.inspections.inspections import Inspections
-from eagleray.features.inspections.model import InspectionTarget, OpenedInspection
-from eagleray.features.inspections.virtual_stop import STOP_REQUEST
-from eagleray.features.source_mapping.source_mapping import SourceMapping
+from eagleray.debug.source_mapping.source_mapping import SourceMapping
 from eagleray.inspecting import injection
 from eagleray.inspecting.inside.frames import MOST_LISTED
+from eagleray.observe.look_inside import conversations, inspections
+from eagleray.observe.look_inside.inspections import Inspections
+from eagleray.observe.look_inside.model import InspectionTarget, OpenedInspection
+from eagleray.observe.look_inside.virtual_stop import STOP_REQUEST
 
 from tests.dap_client import DapClient, RequestFailed
 from tests.inspecting.test_bounded_reading import MANY_GLOBALS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from eagleray.features.clusters import messages as clusters
+from eagleray.clusters import messages as clusters
 
 from tests.lab.adapter import LabAdapter, greeting, srun, ssh
 from tests.lab.eagleray import Eagleray

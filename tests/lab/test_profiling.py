@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.features.profiling.scanner import Scanner
-from eagleray.features.profiling.sources import RemoteFolder
-from eagleray.features.profiling.store import ReportStore
-from eagleray.features.runs.remote_files import RemoteFiles
+from eagleray.profile.recordings.scanner import Scanner
+from eagleray.profile.recordings.sources import RemoteFolder
+from eagleray.profile.recordings.store import ReportStore
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec
+from eagleray.runs.remote_files import RemoteFiles
 from eagleray.slurm.client import on_node
 from eagleray.tools.commands import Commands
 
@@ -25,7 +25,7 @@ from tests.lab.hosts import SLURM_NODES, node_address
 from tests.lab.ray import PROGRAMS, environment
 from tests.lab.site import Site
 from tests.lab.slurm import Job
-from tests.profiling.reports import RUN, content, put, status
+from tests.profile.recordings.reports import RUN, content, put, status
 from tests.ray_cluster import wait_for
 
 SCRIPT = f"""#!/bin/bash

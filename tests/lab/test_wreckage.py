@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from eagleray.features.clusters import messages as clusters
+from eagleray.clusters import messages as clusters
 
 from tests.lab.eagleray import Eagleray
 from tests.lab.hosts import node_address

@@ -11,27 +11,29 @@ const root = process.cwd();
 const CASES: readonly (readonly [string, string, string])[] = [
   ["extension/main.ts", "vscode-languageclient/node", "vscode"],
   ["extension/common/planted.ts", "vscode", "./texts"],
-  ["extension/common/planted.ts", "../features/workers/model", "../features/workers/messages"],
+  ["extension/common/planted.ts", "../debug/workers/model", "../debug/workers/messages"],
   ["extension/common/planted.ts", "../sidecar/launch", "./events"],
-  ["extension/sidecar/planted.ts", "../features/workers/view", "vscode-languageclient/node"],
-  ["extension/page/planted.ts", "../features/reports/nsight", "vscode"],
+  ["extension/sidecar/planted.ts", "../debug/workers/view", "vscode-languageclient/node"],
+  ["extension/page/planted.ts", "../profile/reports/nsight", "vscode"],
   ["extension/page/frame/planted.ts", "vscode", "@vscode/l10n"],
-  ["extension/features/workers/planted.ts", "node:child_process", "vscode"],
-  ["extension/features/clusters/planted.ts", "../workers/paused_view", "../workers/messages"],
-  ["extension/features/workers/planted.ts", "../source_mapping/question", "../clusters/view"],
-  ["extension/features/source_mapping/planted.ts", "../debugging", "../workers/rows"],
-  ["extension/features/debugging/planted.ts", "../pdb/opening", "../source_mapping/question"],
-  ["extension/features/pdb/planted.ts", "../runs/store", "../debugging/model"],
-  ["extension/features/runs/planted.ts", "../presets/options_page", "../debugging/model"],
-  ["extension/features/presets/deep/planted.ts", "../../profiling", "../../runs/draft"],
-  ["extension/features/profiling/planted.ts", "../reports/nsight", "../presets/options_page"],
-  ["extension/features/reports/planted.ts", "node:child_process", "../profiling/report_picker"],
-  ["extension/features/debugging/deep/planted.ts", "../../runs/rows", "../model"],
-  ["extension/features/clusters/planted.ts", "vscode-languageclient", "../../sidecar/sidecar"],
-  ["extension/features/clusters/rows.ts", "vscode", "./messages"],
-  ["extension/features/workers/logs/model.ts", "vscode", "./messages"],
-  ["extension/features/workers/paused_rows.ts", "vscode", "./messages"],
-  ["extension/features/presets/options_model.ts", "vscode", "./parse_input"],
+  ["extension/debug/workers/planted.ts", "node:child_process", "vscode"],
+  ["extension/clusters/planted.ts", "../debug/workers/view", "../debug/workers/messages"],
+  ["extension/debug/workers/planted.ts", "../source_mapping/question", "../../clusters/view"],
+  ["extension/debug/source_mapping/planted.ts", "../attaching", "../workers/rows"],
+  ["extension/debug/attaching/planted.ts", "../pdb/opening", "../source_mapping/question"],
+  ["extension/debug/pdb/planted.ts", "../../runs/store", "../attaching/model"],
+  ["extension/runs/planted.ts", "./presets/options_page", "../debug/attaching/model"],
+  ["extension/runs/presets/deep/planted.ts", "../../../profile/recordings", "../../draft"],
+  ["extension/profile/recordings/planted.ts", "../reports/nsight", "../../runs/presets/page"],
+  ["extension/profile/reports/planted.ts", "node:child_process", "../recordings/report_picker"],
+  ["extension/debug/attaching/deep/planted.ts", "../../../runs/rows", "../model"],
+  ["extension/rollouts/servers/planted.ts", "../agent_model", "../../runs/draft"],
+  ["extension/rollouts/planted.ts", "../doctor/fixing", "./servers/commands"],
+  ["extension/clusters/planted.ts", "vscode-languageclient", "../sidecar/sidecar"],
+  ["extension/clusters/rows.ts", "vscode", "./messages"],
+  ["extension/debug/workers/logs/model.ts", "vscode", "./messages"],
+  ["extension/debug/workers/paused_rows.ts", "vscode", "./messages"],
+  ["extension/runs/presets/options_model.ts", "vscode", "./parse_input"],
   ["extension/sidecar/connection.ts", "vscode", "./sidecar"],
   ["extension/sidecar/interpreter.ts", "node:child_process", "node:path"],
 ];
@@ -60,14 +62,14 @@ for (const [file, refused, allowed] of CASES) {
 
 test("a part without the editor may translate its texts, and take nothing else of the editor", async () => {
   const named = (name: string): string => `export { ${name} } from "vscode";\n`;
-  const file = "extension/features/clusters/rows.ts";
+  const file = "extension/clusters/rows.ts";
   assert.deepEqual(await refusalsOf(file, named("l10n")), []);
   assert.equal((await refusalsOf(file, named("window"))).length, 1);
 });
 
 test("only a neighbour is read later, whatever it may import at once", async () => {
   const later = (from: string): string => `export const planted = () => import("${from}");\n`;
-  const file = "extension/features/workers/planted.ts";
+  const file = "extension/debug/workers/planted.ts";
   assert.deepEqual(await refusalsOf(file, later("./log_commands.js")), []);
   for (const from of ["../runs/commands.js", "vscode-languageclient/node.js", "./deep/view.js"]) {
     assert.equal((await refusalsOf(file, later(from))).length, 1);

@@ -15,10 +15,16 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "pybackend" / "eagleray"
 HANDLE_PATHS_FROM_OUTSIDE = (
     "adapter",
-    "features",
+    "clusters",
+    "debug",
+    "doctor",
     "injected",
     "inspecting",
+    "observe",
+    "profile",
     "remote_scripts",
+    "rollouts",
+    "runs",
     "sampling",
     "supervisor",
 )

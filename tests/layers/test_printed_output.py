@@ -13,13 +13,13 @@ from pathlib import Path
 import eagleray
 import pytest
 from eagleray.cli.output import error_text
+from eagleray.clusters.model import ClusterProblem
 from eagleray.common.errors import EaglerayError
 from eagleray.common.slurm_errors import slurm_failed
-from eagleray.features.clusters.model import ClusterProblem
-from eagleray.features.runs.errors import _REJECTED, not_submitted
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.srun import stderr as srun_stderr
 from eagleray.routes.ssh.errors import _CONNECTING, StderrLines, forward_error
+from eagleray.runs.errors import _REJECTED, not_submitted
 from eagleray.sidecar.server import _data
 
 ROOT = Path(eagleray.__file__).parent

@@ -13,7 +13,7 @@ LINT = ROOT / "scripts" / "texts" / "python_untranslated.py"
 PLANTED = """
 from typing import Literal
 from eagleray.common.l10n import counted, t, translated
-from eagleray.features.x.errors import no_worker
+from eagleray.x.errors import no_worker
 
 Outcome = Literal["will apply"]
 log.info("This is logged, %s", 1)

@@ -18,7 +18,7 @@ import {
   VIEW_CONTAINER,
   WALKTHROUGH,
 } from "../../extension/contributions";
-import { draftOfLaunch } from "../../extension/features/runs/launch_json";
+import { draftOfLaunch } from "../../extension/runs/launch_json";
 
 interface When {
   readonly when?: string;

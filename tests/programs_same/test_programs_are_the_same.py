@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 from attrs import frozen
-from eagleray.features.runs.model import RunPlan, RunState
-from eagleray.features.runs.records import RunRecords
-from eagleray.features.runs.streams import Streams
+from eagleray.runs.model import RunPlan, RunState
+from eagleray.runs.records import RunRecords
+from eagleray.runs.streams import Streams
 from eagleray.supervisor.launchers.factory import injected_config_for, local_environment
 from eagleray.supervisor.launchers.local_program import LocalProgram, ProgramPaths
 

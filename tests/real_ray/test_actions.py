@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from eagleray.features.debugging import messages as debugging
-from eagleray.features.workers import messages as workers
+from eagleray.debug.attaching import messages as debugging
+from eagleray.debug.workers import messages as workers
 
 from tests.ray_cluster import Program, RayCluster, temporary_home
 from tests.sidecar.stdio_client import StdioClient, sidecar

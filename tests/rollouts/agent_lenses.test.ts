@@ -3,16 +3,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { COMMANDS } from "../../extension/contributions";
-import * as rollouts from "../../extension/features/rollouts";
-import { LIST, type ListedServer } from "../../extension/features/inference/messages";
+import * as rollouts from "../../extension/rollouts";
+import { LIST, type ListedServer } from "../../extension/rollouts/servers/messages";
 import {
   AGENTS,
   DEBUG_AGENT,
   ITEMS,
   STORE_ITEM,
   type AgentClass,
-} from "../../extension/features/rollouts/messages";
-import type { RunStarter } from "../../extension/features/runs/run_starter";
+} from "../../extension/rollouts/messages";
+import type { RunStarter } from "../../extension/runs/run_starter";
 import type { FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";

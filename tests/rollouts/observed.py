@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from eagleray.features.rollouts.agents import agents
-from eagleray.features.rollouts.agents.model import AgentPlan, DataItem, Observed, WaveProgress
+from eagleray.rollouts.agents import agents
+from eagleray.rollouts.agents.model import AgentPlan, DataItem, Observed, WaveProgress
 
 PROGRAMS = Path(__file__).with_name("programs")
 KEY = "sk-key-of-the-tests"

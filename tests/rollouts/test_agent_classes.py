@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.features.rollouts.agents.agent_classes import agent_classes
+from eagleray.rollouts.agents.agent_classes import agent_classes
 
 # The text, and the name, line and kind of each class.
 CASES: list[tuple[str, list[tuple[str, int, str]]]] = [

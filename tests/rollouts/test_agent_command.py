@@ -12,8 +12,8 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from eagleray.cli.json_shapes.agents import AGENT_RUN, AGENT_WAVE
-from eagleray.cli.json_shapes.table import SHAPES, json_schema
+from eagleray.cli.json_schemas import SHAPES, json_schema
+from eagleray.cli.rollouts.agent_shapes import AGENT_RUN, AGENT_WAVE
 from eagleray.tools.code_copies import self_command
 
 from tests.asked import ask

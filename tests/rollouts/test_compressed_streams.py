@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 from attrs import evolve
-from eagleray.cli.agent_texts import run_lines, wave_lines
-from eagleray.cli.json_shapes.agents import agent_run_json, agent_wave_json
-from eagleray.features.rollouts.agents.editor_waves import report_of
-from eagleray.features.rollouts.agents.model import AgentPlan, DataItem
+from eagleray.cli.rollouts.agent_shapes import agent_run_json, agent_wave_json
+from eagleray.cli.rollouts.agent_texts import run_lines, wave_lines
+from eagleray.rollouts.agents.editor_waves import report_of
+from eagleray.rollouts.agents.model import AgentPlan, DataItem
 
 from tests.engine.fixtures import ENGINE_PYTHON
 from tests.rollouts.observed import observe, plan_of

@@ -9,10 +9,10 @@ import stat
 from pathlib import Path
 
 import pytest
-from eagleray.features.rollouts.agents import runner_process
-from eagleray.features.rollouts.agents.model import Mode, Observed
-from eagleray.features.rollouts.agents.statistics import wave_statistics
-from eagleray.features.rollouts.agents.verdicts import verdicts
+from eagleray.rollouts.agents import runner_process
+from eagleray.rollouts.agents.model import Mode, Observed
+from eagleray.rollouts.agents.statistics import wave_statistics
+from eagleray.rollouts.agents.verdicts import verdicts
 
 from tests.ray_cluster import wait_for
 from tests.rollouts.observed import KEY, PROGRAMS, observe, plan_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.rollouts.agents.model import Mode
+from eagleray.rollouts.agents.model import Mode
 
 from tests.rollouts.observed import KEY, broken, observe, plan_of
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.agents import data_items
-from eagleray.features.rollouts.agents.agents import AgentRequestPlan, planned
-from eagleray.features.rollouts.agents.data_items import DataChoice, data_choice
-from eagleray.features.rollouts.agents.model import DataItem
+from eagleray.rollouts.agents import data_items
+from eagleray.rollouts.agents.agents import AgentRequestPlan, planned
+from eagleray.rollouts.agents.data_items import DataChoice, data_choice
+from eagleray.rollouts.agents.model import DataItem
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from eagleray.app import App, Settings
-from eagleray.features.rollouts.agents import debug_runs
-from eagleray.features.rollouts.agents.debug_runs import AgentDebugRequest
-from eagleray.features.rollouts.agents.model import Mode
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
+from eagleray.rollouts.agents import debug_runs
+from eagleray.rollouts.agents.debug_runs import AgentDebugRequest
+from eagleray.rollouts.agents.model import Mode
 
 from tests.ray_cluster import wait_for
 from tests.real_ray.command import Command, stand

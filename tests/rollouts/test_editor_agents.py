@@ -10,13 +10,13 @@ import pytest
 import pytest_asyncio
 from attrs import evolve
 from eagleray.app import App, Settings
-from eagleray.features.inference.stored import AddedServer, AddedServers
-from eagleray.features.rollouts.agents import debug_runs
-from eagleray.features.rollouts.agents.debug_runs import AgentDebugRequest
-from eagleray.features.rollouts.agents.editor_waves import EditorWaves, WaveRequest
-from eagleray.features.rollouts.agents.model import WaveProgress
-from eagleray.features.rollouts.trajectories.rows import PAGE_LIMITS
-from eagleray.features.rollouts.trajectories.trajectories import Trajectories
+from eagleray.rollouts.agents import debug_runs
+from eagleray.rollouts.agents.debug_runs import AgentDebugRequest
+from eagleray.rollouts.agents.editor_waves import EditorWaves, WaveRequest
+from eagleray.rollouts.agents.model import WaveProgress
+from eagleray.rollouts.servers.stored import AddedServer, AddedServers
+from eagleray.rollouts.trajectories.rows import PAGE_LIMITS
+from eagleray.rollouts.trajectories.trajectories import Trajectories
 
 from tests.ray_cluster import wait_for
 from tests.rollouts.observed import PROGRAMS

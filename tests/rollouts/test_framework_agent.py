@@ -11,11 +11,11 @@ import pytest
 import pytest_asyncio
 from attrs import evolve
 from eagleray.app import App, Settings
-from eagleray.features.rollouts.agents import debug_runs
-from eagleray.features.rollouts.agents.debug_runs import AgentDebugRequest
-from eagleray.features.rollouts.agents.model import AgentPlan, DataItem
-from eagleray.features.rollouts.agents.verdicts import verdicts
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
+from eagleray.rollouts.agents import debug_runs
+from eagleray.rollouts.agents.debug_runs import AgentDebugRequest
+from eagleray.rollouts.agents.model import AgentPlan, DataItem
+from eagleray.rollouts.agents.verdicts import verdicts
 
 from tests.engine.fixtures import ENGINE_PYTHON, Engine
 from tests.ray_cluster import wait_for

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.agents import data_items, given_items
-from eagleray.features.rollouts.agents.data_items import DataChoice
+from eagleray.rollouts.agents import data_items, given_items
+from eagleray.rollouts.agents.data_items import DataChoice
 from hypothesis import given
 from hypothesis import strategies as st
 

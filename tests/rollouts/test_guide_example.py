@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.features.rollouts.agents.model import Mode
+from eagleray.rollouts.agents.model import Mode
 from eagleray.tools.code_copies import self_command
 
 from tests.engine.fixtures import ENGINE_PYTHON, engine_command

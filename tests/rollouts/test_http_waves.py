@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.cli.agent_texts import wave_lines
-from eagleray.cli.json_shapes.agents import agent_wave_json
-from eagleray.features.rollouts.agents.answers import answer_counts, are_all_refused
-from eagleray.features.rollouts.agents.model import DataItem, Mode, Observed
-from eagleray.features.rollouts.agents.statistics import wave_statistics
-from eagleray.features.rollouts.agents.verdicts import verdicts
+from eagleray.cli.rollouts.agent_shapes import agent_wave_json
+from eagleray.cli.rollouts.agent_texts import wave_lines
+from eagleray.rollouts.agents.answers import answer_counts, are_all_refused
+from eagleray.rollouts.agents.model import DataItem, Mode, Observed
+from eagleray.rollouts.agents.statistics import wave_statistics
+from eagleray.rollouts.agents.verdicts import verdicts
 
 from tests.engine.fixtures import ENGINE_PYTHON
 from tests.rollouts.fake_chat import fake_chat

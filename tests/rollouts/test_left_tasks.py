@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.cli.agent_texts import run_lines, wave_lines
-from eagleray.cli.json_shapes.agents import agent_run_json, agent_wave_json
-from eagleray.features.rollouts.agents.model import Mode
-from eagleray.features.rollouts.agents.verdicts import verdicts
+from eagleray.cli.rollouts.agent_shapes import agent_run_json, agent_wave_json
+from eagleray.cli.rollouts.agent_texts import run_lines, wave_lines
+from eagleray.rollouts.agents.model import Mode
+from eagleray.rollouts.agents.verdicts import verdicts
 
 from tests.rollouts.observed import PROGRAMS, observe, plan_of
 

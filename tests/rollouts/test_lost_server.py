@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 from attrs import evolve
-from eagleray.cli.agent_texts import wave_lines
-from eagleray.features.rollouts.agents.editor_waves import report_of
-from eagleray.features.rollouts.agents.model import Mode, Observed, WaveProgress
+from eagleray.cli.rollouts.agent_texts import wave_lines
+from eagleray.rollouts.agents.editor_waves import report_of
+from eagleray.rollouts.agents.model import Mode, Observed, WaveProgress
 
 from tests.adapter.cut_link import CutLink
 from tests.engine.fixtures import Engine, serving

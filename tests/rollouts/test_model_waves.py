@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from eagleray.cli.json_shapes.agents import agent_wave_json
-from eagleray.features.rollouts.agents.model import AgentPlan, DataItem, Mode, Observed
-from eagleray.features.rollouts.agents.statistics import wave_statistics
-from eagleray.features.rollouts.agents.verdicts import verdicts
-from eagleray.features.rollouts.trajectories.formats import read_line
+from eagleray.cli.rollouts.agent_shapes import agent_wave_json
+from eagleray.rollouts.agents.model import AgentPlan, DataItem, Mode, Observed
+from eagleray.rollouts.agents.statistics import wave_statistics
+from eagleray.rollouts.agents.verdicts import verdicts
+from eagleray.rollouts.trajectories.formats import read_line
 
 from tests.engine.fixtures import ENGINE_PYTHON, Engine, serving
 from tests.rollouts.observed import PROGRAMS, broken, observe, plan_of

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from eagleray.cli.agent_texts import wave_lines
-from eagleray.cli.json_shapes.agents import agent_wave_json
-from eagleray.features.rollouts.agents.lost_server import no_answer
-from eagleray.features.rollouts.agents.model import DataItem, Mode, Observed
-from eagleray.features.rollouts.agents.verdicts import verdicts
+from eagleray.cli.rollouts.agent_shapes import agent_wave_json
+from eagleray.cli.rollouts.agent_texts import wave_lines
+from eagleray.rollouts.agents.lost_server import no_answer
+from eagleray.rollouts.agents.model import DataItem, Mode, Observed
+from eagleray.rollouts.agents.verdicts import verdicts
 
 from tests.rollouts.fake_chat import fake_chat
 from tests.rollouts.observed import PROGRAMS, observe, plan_of

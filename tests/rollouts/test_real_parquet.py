@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.agents.agents import AgentRequestPlan, planned
-from eagleray.features.rollouts.agents.data_items import DataChoice
-from eagleray.features.rollouts.agents.model import DataItem
+from eagleray.rollouts.agents.agents import AgentRequestPlan, planned
+from eagleray.rollouts.agents.data_items import DataChoice
+from eagleray.rollouts.agents.model import DataItem
 
 from tests.shared_clusters import TORCH_PYTHON
 

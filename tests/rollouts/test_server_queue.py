@@ -11,11 +11,11 @@ import pytest
 from aiohttp import web
 from attrs import evolve
 from eagleray.common.retry import PollSchedule
-from eagleray.features.rollouts.agents import server_queue
-from eagleray.features.rollouts.agents.model import QueueSample, WaveTotals
-from eagleray.features.rollouts.agents.server_queue import METRICS, QueueWatch, queue_of
-from eagleray.features.rollouts.agents.statistics import wave_statistics
-from eagleray.features.rollouts.agents.verdicts import verdicts
+from eagleray.rollouts.agents import server_queue
+from eagleray.rollouts.agents.model import QueueSample, WaveTotals
+from eagleray.rollouts.agents.server_queue import METRICS, QueueWatch, queue_of
+from eagleray.rollouts.agents.statistics import wave_statistics
+from eagleray.rollouts.agents.verdicts import verdicts
 
 from tests.engine.fixtures import serving
 from tests.rollouts.observed import KEY, observe, plan_of

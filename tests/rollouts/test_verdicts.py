@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from eagleray.features.rollouts.agents.model import (
+from eagleray.rollouts.agents.model import (
     AgentError,
     AgentRequest,
     AgentRun,
@@ -17,8 +17,8 @@ from eagleray.features.rollouts.agents.model import (
     Observed,
     WaveTotals,
 )
-from eagleray.features.rollouts.agents.statistics import histogram, percentiles
-from eagleray.features.rollouts.agents.verdicts import verdicts
+from eagleray.rollouts.agents.statistics import histogram, percentiles
+from eagleray.rollouts.agents.verdicts import verdicts
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.rollouts.agents.model import AgentPlan, DataItem
 from eagleray.injected.agents.token_requests import ENGINES
+from eagleray.rollouts.agents.model import AgentPlan, DataItem
 
 from tests.engine.fixtures import ENGINE_PYTHON, Engine
 from tests.rollouts.observed import broken, observe, plan_of

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { COMMANDS } from "../../extension/contributions";
-import { LIST, type ListedServer } from "../../extension/features/inference/messages";
+import { LIST, type ListedServer } from "../../extension/rollouts/servers/messages";
 import {
   CANCEL_WAVE,
   DEBUG_AGENT,
@@ -11,8 +11,8 @@ import {
   WAVE,
   WAVE_CHANGED,
   type WaveReport,
-} from "../../extension/features/rollouts/messages";
-import type { ToWavePage } from "../../extension/features/rollouts/wave_messages";
+} from "../../extension/rollouts/messages";
+import type { ToWavePage } from "../../extension/rollouts/wave_messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRollouts } from "../fakes/registered";
 import { editor, Uri, type FakeWebviewPanel } from "../fakes/vscode";

@@ -1,5 +1,5 @@
 // The report of a wave as the sidecar sends it, for tests.
-import type { WaveReport } from "../../extension/features/rollouts/messages";
+import type { WaveReport } from "../../extension/rollouts/messages";
 
 export function waveReport(changes: Partial<WaveReport> = {}): WaveReport {
   const run = { index: 8, group: 1, member: 0, seconds: 0.31, trace: 5, path: "", line: 0 };

@@ -16,13 +16,13 @@ import {
   type Run,
   type Start,
   type RunServer,
-} from "../../extension/features/runs/messages";
-import { optionsOfRun } from "../../extension/features/runs/last_options";
-import { PREPARE, type Prepare, type Proposal } from "../../extension/features/presets/messages";
+} from "../../extension/runs/messages";
+import { optionsOfRun } from "../../extension/runs/last_options";
+import { PREPARE, type Prepare, type Proposal } from "../../extension/runs/presets/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri, type FakeTreeView } from "../fakes/vscode";
-import { clustersOf } from "../workers/samples";
+import { clustersOf } from "../debug/workers/samples";
 import { aRun, FOLDER, proposal, runLine, runWorker } from "./samples";
 
 let fake: FakeApp;

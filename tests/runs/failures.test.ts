@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { CHANGED, type Run } from "../../extension/features/runs/messages";
-import { PLAIN } from "../../extension/features/runs/draft";
-import { keepRun } from "../../extension/features/runs/last_options";
-import { failureSentence } from "../../extension/features/runs/failure_messages";
-import { pausedText } from "../../extension/features/runs/run_stops";
-import { localFile, TracebackLinks } from "../../extension/features/runs/traceback_links";
+import { CHANGED, type Run } from "../../extension/runs/messages";
+import { PLAIN } from "../../extension/runs/draft";
+import { keepRun } from "../../extension/runs/last_options";
+import { failureSentence } from "../../extension/runs/failure_messages";
+import { pausedText } from "../../extension/runs/run_stops";
+import { localFile, TracebackLinks } from "../../extension/runs/traceback_links";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";

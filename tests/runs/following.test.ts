@@ -11,7 +11,7 @@ import {
   type Run,
   type RunWorkerStatus,
   type SetBreakpoints,
-} from "../../extension/features/runs/messages";
+} from "../../extension/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri } from "../fakes/vscode";

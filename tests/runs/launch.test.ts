@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import { PLAIN, prepareOf, runsHere, type Draft } from "../../extension/features/runs/draft";
-import { draftOfLaunch } from "../../extension/features/runs/launch_json";
-import { NEW_PROFILE } from "../../extension/features/runs/profile_options";
+import { PLAIN, prepareOf, runsHere, type Draft } from "../../extension/runs/draft";
+import { draftOfLaunch } from "../../extension/runs/launch_json";
+import { NEW_PROFILE } from "../../extension/runs/profile_options";
 import { FOLDER } from "./samples";
 
 test("a program with all options is read", () => {

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { PREPARE, type Prepare } from "../../extension/features/presets/messages";
-import { PLAIN, type Draft } from "../../extension/features/runs/draft";
-import { keepRun, optionsOfRun } from "../../extension/features/runs/last_options";
-import { RESTART, START } from "../../extension/features/runs/messages";
-import type { RunOutput } from "../../extension/features/runs/output";
-import { NEW_PROFILE } from "../../extension/features/runs/profile_options";
-import { RunStarter } from "../../extension/features/runs/run_starter";
+import { PREPARE, type Prepare } from "../../extension/runs/presets/messages";
+import { PLAIN, type Draft } from "../../extension/runs/draft";
+import { keepRun, optionsOfRun } from "../../extension/runs/last_options";
+import { RESTART, START } from "../../extension/runs/messages";
+import type { RunOutput } from "../../extension/runs/output";
+import { NEW_PROFILE } from "../../extension/runs/profile_options";
+import { RunStarter } from "../../extension/runs/run_starter";
 import type { FakeApp } from "../fakes/app";
 import { registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";

@@ -8,14 +8,8 @@ import { test } from "node:test";
 import type { TextDocument } from "vscode";
 
 import { EaglerayError } from "../../extension/common/errors";
-import {
-  CHANGED,
-  LIST,
-  OUTPUT,
-  type OutputPiece,
-  type Run,
-} from "../../extension/features/runs/messages";
-import { outputLinks, outputText, plainOutput } from "../../extension/features/runs/output_text";
+import { CHANGED, LIST, OUTPUT, type OutputPiece, type Run } from "../../extension/runs/messages";
+import { outputLinks, outputText, plainOutput } from "../../extension/runs/output_text";
 import type { FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor } from "../fakes/vscode";

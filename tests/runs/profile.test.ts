@@ -2,13 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { mergedClasses } from "../../extension/features/presets/options_page";
-import {
-  isNsysPath,
-  secondsOf,
-  stepsOf,
-  traceOf,
-} from "../../extension/features/runs/profile_options";
+import { mergedClasses } from "../../extension/runs/presets/options_page";
+import { isNsysPath, secondsOf, stepsOf, traceOf } from "../../extension/runs/profile_options";
 
 const SEEN = [
   { name: "trainer.PolicyWorker", running: 4, matched_by: "*Policy*" },

@@ -7,7 +7,7 @@ import {
   condaName,
   findProgramPython,
   type PythonSurroundings,
-} from "../../extension/features/runs/program_python";
+} from "../../extension/runs/program_python";
 
 interface Given {
   readonly selected?: string;

@@ -11,8 +11,8 @@ import {
   START,
   type Restart,
   type Start,
-} from "../../extension/features/runs/messages";
-import { PREPARE } from "../../extension/features/presets/messages";
+} from "../../extension/runs/messages";
+import { PREPARE } from "../../extension/runs/presets/messages";
 import type { FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 
-import { importsRay, RayPrograms } from "../../extension/features/runs/ray_programs";
+import { importsRay, RayPrograms } from "../../extension/runs/ray_programs";
 import { editor, Uri } from "../fakes/vscode";
 
 const IMPORTING = [

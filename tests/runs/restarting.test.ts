@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { CHANGED, LIST, RESTART, STOP, type Run } from "../../extension/features/runs/messages";
+import { CHANGED, LIST, RESTART, STOP, type Run } from "../../extension/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri } from "../fakes/vscode";

@@ -2,18 +2,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { RecordingTimes } from "../../extension/features/runs/recording_times";
+import { RecordingTimes } from "../../extension/runs/recording_times";
 import {
   runsRows,
   runsTexts,
   startTime,
   type RunsRow,
   type RunsView,
-} from "../../extension/features/runs/rows";
-import type { Run } from "../../extension/features/runs/messages";
-import type { ProfiledRuns } from "../../extension/features/profiling/messages";
-import { profiledRun, profiledWorker } from "../profiling/samples";
-import { cluster, clustersOf } from "../workers/samples";
+} from "../../extension/runs/rows";
+import type { Run } from "../../extension/runs/messages";
+import type { ProfiledRuns } from "../../extension/profile/recordings/messages";
+import { profiledRun, profiledWorker } from "../profile/recordings/samples";
+import { cluster, clustersOf } from "../debug/workers/samples";
 import { aRun, runLine, runWorker } from "./samples";
 
 const NOW_S = 1080;

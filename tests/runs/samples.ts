@@ -1,10 +1,6 @@
 // Runs and proposals as the sidecar sends them, for tests.
-import type {
-  Run,
-  BreakpointStatus,
-  RunWorkerStatus,
-} from "../../extension/features/runs/messages";
-import type { Proposal } from "../../extension/features/presets/messages";
+import type { Run, BreakpointStatus, RunWorkerStatus } from "../../extension/runs/messages";
+import type { Proposal } from "../../extension/runs/presets/messages";
 
 export const FOLDER = "/w/project";
 

@@ -12,7 +12,7 @@ import {
   RESTART,
   STOP,
   type Run,
-} from "../../extension/features/runs/messages";
+} from "../../extension/runs/messages";
 import { type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor } from "../fakes/vscode";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { movementOf } from "../../extension/features/debugging/stop_tracker";
-import { nextStop, stoppedIn, type NextStopInput } from "../../extension/features/runs/run_stops";
+import { movementOf } from "../../extension/debug/attaching/stop_tracker";
+import { nextStop, stoppedIn, type NextStopInput } from "../../extension/runs/run_stops";
 import { aRun, runWorker } from "./samples";
 
 const two = aRun({

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { RecordingTimes } from "../../extension/features/runs/recording_times";
-import { runsTexts, startTime } from "../../extension/features/runs/rows";
-import { CHANGED, type Run } from "../../extension/features/runs/messages";
+import { RecordingTimes } from "../../extension/runs/recording_times";
+import { runsTexts, startTime } from "../../extension/runs/rows";
+import { CHANGED, type Run } from "../../extension/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";
-import { clustersOf } from "../workers/samples";
+import { clustersOf } from "../debug/workers/samples";
 import { aRun, FOLDER } from "./samples";
 
 let fake: FakeApp;

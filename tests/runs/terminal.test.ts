@@ -11,7 +11,7 @@ import {
   type OutputFrom,
   type OutputPiece,
   type Run,
-} from "../../extension/features/runs/messages";
+} from "../../extension/runs/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor } from "../fakes/vscode";

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.breakpoint_parsing import breakpoints
+from eagleray.runs.breakpoint_parsing import breakpoints
 
 PROGRAM = '''"""A program."""
 

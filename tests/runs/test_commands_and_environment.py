@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.features.runs.injected_config import (
+from eagleray.ray.jobs import JobState
+from eagleray.ray.rows import WorkerRow
+from eagleray.runs.injected_config import (
     InjectedConfig,
     encode_config,
     verifier,
     with_site,
 )
-from eagleray.features.runs.model import RunPlan, command_text, confirm_text
-from eagleray.features.runs.program_python import activated_environment
-from eagleray.features.runs.run_discovery import in_table
-from eagleray.features.runs.sbatch_arguments import WITH_VARIABLES, submission, variables
-from eagleray.ray.jobs import JobState
-from eagleray.ray.rows import WorkerRow
+from eagleray.runs.model import RunPlan, command_text, confirm_text
+from eagleray.runs.program_python import activated_environment
+from eagleray.runs.run_discovery import in_table
+from eagleray.runs.sbatch_arguments import WITH_VARIABLES, submission, variables
 from eagleray.slurm.job_output import fields
 from eagleray.supervisor.launchers import factory
 from eagleray.supervisor.launchers.ray_job import ending

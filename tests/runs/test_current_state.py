@@ -13,23 +13,23 @@ import pytest
 from attrs import evolve
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.common.paths import host_name
-from eagleray.features.runs.adapter_gateway import (
+from eagleray.protocol.control import WorkerStop
+from eagleray.protocol.runs import AdapterRunState, LineState, RunStates, RunWorkerState
+from eagleray.runs.adapter_gateway import (
     AdapterRunGateway,
     AdapterRunStatus,
     worker_phase,
 )
-from eagleray.features.runs.model import (
+from eagleray.runs.model import (
     BreakpointStatus,
     ProcessIdentity,
     RunPlan,
     RunState,
     RunWorkerStatus,
 )
-from eagleray.features.runs.records import RunRecord, RunRecords, StoredRun
-from eagleray.features.runs.run_status import with_current_state
-from eagleray.features.runs.runs import Runs
-from eagleray.protocol.control import WorkerStop
-from eagleray.protocol.runs import AdapterRunState, LineState, RunStates, RunWorkerState
+from eagleray.runs.records import RunRecord, RunRecords, StoredRun
+from eagleray.runs.run_status import with_current_state
+from eagleray.runs.runs import Runs
 from eagleray.tools.processes import born
 
 from tests.fakes.adapter import FakeAdapter, running

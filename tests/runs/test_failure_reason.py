@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from eagleray.features.runs.failure_reason import reason_in
-from eagleray.features.runs.terminal_output import tail_in
+from eagleray.runs.failure_reason import reason_in
+from eagleray.runs.terminal_output import tail_in
 
 # Programs and the reason that follows from what Python prints.
 PROGRAMS = {

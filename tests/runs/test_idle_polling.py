@@ -14,15 +14,15 @@ import pytest
 from attrs import evolve
 from eagleray.common.paths import host_name
 from eagleray.common.retry import UNSTOPPED_WORKERS, WORKER_TABLE
-from eagleray.features.runs import records as run_records
-from eagleray.features.runs import runs as all_runs
-from eagleray.features.runs.adapter_gateway import AdapterRunStatus
-from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
-from eagleray.features.runs.output import follow
-from eagleray.features.runs.records import RunRecord, RunRecords
-from eagleray.features.runs.run_discovery import Home
-from eagleray.features.runs.runs import Runs
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
+from eagleray.runs import records as run_records
+from eagleray.runs import runs as all_runs
+from eagleray.runs.adapter_gateway import AdapterRunStatus
+from eagleray.runs.model import ProcessIdentity, RunPlan, RunState
+from eagleray.runs.output import follow
+from eagleray.runs.records import RunRecord, RunRecords
+from eagleray.runs.run_discovery import Home
+from eagleray.runs.runs import Runs
 from eagleray.supervisor.run_watch import RunWatch
 from eagleray.tools.processes import born
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs import interpreters
-from eagleray.features.runs.interpreters import Interpreters
+from eagleray.runs import interpreters
+from eagleray.runs.interpreters import Interpreters
 
 VERSION = sys.version.split()[0]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.breakpoint_parsing import breakpoints
-from eagleray.features.runs.kinds import active_python, command_of, kind_of, name_of
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
+from eagleray.runs.breakpoint_parsing import breakpoints
+from eagleray.runs.kinds import active_python, command_of, kind_of, name_of
 
 FILES = {
     "train.py": "print()",

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs.output import Output
 from eagleray.inspecting.readings import raw_reading
+from eagleray.runs.output import Output
 from eagleray.supervisor.launchers.local_program import LocalProgram, ProgramPaths
 
 from tests.ray_cluster import wait_for

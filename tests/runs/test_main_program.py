@@ -8,7 +8,7 @@ from pathlib import Path
 
 import eagleray
 import pytest
-from eagleray.features.runs.model import RunPlan
+from eagleray.runs.model import RunPlan
 from eagleray.supervisor.launchers.main_program import main_program
 
 HELPERS = "python -c 'import flash_attn' || echo none\npython check.py\npython -m pip list\n"

@@ -18,14 +18,14 @@ from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
 from eagleray.common.paths import runs as runs_folder
-from eagleray.features.runs import supervisor_process
-from eagleray.features.runs.adapter_gateway import AdapterRunGateway
-from eagleray.features.runs.model import ProcessIdentity, ProfilePlan, RunPlan, RunState
-from eagleray.features.runs.output import Output
-from eagleray.features.runs.records import RunRecord, RunRecords, StoredRun
-from eagleray.features.runs.run_status import ORPHAN_RETENTION_S, outdated, with_current_state
-from eagleray.features.runs.runs import Runs
-from eagleray.features.runs.supervisor_process import end_orphan
+from eagleray.runs import supervisor_process
+from eagleray.runs.adapter_gateway import AdapterRunGateway
+from eagleray.runs.model import ProcessIdentity, ProfilePlan, RunPlan, RunState
+from eagleray.runs.output import Output
+from eagleray.runs.records import RunRecord, RunRecords, StoredRun
+from eagleray.runs.run_status import ORPHAN_RETENTION_S, outdated, with_current_state
+from eagleray.runs.runs import Runs
+from eagleray.runs.supervisor_process import end_orphan
 from eagleray.supervisor.supervisor import RunSupervisor
 from eagleray.tools.processes import born
 
@@ -145,7 +145,7 @@ async def test_start_removes_orphaned_runs(
 
     async def started(*_: object) -> None: ...
 
-    monkeypatch.setattr("eagleray.features.runs.supervisor_process.start", started)
+    monkeypatch.setattr("eagleray.runs.supervisor_process.start", started)
     startable = evolve(PLAN, kind="command", argv=("true",))
     new = await Runs(records, AdapterRunGateway(None)).start(startable, confirmed=False)
     left = [item.record.id for item in records.listed()]

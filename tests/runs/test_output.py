@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs import output as outputs
-from eagleray.features.runs.output import Output, follow, older
+from eagleray.runs import output as outputs
+from eagleray.runs.output import Output, follow, older
 
 MOST = 2**18
 LINE = 64

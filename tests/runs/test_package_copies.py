@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.features.runs.model import RunPlan, RunState
-from eagleray.features.runs.records import RunRecords
-from eagleray.features.runs.remote_files import delivered_to
 from eagleray.protocol.control import CommandOutput
 from eagleray.remote_scripts import package_copies
 from eagleray.remote_scripts.package_copies import deliver, remove_unused
+from eagleray.runs.model import RunPlan, RunState
+from eagleray.runs.records import RunRecords
+from eagleray.runs.remote_files import delivered_to
 from eagleray.tools.code_copies import debugger_copy, read_package
 from eagleray.tools.code_copies import deliver as deliver_package
 

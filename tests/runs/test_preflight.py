@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.model import RunPlan
-from eagleray.features.runs.preflight import check
-from eagleray.features.runs.program_python import PythonTarget, target_of
+from eagleray.runs.model import RunPlan
+from eagleray.runs.preflight import check
+from eagleray.runs.program_python import PythonTarget, target_of
 
 from tests.asked import ask
 from tests.runs.terminal import listed

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.model import Kind, RunPlan, with_server_env
-from eagleray.features.runs.preparing import MAX_PLANS, PreparedPlans, RunPreparation, RunRequest
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
+from eagleray.runs.model import Kind, RunPlan, with_server_env
+from eagleray.runs.preparing import MAX_PLANS, PreparedPlans, RunPreparation, RunRequest
 
 
 async def id_of(written: str) -> str:

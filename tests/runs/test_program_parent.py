@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 from attrs import define
-from eagleray.features.runs.streams import Streams
 from eagleray.injected import step_signals
+from eagleray.runs.streams import Streams
 from eagleray.supervisor.launchers import local_program, program_parent
 from eagleray.supervisor.launchers.local_program import LocalProgram, ProgramPaths
 from eagleray.supervisor.launchers.program_parent import ProgramParent

@@ -8,10 +8,10 @@ import venv
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs import run_discovery
-from eagleray.features.runs.model import Kind, RunPlan
-from eagleray.features.runs.preparing import RunPreparation
-from eagleray.features.runs.program_python import RayCheck
+from eagleray.runs import run_discovery
+from eagleray.runs.model import Kind, RunPlan
+from eagleray.runs.preparing import RunPreparation
+from eagleray.runs.program_python import RayCheck
 
 from tests.asked import ask
 from tests.ray_cluster import wait_for

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from attrs import define, field
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.output import Output
 from eagleray.ray.errors import answer_too_large, job_refused, no_job
 from eagleray.ray.jobs import JobState
+from eagleray.runs.output import Output
 from eagleray.supervisor.launchers import ray_job
 from eagleray.supervisor.launchers.ray_job import RayJob
 from eagleray.tools.code_copies import read_package

@@ -17,21 +17,21 @@ import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
-from eagleray.features.runs import model
-from eagleray.features.runs import records as module
-from eagleray.features.runs.adapter_gateway import AdapterRunGateway
-from eagleray.features.runs.model import (
+from eagleray.protocol.runs import Breakpoint, LineBreakpoint
+from eagleray.runs import model
+from eagleray.runs import records as module
+from eagleray.runs.adapter_gateway import AdapterRunGateway
+from eagleray.runs.model import (
     BreakpointStatus,
     ProcessIdentity,
     RunPlan,
     RunState,
     RunWorkerStatus,
 )
-from eagleray.features.runs.output import Output, follow
-from eagleray.features.runs.records import RunRecords
-from eagleray.features.runs.run_status import outdated
-from eagleray.features.runs.runs import Runs
-from eagleray.protocol.runs import Breakpoint, LineBreakpoint
+from eagleray.runs.output import Output, follow
+from eagleray.runs.records import RunRecords
+from eagleray.runs.run_status import outdated
+from eagleray.runs.runs import Runs
 from eagleray.tools.code_copies import debugger_copy, deliver, read_package, zip_package
 from eagleray.tools.processes import born
 
@@ -224,7 +224,7 @@ def test_run_that_can_not_be_recorded_leaves_nothing(
     def full(path: Path, text: str) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("eagleray.features.runs.records.replace_text", full)
+    monkeypatch.setattr("eagleray.runs.records.replace_text", full)
     runs = Runs(RunRecords(tmp_path), AdapterRunGateway(None))
     with pytest.raises(EaglerayError, match="No space left on device"):
         asyncio.run(

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve
-from eagleray.features.runs.model import RunState
-from eagleray.features.runs.run_discovery import (
+from eagleray.ray.errors import unknown_cluster
+from eagleray.ray.rows import RayVersion
+from eagleray.runs.model import RunState
+from eagleray.runs.run_discovery import (
     LASTING_S,
     HomeCluster,
     JoinedCluster,
     OwnDashboard,
     joined_in,
 )
-from eagleray.ray.errors import unknown_cluster
-from eagleray.ray.rows import RayVersion
 
 from tests.set_clock import SetClock
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from eagleray.cli.run_following import INTERRUPTED, Follower, _attend
+from eagleray.cli.runs.run_following import INTERRUPTED, Follower, _attend
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
-from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState, RunWorkerStatus
-from eagleray.features.runs.records import RunRecords
+from eagleray.runs.model import ProcessIdentity, RunPlan, RunState, RunWorkerStatus
+from eagleray.runs.records import RunRecords
 from eagleray.tools.processes import born
 
 

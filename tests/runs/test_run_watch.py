@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from attrs import define, evolve, field
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.adapter_gateway import AdapterRunStatus
-from eagleray.features.runs.model import BreakpointStatus, RunPlan, RunState, RunWorkerStatus
-from eagleray.features.runs.records import RunRecord, RunRecords
-from eagleray.features.runs.run_discovery import Home, ProxyAddress, Trouble
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 from eagleray.ray.errors import unknown_cluster
 from eagleray.ray.rows import WorkerRow
+from eagleray.runs.adapter_gateway import AdapterRunStatus
+from eagleray.runs.model import BreakpointStatus, RunPlan, RunState, RunWorkerStatus
+from eagleray.runs.records import RunRecord, RunRecords
+from eagleray.runs.run_discovery import Home, ProxyAddress, Trouble
 from eagleray.supervisor.launchers.launcher import ProgramEnd
 from eagleray.supervisor.nsight_refusal import NsightRefusal, nsight_refusal
 from eagleray.supervisor.run_watch import RunWatch

@@ -12,9 +12,9 @@ from attrs import define, field
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import JOB_STATE, Backoff, PollSchedule
 from eagleray.common.slurm_errors import job_over
-from eagleray.features.runs.errors import outcome_unknown
-from eagleray.features.runs.output import Output
 from eagleray.protocol.control import CommandOutput
+from eagleray.runs.errors import outcome_unknown
+from eagleray.runs.output import Output
 from eagleray.slurm.job_output import fields
 from eagleray.slurm.jobs import SlurmJob, state_of
 from eagleray.slurm.queue import JobQueue

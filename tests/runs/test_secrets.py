@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from attrs import asdict
-from eagleray.features.runs import errors
-from eagleray.features.runs.handlers import wire_run
-from eagleray.features.runs.model import (
+from eagleray.runs import errors
+from eagleray.runs.handlers import wire_run
+from eagleray.runs.model import (
     RunPlan,
     RunState,
     command_text,
@@ -20,7 +20,7 @@ from eagleray.features.runs.model import (
     exact_command,
     title,
 )
-from eagleray.features.runs.records import RunRecord, StoredRun
+from eagleray.runs.records import RunRecord, StoredRun
 
 from tests.asked import ask
 from tests.ray_cluster import wait_for

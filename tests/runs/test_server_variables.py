@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs.records import RunRecords, load
+from eagleray.runs.records import RunRecords, load
 
 from tests.sidecar.stdio_client import sidecar
 

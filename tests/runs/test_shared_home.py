@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs.adapter_gateway import AdapterRunGateway
-from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
-from eagleray.features.runs.output import Output
-from eagleray.features.runs.records import RunRecord, RunRecords
-from eagleray.features.runs.runs import Runs
+from eagleray.runs.adapter_gateway import AdapterRunGateway
+from eagleray.runs.model import ProcessIdentity, RunPlan, RunState
+from eagleray.runs.output import Output
+from eagleray.runs.records import RunRecord, RunRecords
+from eagleray.runs.runs import Runs
 from eagleray.supervisor.supervisor import RunSupervisor
 
 PLAN = RunPlan("program", ("python", "x.py"), "/", "x")

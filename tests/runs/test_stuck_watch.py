@@ -13,8 +13,8 @@ import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import WATCHED_JOB, PollSchedule
-from eagleray.features.hangs import saved
-from eagleray.features.hangs.model import (
+from eagleray.observe.hangs import saved
+from eagleray.observe.hangs.model import (
     VERSION,
     Coverage,
     FrameRow,
@@ -22,8 +22,8 @@ from eagleray.features.hangs.model import (
     StackClass,
     VerdictRow,
 )
-from eagleray.features.runs.model import RunState
-from eagleray.features.runs.preparing import valid_watch
+from eagleray.runs.model import RunState
+from eagleray.runs.preparing import valid_watch
 from eagleray.supervisor.stuck_watch import MOST_PICTURES, StuckWatch
 
 from tests.ray_cluster import wait_for

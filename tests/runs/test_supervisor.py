@@ -15,12 +15,12 @@ import pytest
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
-from eagleray.features.runs import supervisor_process
-from eagleray.features.runs.model import RunPlan, RunState
-from eagleray.features.runs.output import Output
-from eagleray.features.runs.records import RunRecord, RunRecords, StoredRun
-from eagleray.features.runs.run_status import with_current_state
-from eagleray.features.runs.waiting_supervisor import WaitingSupervisor, start_waiting
+from eagleray.runs import supervisor_process
+from eagleray.runs.model import RunPlan, RunState
+from eagleray.runs.output import Output
+from eagleray.runs.records import RunRecord, RunRecords, StoredRun
+from eagleray.runs.run_status import with_current_state
+from eagleray.runs.waiting_supervisor import WaitingSupervisor, start_waiting
 from eagleray.supervisor.launchers.factory import with_copy
 from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
 from eagleray.supervisor.supervisor import RunSupervisor

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from eagleray.common import tasks
 from eagleray.common.retry import Backoff
-from eagleray.features.runs.model import ProfilePlan, ProfileState, RunPlan, RunState
-from eagleray.features.runs.output import Output
-from eagleray.features.runs.records import RunRecord, RunRecords
+from eagleray.runs.model import ProfilePlan, ProfileState, RunPlan, RunState
+from eagleray.runs.output import Output
+from eagleray.runs.records import RunRecord, RunRecords
 from eagleray.supervisor import supervisor as supervisors
 from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
 from eagleray.supervisor.report_collection import GuardedCollector

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 
 import pytest
-from eagleray.features.runs import output as outputs
-from eagleray.features.runs import terminal_output
-from eagleray.features.runs.output import Output
-from eagleray.features.runs.terminal_output import (
+from eagleray.runs import output as outputs
+from eagleray.runs import terminal_output
+from eagleray.runs.output import Output
+from eagleray.runs.terminal_output import (
     Piece,
     Tail,
     TerminalOutput,

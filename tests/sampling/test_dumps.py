@@ -8,16 +8,16 @@ import time
 from pathlib import Path
 
 import pytest
-from eagleray.features.hangs import texts
-from eagleray.features.hangs.collecting import here
-from eagleray.features.hangs.collecting.rounds import SamplingPlan
 from eagleray.inspecting.outside import Outside
+from eagleray.observe.hangs import texts
+from eagleray.observe.hangs.collecting import here
+from eagleray.observe.hangs.collecting.rounds import SamplingPlan
 from eagleray.sampling import dumps, proc
 from eagleray.sampling.dumps import Tools, dump, failure_reason, listed_threads
 from eagleray.sampling.node import MOST_AT_ONCE, dumps_at_once
 from eagleray.tools.pyspy import find_program
 
-from tests.hangs.ranks import refused_py_spy
+from tests.observe.hangs.ranks import refused_py_spy
 from tests.sampling.python_process import python
 
 TOOLS = Tools(py_spy=find_program())

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from eagleray.features.hangs.collecting import here
-from eagleray.features.hangs.collecting.rounds import SamplingPlan
-from eagleray.features.hangs.model import GpuRow
+from eagleray.observe.hangs.collecting import here
+from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.model import GpuRow
 from eagleray.sampling import gpus
 from eagleray.sampling.gpus import UNKNOWN, Gpu, Gpus, GpuUse, only_visible, parsed, uses
 from eagleray.sampling.processes import DATA_LOADER, RANK, Described

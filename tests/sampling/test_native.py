@@ -7,15 +7,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from eagleray.features.hangs.collecting import here
-from eagleray.features.hangs.collecting.rounds import SamplingPlan
-from eagleray.features.hangs.texts import lines, markdown
+from eagleray.observe.hangs.collecting import here
+from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.texts import lines, markdown
 from eagleray.sampling import dumps, native
 from eagleray.sampling.dumps import Tools
 from eagleray.sampling.native import NativeFrame, NativeReading, native_of, raw_native, raw_natives
 from eagleray.tools.pyspy import find_program
 
-from tests.hangs.ranks import refused_py_spy
+from tests.observe.hangs.ranks import refused_py_spy
 from tests.sampling.python_process import python
 from tests.sampling.test_dumps import state_of, wait_for_state
 

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from eagleray.features.hangs.collecting import nodes
-from eagleray.features.hangs.collecting.nodes import NodeAnswers, SamplingOrder, follow
-from eagleray.features.hangs.collecting.readings import FurtherAnswers
-from eagleray.features.hangs.inside import Question
 from eagleray.inspecting.readings import ProcessReading
+from eagleray.observe.hangs.collecting import nodes
+from eagleray.observe.hangs.collecting.nodes import NodeAnswers, SamplingOrder, follow
+from eagleray.observe.hangs.collecting.readings import FurtherAnswers
+from eagleray.observe.hangs.inside import Question
 from eagleray.remote_scripts import sample_node
 from eagleray.sampling import job_processes, proc
 from eagleray.sampling.node import NodeSamples

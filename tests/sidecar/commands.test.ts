@@ -5,12 +5,12 @@ import { beforeEach, test } from "node:test";
 import { noPython, sidecarSilent } from "../../extension/common/errors";
 import { sidecarCommands } from "../../extension/sidecar/commands";
 import { Store } from "../../extension/common/readable";
-import type { DebuggedWorker } from "../../extension/features/debugging/model";
+import type { DebuggedWorker } from "../../extension/debug/attaching/model";
 import { statusBar } from "../../extension/status_bar";
-import { CHANGED } from "../../extension/features/workers/messages";
+import { CHANGED } from "../../extension/debug/workers/messages";
 import { fakeApp, settled, type FakeApp } from "../fakes/app";
 import { editor, Uri } from "../fakes/vscode";
-import { pausedWorker, snapshotOf } from "../workers/samples";
+import { pausedWorker, snapshotOf } from "../debug/workers/samples";
 
 let fake: FakeApp;
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { statusOf, type StatusInput } from "../../extension/status_bar";
 import { ownProcesses, reasonToStart, type StartSigns } from "../../extension/sidecar/auto_start";
-import { cluster, clustersOf, pausedWorker, snapshotOf } from "../workers/samples";
+import { cluster, clustersOf, pausedWorker, snapshotOf } from "../debug/workers/samples";
 
 const CASES: readonly (readonly [string, Partial<StartSigns>, string | undefined])[] = [
   ["nothing", {}, undefined],

@@ -15,24 +15,24 @@ import pytest
 from eagleray.adapter_client import process
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.app import Settings
+from eagleray.clusters import messages as clusters
 from eagleray.common import l10n
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
-from eagleray.features.clusters import messages as clusters
-from eagleray.features.debugging import messages as debugging
-from eagleray.features.doctor import messages as doctor
-from eagleray.features.hangs import messages as hangs
-from eagleray.features.inference import messages as inference
-from eagleray.features.inspections import messages as inspections
-from eagleray.features.pdb import messages as pdb
-from eagleray.features.presets import messages as presets
-from eagleray.features.profiling import messages as profiling
-from eagleray.features.reports import messages as reports
-from eagleray.features.rollouts import messages as rollouts
-from eagleray.features.runs import messages as runs
-from eagleray.features.source_mapping import messages as source_mapping
-from eagleray.features.workers import messages as workers
+from eagleray.debug.attaching import messages as debugging
+from eagleray.debug.pdb import messages as pdb
+from eagleray.debug.source_mapping import messages as source_mapping
+from eagleray.debug.workers import messages as workers
+from eagleray.doctor import messages as doctor
+from eagleray.observe.hangs import messages as hangs
+from eagleray.observe.look_inside import messages as inspections
+from eagleray.profile.recordings import messages as profiling
+from eagleray.profile.reports import messages as reports
 from eagleray.protocol.control import AttachParams
+from eagleray.rollouts import messages as rollouts
+from eagleray.rollouts.servers import messages as inference
+from eagleray.runs import messages as runs
+from eagleray.runs.presets import messages as presets
 from eagleray.sidecar.features import build_server
 from eagleray.sidecar.server import Sidecar
 from eagleray.sidecar.typescript import FEATURES, requests_of
@@ -103,7 +103,7 @@ async def panel(
 
 
 def all_requests() -> set[str]:
-    modules = [importlib.import_module(f"eagleray.features.{name}.messages") for name in FEATURES]
+    modules = [importlib.import_module(f"eagleray.{name}.messages") for name in FEATURES]
     return {
         request.method
         for module in modules

@@ -10,9 +10,9 @@ from types import NoneType
 from typing import Any
 
 import pytest
-from eagleray.features.clusters import messages as clusters
-from eagleray.features.debugging import messages as debugging
-from eagleray.features.workers import messages as workers
+from eagleray.clusters import messages as clusters
+from eagleray.debug.attaching import messages as debugging
+from eagleray.debug.workers import messages as workers
 from eagleray.sidecar.typescript import FEATURES, requests_of
 from eagleray.wire.requests import Notification
 
@@ -29,7 +29,7 @@ async def panel(dashboard: FakeDashboard) -> AsyncIterator[StdioClient]:
 
 
 def all_requests() -> list[Any]:
-    modules = [importlib.import_module(f"eagleray.features.{name}.messages") for name in FEATURES]
+    modules = [importlib.import_module(f"eagleray.{name}.messages") for name in FEATURES]
     declared = [value for module in modules for value in requests_of(module).values()]
     return [value for value in declared if not isinstance(value, Notification)]
 

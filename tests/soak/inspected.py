@@ -25,7 +25,7 @@ from eagleray.inspecting.remote_thread import NotStarted
 from eagleray.sampling.dumps import Tools, dump
 from eagleray.tools.pyspy import find_program
 
-from tests.hangs.ranks import two_ranks
+from tests.observe.hangs.ranks import two_ranks
 from tests.soak import sampling, verdict
 from tests.soak.sampling import Sample
 

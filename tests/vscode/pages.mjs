@@ -256,7 +256,7 @@ async function showWhole(page) {
 /** A report as the sidecar reads it, and what else the page of a report shows. */
 function reportStates() {
   const run = (program, ...args) => execFileSync(program, args, { cwd: ROOT, maxBuffer: 1 << 26 });
-  run(python(), "-m", "tests.reports.page_report", folder);
+  run(python(), "-m", "tests.profile.reports.page_report", folder);
   const file = path.join(folder, "policy.sqlite");
   const eagleray = path.join(path.dirname(python()), "eagleray");
   const report = JSON.parse(run(eagleray, "report", file, "--json", "--top", "100"));

@@ -19,7 +19,7 @@ async function setStageWithReports() {
   Object.assign(stage.env, { DISPLAY: ":99" });
   // It is found nowhere else: this setting is for recordings and for reports.
   Object.assign(stage.settings, { "eagleray.profiling.nsys": nsys });
-  const args = ["-m", "tests.reports.page_report", stage.workspace];
+  const args = ["-m", "tests.profile.reports.page_report", stage.workspace];
   execFileSync(python(), args, { cwd: ROOT });
   return stage;
 }

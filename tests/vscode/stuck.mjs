@@ -168,7 +168,14 @@ await browserRun(
 
     await test("stacks in the clipboard open as a page with the same sentence as ranks that are sampled", async () => {
       const dumps = [0, 1, 2, 3].map((rank) => {
-        const dump = path.join(ROOT, "tests", "hangs", "given", `straggler.rank${rank}.txt`);
+        const dump = path.join(
+          ROOT,
+          "tests",
+          "observe",
+          "hangs",
+          "given",
+          `straggler.rank${rank}.txt`,
+        );
         return fs.readFileSync(dump, "utf8").replace(/^/gm, `[rank${rank}]: `);
       });
       await page.evaluate((text) => navigator.clipboard.writeText(text), dumps.join("\n"));

@@ -25,7 +25,7 @@ const DRAWN_MS = 150;
 
 async function setStageWithReports() {
   const stage = await setStageWithoutCluster();
-  const args = ["-m", "tests.reports.page_report", stage.workspace];
+  const args = ["-m", "tests.profile.reports.page_report", stage.workspace];
   execFileSync(python(), args, { cwd: ROOT });
   return stage;
 }

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import attrs
 import pytest
-from eagleray.features.clusters import messages as clusters
+from eagleray.clusters import messages as clusters
 from eagleray.protocol import control
 from eagleray.sidecar import typescript
 from eagleray.sidecar.typescript import features_of, printed, stale, write
@@ -25,15 +25,16 @@ def test_printed_files_are_fresh() -> None:
 def test_stale_file_is_found_and_updated(tmp_path: Path) -> None:
     assert len(write(tmp_path)) == len(typescript.FEATURES)
     assert stale(tmp_path) == []
-    file = tmp_path / "extension/features/clusters/messages.ts"
+    file = tmp_path / "extension/clusters/messages.ts"
     file.write_text(file.read_text() + "// by hand\n")
     assert stale(tmp_path) == [file]
     assert write(tmp_path) == [file]
 
 
 def test_every_feature_has_its_messages_printed() -> None:
-    written = sorted(p.parent.name for p in ROOT.glob("pybackend/eagleray/features/*/messages.py"))
-    assert written == sorted(typescript.FEATURES)
+    package = ROOT / "pybackend" / "eagleray"
+    folders = [path.parent.relative_to(package) for path in package.rglob("messages.py")]
+    assert sorted(".".join(folder.parts) for folder in folders) == sorted(typescript.FEATURES)
 
 
 @attrs.frozen
@@ -59,7 +60,7 @@ class Everything:
 
 
 def module(**declared: Any) -> types.ModuleType:
-    made = types.ModuleType("eagleray.features.workers.messages")
+    made = types.ModuleType("eagleray.debug.workers.messages")
     vars(made).update(declared)
     return made
 
@@ -80,14 +81,14 @@ def test_fields_that_the_editor_receives_are_never_optional() -> None:
 
 def test_record_of_another_feature_is_imported() -> None:
     text = print_module(module(SHOW=Notification("eagleray/t/show", clusters.ClusterRef)), [])
-    assert 'import type { ClusterRef } from "../clusters/messages";' in text
+    assert 'import type { ClusterRef } from "../../clusters/messages";' in text
     assert "interface" not in text
 
 
 def test_record_of_a_lower_layer_is_printed_in_the_lowest_feature_that_uses_it() -> None:
     lower = module(DO=Request("eagleray/t/do", control.PathMapping, NoneType))
     upper = module(TO=Request("eagleray/t/to", control.PathMapping, NoneType))
-    upper.__name__ = "eagleray.features.debugging.messages"
+    upper.__name__ = "eagleray.debug.attaching.messages"
     features = features_of([lower, upper])
     assert "interface PathMapping" in printed(lower, [], features)
     text = printed(upper, [], features)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from eagleray.common.l10n import t
-from eagleray.features.presets.model import ANSWERS
+from eagleray.runs.presets.model import ANSWERS
 
 ADDRESS_HELP = "8265, host:8265, http://…, ssh://HOST/8265, slurm://JOB or ssh://HOST/slurm://JOB"
 LONGEST_PAUSE_S = 3600

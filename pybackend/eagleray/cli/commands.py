@@ -41,7 +41,7 @@ WORKERS = Noun(
     later("List workers, attach to them and read their logs"),
     {
         "ls": Command(
-            "workers",
+            "debug.workers",
             later("List workers and their states"),
             examples=(
                 ("workers ls", later("every worker of your clusters")),
@@ -53,7 +53,7 @@ WORKERS = Noun(
             ),
         ),
         "attach": Command(
-            "attach",
+            "debug.attach",
             later("Attach to a paused worker for a DAP client"),
             examples=(
                 ("workers attach policy-0", later("prints the Unix socket of its debugger")),
@@ -61,7 +61,7 @@ WORKERS = Noun(
             ),
         ),
         "continue": Command(
-            "resume",
+            "debug.resume",
             later("Resume workers until their next breakpoint"),
             "continue_",
             examples=(
@@ -70,13 +70,13 @@ WORKERS = Noun(
             ),
         ),
         "detach": Command(
-            "resume",
+            "debug.resume",
             later("Resume held workers and detach"),
             "release",
             examples=(("workers detach --all", later("detach every held worker")),),
         ),
         "logs": Command(
-            "logs",
+            "debug.logs",
             later("Print the log of a worker"),
             examples=(
                 ("workers logs policy-0 --follow", later("its output, as it is written")),
@@ -89,7 +89,7 @@ RUNS = Noun(
     later("List runs, print their output, stop or rerun them"),
     {
         "ls": Command(
-            "runs",
+            "runs.runs",
             later("List your last runs"),
             arguments="add_list_arguments",
             function="list_runs",
@@ -99,35 +99,35 @@ RUNS = Noun(
             ),
         ),
         "output": Command(
-            "runs",
+            "runs.runs",
             later("Print the output of a run, and follow it while it runs"),
             arguments="add_id_argument",
             function="output",
             examples=(("runs output 3f2a", later("any unambiguous beginning of the ID")),),
         ),
         "stop": Command(
-            "runs",
+            "runs.runs",
             later("Stop a run"),
             arguments="add_start_arguments",
             function="stop",
             examples=(("runs stop 3f2a", ""),),
         ),
         "rerun": Command(
-            "runs",
+            "runs.runs",
             later("Start the same command again"),
             arguments="add_start_arguments",
             function="rerun",
             examples=(("runs rerun 3f2a", ""),),
         ),
         "rm": Command(
-            "runs",
+            "runs.runs",
             later("Remove ended runs from the list"),
             arguments="add_ids_argument",
             function="remove",
             examples=(("runs rm 3f2a 91bc", ""),),
         ),
         "clear": Command(
-            "runs",
+            "runs.runs",
             later("Remove all ended runs from the list"),
             arguments="add_nothing",
             function="clear",
@@ -139,14 +139,14 @@ SERVE = Noun(
     later("Start inference servers, list and stop them"),
     {
         "ls": Command(
-            "serve",
+            "rollouts.serve",
             later("List inference servers and their states"),
             arguments="add_list_arguments",
             function="list_servers",
             examples=(("serve ls", ""),),
         ),
         "start": Command(
-            "serve",
+            "rollouts.serve",
             later("Start a server, and return when it answers"),
             arguments="add_start_arguments",
             function="start",
@@ -164,28 +164,28 @@ SERVE = Noun(
             ),
         ),
         "stop": Command(
-            "serve",
+            "rollouts.serve",
             later("Stop a server with all its processes"),
             arguments="add_stop_arguments",
             function="stop",
             examples=(("serve stop vllm", ""),),
         ),
         "restart": Command(
-            "serve",
+            "rollouts.serve",
             later("Restart a server at the same port, with the same key"),
             arguments="add_stop_arguments",
             function="restart",
             examples=(("serve restart vllm", ""),),
         ),
         "env": Command(
-            "serve",
+            "rollouts.serve",
             later("Print a server's address and key as environment variables"),
             arguments="add_name_arguments",
             function="env",
             examples=(("serve env vllm", later("commands that set them in a shell")),),
         ),
         "add": Command(
-            "serve",
+            "rollouts.serve",
             later("Add a server that already runs"),
             arguments="add_url_arguments",
             function="add",
@@ -197,7 +197,7 @@ PROFILE = Noun(
     later("Record workers with Nsight Systems"),
     {
         "start": Command(
-            "profile",
+            "profile.profile",
             later("Start a program and record its workers"),
             takes_program=True,
             examples=(
@@ -209,21 +209,21 @@ PROFILE = Noun(
             ),
         ),
         "record": Command(
-            "profile",
+            "profile.profile",
             later("Start a recording in the workers of a run"),
             arguments="add_record_arguments",
             function="record",
             examples=(("profile record 3f2a --seconds 10", later("ends after 10 s")),),
         ),
         "stop": Command(
-            "profile",
+            "profile.profile",
             later("End the recordings of a run"),
             arguments="add_run_argument",
             function="stop",
             examples=(("profile stop 3f2a", ""),),
         ),
         "download": Command(
-            "profile",
+            "profile.profile",
             later("Download the missing reports of a run"),
             arguments="add_run_argument",
             function="download",
@@ -236,21 +236,21 @@ PRESETS = Noun(
     later("List, show and remove presets of short test runs"),
     {
         "ls": Command(
-            "presets",
+            "runs.presets",
             later("List the presets that apply in this folder"),
             arguments="add_list_arguments",
             function="list_presets",
             examples=(("presets ls", ""),),
         ),
         "show": Command(
-            "presets",
+            "runs.presets",
             later("Print a preset as JSON"),
             arguments="add_name_argument",
             function="show",
             examples=(("presets show verl", ""),),
         ),
         "rm": Command(
-            "presets",
+            "runs.presets",
             later("Remove one of your presets"),
             arguments="add_name_argument",
             function="remove",
@@ -262,7 +262,7 @@ CLUSTERS = Noun(
     later("List, add and remove Ray clusters"),
     {
         "ls": Command(
-            "clusters",
+            "clusters.clusters",
             later("List clusters and their states"),
             examples=(
                 ("clusters ls", ""),
@@ -273,7 +273,7 @@ CLUSTERS = Noun(
             ),
         ),
         "add": Command(
-            "clusters",
+            "clusters.clusters",
             later("Add a cluster to your list"),
             arguments="add_address_argument",
             function="add",
@@ -284,7 +284,7 @@ CLUSTERS = Noun(
             ),
         ),
         "rm": Command(
-            "clusters",
+            "clusters.clusters",
             later("Remove clusters from your list"),
             arguments="add_addresses_argument",
             function="remove",
@@ -296,7 +296,7 @@ SLURM = Noun(
     later("List your SLURM jobs with Ray"),
     {
         "ls": Command(
-            "slurm",
+            "clusters.slurm",
             later("List your SLURM jobs with Ray"),
             examples=(("slurm ls --host login", later("the jobs of a login node")),),
         )
@@ -306,7 +306,7 @@ ROLLOUTS = Noun(
     later("Read trajectories, and compare engines"),
     {
         "show": Command(
-            "trajectories",
+            "rollouts.trajectories",
             later("List the trajectories of a dump, or print one"),
             function="show",
             examples=(
@@ -317,7 +317,7 @@ ROLLOUTS = Noun(
             ),
         ),
         "compare": Command(
-            "rollouts_compare",
+            "rollouts.rollouts_compare",
             later("Compare the logprobs of two engines, token by token"),
             examples=(
                 (
@@ -335,7 +335,7 @@ ROLLOUTS = Noun(
             ),
         ),
         "batch": Command(
-            "batches",
+            "rollouts.batches",
             later("Sum up the tensors of a saved batch, or save one"),
             function="batch",
             examples=(
@@ -344,7 +344,7 @@ ROLLOUTS = Noun(
             ),
         ),
         "replay": Command(
-            "replaying",
+            "rollouts.replaying",
             later("Train on a saved batch without an inference engine"),
             function="replay",
             examples=(
@@ -362,7 +362,7 @@ AGENT = Noun(
     later("Run an agent against an inference server"),
     {
         "run": Command(
-            "agent",
+            "rollouts.agent",
             later("Run an agent for one data item, as AReaL would"),
             examples=(
                 (
@@ -376,7 +376,7 @@ AGENT = Noun(
             ),
         ),
         "wave": Command(
-            "agent",
+            "rollouts.agent",
             later("Run an agent many times at once, and say what slows it"),
             "wave",
             "add_wave_arguments",
@@ -393,7 +393,7 @@ AGENT = Noun(
             ),
         ),
         "integrate": Command(
-            "integrate",
+            "rollouts.integrate",
             later("Run some items through AReaL's rollout controller, or one batch of verl"),
             "integrate",
             takes_program=True,
@@ -419,7 +419,7 @@ AGENT = Noun(
 GROUPS: dict[str, dict[str, Entry]] = {
     later("Debug"): {
         "run": Command(
-            "run",
+            "runs.run",
             later("Start a program whose workers pause at breakpoints"),
             takes_program=True,
             examples=(
@@ -436,7 +436,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
             ),
         ),
         "stacks": Command(
-            "stacks",
+            "observe.stacks",
             later("Find out why a program is stuck"),
             examples=(
                 ("stacks --pids 4711 4712", later("these processes and all of their ranks")),
@@ -449,7 +449,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
             ),
         ),
         "inspect": Command(
-            "inspect",
+            "observe.inspect",
             later("Look into a process that runs or hangs, without stopping it"),
             examples=(
                 ("inspect policy-3 self.step 'loss.item()'", later("values in a worker")),
@@ -457,7 +457,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
             ),
         ),
         "doctor": Command(
-            "doctor",
+            "doctor.doctor",
             later("Find the first cause of a failure in logs"),
             takes_program=True,
             examples=(
@@ -475,7 +475,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "presets": PRESETS,
         "serve": SERVE,
         "pdb": Command(
-            "pdb",
+            "debug.pdb",
             later("List workers in Ray's own pdb, or open one"),
             examples=(
                 ("pdb", later("workers that wait (RAY_DEBUG=legacy)")),
@@ -487,7 +487,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
     later("Profile"): {
         "profile": PROFILE,
         "report": Command(
-            "report",
+            "profile.report",
             later("Print the tables of an Nsight Systems report"),
             examples=(
                 ("report Policy.nsys-rep", ""),
@@ -502,7 +502,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "clusters": CLUSTERS,
         "slurm": SLURM,
         "tunnel": Command(
-            "tunnel",
+            "clusters.tunnel",
             later("Open a local port into a cluster"),
             examples=(
                 ("tunnel ssh://login/8265", later("the dashboard, until Ctrl-C")),

@@ -35,21 +35,21 @@ def complete(arguments: Sequence[str]) -> int:
 def _names(kind: str) -> list[str]:
     if kind == "runs":
         from eagleray.common.paths import runs
-        from eagleray.features.runs.records import RunRecords
+        from eagleray.runs.records import RunRecords
 
         return [item.record.id for item in RunRecords(runs()).listed()]
     if kind == "servers":
         from eagleray.common.paths import home, runs
-        from eagleray.features.inference.stored import AddedServers
-        from eagleray.features.runs.records import RunRecords
+        from eagleray.rollouts.servers.stored import AddedServers
+        from eagleray.runs.records import RunRecords
 
         plans = [item.plan.server for item in RunRecords(runs()).listed()]
         names = [server.name for server in AddedServers(home() / "servers.json").all()]
         return [*(plan.name for plan in plans if plan is not None), *names]
     if kind == "presets":
         from eagleray.common.paths import home
-        from eagleray.features.presets.debug_runs import DebugRuns
-        from eagleray.features.presets.user_presets import OwnPresets
+        from eagleray.runs.presets.debug_runs import DebugRuns
+        from eagleray.runs.presets.user_presets import OwnPresets
 
         rows = DebugRuns(OwnPresets(home() / "presets")).rows(str(Path.cwd()))
         return [row.name for row in rows]
@@ -69,8 +69,8 @@ async def _of_clusters(kind: str) -> list[str]:
 
 
 async def _queried(app: App, kind: str) -> list[str]:
-    from eagleray.features.workers.live_workers import fetch_live_workers
-    from eagleray.features.workers.model import all_workers
+    from eagleray.debug.workers.live_workers import fetch_live_workers
+    from eagleray.debug.workers.model import all_workers
 
     await app.clusters.discover()
     if kind == "clusters":

@@ -22,9 +22,9 @@ from functools import partial
 from typing import Any
 
 from eagleray.cli.output import say
-from eagleray.features.runs.errors import log_not_written
-from eagleray.features.runs.model import RunPlan
-from eagleray.features.runs.streams import Streams
+from eagleray.runs.errors import log_not_written
+from eagleray.runs.model import RunPlan
+from eagleray.runs.streams import Streams
 from eagleray.supervisor.launchers.program_parent import ENDING, PASSED_ON
 
 # A packet of typed input.

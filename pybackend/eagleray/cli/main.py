@@ -24,7 +24,7 @@ from eagleray.common import l10n
 from eagleray.common.errors import EaglerayError
 
 if TYPE_CHECKING:
-    from eagleray.features.runs.waiting_supervisor import WaitingSupervisor
+    from eagleray.runs.waiting_supervisor import WaitingSupervisor
 
 # The exit codes of a shell for a command that it cannot start.
 CODES = {"program-not-found": 127, "not-executable": 126}
@@ -77,7 +77,7 @@ def waiting_supervisor(arguments: Sequence[str]) -> Iterator[WaitingSupervisor |
     if command[:1] not in (["run"], ["profile"]) or "--dry-run" in command:
         yield None
         return
-    from eagleray.features.runs.waiting_supervisor import start_waiting
+    from eagleray.runs.waiting_supervisor import start_waiting
 
     waiting = None
     # Else it is started where the error is told.

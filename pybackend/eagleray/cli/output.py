@@ -7,9 +7,9 @@ import sys
 from typing import Any
 
 from eagleray.cli.next_steps import TerminalError, terminal_step
+from eagleray.clusters.model import ClusterProblem
 from eagleray.common.errors import EaglerayError, last_line
 from eagleray.common.l10n import t
-from eagleray.features.clusters.model import ClusterProblem
 
 
 def print_json(value: Any) -> None:

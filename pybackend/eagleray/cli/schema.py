@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from eagleray.cli.json_shapes.table import SHAPES, json_schema
+from eagleray.cli.json_schemas import SHAPES, json_schema
 from eagleray.cli.output import print_json
 from eagleray.common.l10n import t
 

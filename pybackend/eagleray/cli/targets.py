@@ -12,8 +12,8 @@ from eagleray.cli.output import say
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.common.worker_errors import ambiguous_worker, no_such_worker, unknown_worker
-from eagleray.features.workers.live_workers import fetch_live_workers
-from eagleray.features.workers.model import LiveWorker, PausedWorker, all_workers
+from eagleray.debug.workers.live_workers import fetch_live_workers
+from eagleray.debug.workers.model import LiveWorker, PausedWorker, all_workers
 from eagleray.ray.errors import no_clusters
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from eagleray.app import App, Settings
-from eagleray.features.clusters import handlers as clusters
-from eagleray.features.debugging import handlers as debugging
-from eagleray.features.doctor import handlers as doctor
-from eagleray.features.hangs import handlers as hangs
-from eagleray.features.inference import handlers as inference
-from eagleray.features.inspections import handlers as inspections
-from eagleray.features.pdb import handlers as pdb
-from eagleray.features.presets import handlers as presets
-from eagleray.features.profiling import handlers as profiling
-from eagleray.features.reports import handlers as reports
-from eagleray.features.rollouts import handlers as rollouts
-from eagleray.features.runs import handlers as runs
-from eagleray.features.source_mapping import handlers as source_mapping
-from eagleray.features.workers import handlers as workers
+from eagleray.clusters import handlers as clusters
+from eagleray.debug.attaching import handlers as debugging
+from eagleray.debug.pdb import handlers as pdb
+from eagleray.debug.source_mapping import handlers as source_mapping
+from eagleray.debug.workers import handlers as workers
+from eagleray.doctor import handlers as doctor
+from eagleray.observe.hangs import handlers as hangs
+from eagleray.observe.look_inside import handlers as inspections
+from eagleray.profile.recordings import handlers as profiling
+from eagleray.profile.reports import handlers as reports
+from eagleray.rollouts import handlers as rollouts
+from eagleray.rollouts.servers import handlers as inference
+from eagleray.runs import handlers as runs
+from eagleray.runs.presets import handlers as presets
 from eagleray.wire.requests import RequestServer
 
 

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os.path import relpath
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -17,19 +18,20 @@ import attrs
 
 from eagleray.wire.requests import LongRequest, Notification, Request
 
+# The packages with requests, from the lowest up.
 FEATURES = (
     "clusters",
-    "workers",
-    "source_mapping",
-    "debugging",
-    "pdb",
-    "inspections",
+    "debug.workers",
+    "debug.source_mapping",
+    "debug.attaching",
+    "debug.pdb",
     "runs",
-    "presets",
-    "profiling",
-    "reports",
-    "hangs",
-    "inference",
+    "runs.presets",
+    "profile.recordings",
+    "profile.reports",
+    "observe.look_inside",
+    "observe.hangs",
+    "rollouts.servers",
     "rollouts",
     "doctor",
 )
@@ -64,15 +66,14 @@ def write(root: Path) -> list[Path]:
 
 def _files(root: Path) -> Iterator[tuple[Path, str]]:
     modules = {
-        feature: importlib.import_module(f"eagleray.features.{feature}.messages")
-        for feature in FEATURES
+        feature: importlib.import_module(f"eagleray.{feature}.messages") for feature in FEATURES
     }
     declared = [value for module in modules.values() for value in requests_of(module).values()]
     received = _records(map(_received, declared))
     features = features_of(modules.values())
     for feature, module in modules.items():
         yield (
-            root / "extension" / "features" / feature / "messages.ts",
+            root / "extension" / _folder(feature) / "messages.ts",
             printed(module, received, features),
         )
 
@@ -122,7 +123,9 @@ def printed(
     path = f"pybackend/{module.__name__.replace('.', '/')}.py"
     parts = [
         f"// Printed from {path} by `npm run messages`; do not edit.",
-        _imports(declared, {r: features[r] for r in records if r in named and r not in own}),
+        _imports(
+            str(feature), declared, {r: features[r] for r in records if r in named and r not in own}
+        ),
         "",
         *(_declaration(name, value) for name, value in declared.items()),
         *(f"\n{_interface(record, record not in received)}" for record in own),
@@ -147,26 +150,31 @@ def _received(declared: Declared) -> type[Any]:
 
 def _feature(module: str) -> str | None:
     """The feature of a module, None for one of the layers below."""
-    names = module.split(".")
-    return names[2] if names[1] == "features" else None
+    packages = [f for f in FEATURES if f"{module}.".startswith(f"eagleray.{f}.")]
+    return max(packages, key=len, default=None)
+
+
+def _folder(feature: str) -> str:
+    return feature.replace(".", "/")
 
 
 def _position(record: type[Any]) -> tuple[str, int]:
     return record.__module__, inspect.getsourcelines(record)[1]
 
 
-def _imports(declared: dict[str, Declared], foreign: Mapping[type[Any], str]) -> str:
+def _imports(feature: str, declared: dict[str, Declared], foreign: Mapping[type[Any], str]) -> str:
     names = sorted(
         {"notification" if _is_notification(v) else "request" for v in declared.values()}
     )
     if any(NoneType in _types(value) for value in declared.values()):
         names.append("type Nothing")
-    lines = [f'import {{ {", ".join(names)} }} from "../../common/wire";']
-    for feature in sorted(set(foreign.values())):
-        of_feature = sorted(
-            r.__name__ for r, printed_in in foreign.items() if printed_in == feature
-        )
-        lines.append(f'import type {{ {", ".join(of_feature)} }} from "../{feature}/messages";')
+    wire = relpath("common/wire", _folder(feature))
+    lines = [f'import {{ {", ".join(names)} }} from "{wire}";']
+    for other in sorted(set(foreign.values())):
+        of_other = sorted(r.__name__ for r, printed_in in foreign.items() if printed_in == other)
+        path = relpath(f"{_folder(other)}/messages", _folder(feature))
+        path = path if path.startswith("..") else f"./{path}"
+        lines.append(f'import type {{ {", ".join(of_other)} }} from "{path}";')
     return "\n".join(lines)
 
 

@@ -16,16 +16,16 @@ from eagleray.common import l10n
 from eagleray.common.bounded_log import logging_to, open_log
 from eagleray.common.paths import host_name, runs
 from eagleray.common.retry import WATCHED_JOB
-from eagleray.features.runs.model import ProcessIdentity, RunPlan, RunState
-from eagleray.features.runs.output import Output
-from eagleray.features.runs.records import RunRecord, RunRecords
-from eagleray.features.runs.remote_files import login_of, place_of, remote_reports_folder
-from eagleray.features.runs.run_discovery import HomeCluster, joined_in, own_dashboards
-from eagleray.features.runs.streams import Streams
-from eagleray.features.runs.supervisor_process import ALREADY_SUPERVISED
-from eagleray.features.runs.waiting_supervisor import received
 from eagleray.injected import step_signals
 from eagleray.protocol.route_spec import RouteSpec
+from eagleray.runs.model import ProcessIdentity, RunPlan, RunState
+from eagleray.runs.output import Output
+from eagleray.runs.records import RunRecord, RunRecords
+from eagleray.runs.remote_files import login_of, place_of, remote_reports_folder
+from eagleray.runs.run_discovery import HomeCluster, joined_in, own_dashboards
+from eagleray.runs.streams import Streams
+from eagleray.runs.supervisor_process import ALREADY_SUPERVISED
+from eagleray.runs.waiting_supervisor import received
 from eagleray.supervisor.launchers.factory import LauncherFactory
 from eagleray.supervisor.run_watch import RunWatch
 from eagleray.supervisor.supervisor import RunSupervisor
@@ -34,10 +34,10 @@ from eagleray.tools.processes import born, own_environment
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from eagleray.features.hangs.model import Picture
-    from eagleray.features.hangs.pictures import Pictures
-    from eagleray.features.inference.sockets import ServerAddress
+    from eagleray.observe.hangs.model import Picture
+    from eagleray.observe.hangs.pictures import Pictures
     from eagleray.ray.dashboard import Dashboard
+    from eagleray.rollouts.servers.sockets import ServerAddress
     from eagleray.supervisor.report_collection import GuardedCollector
     from eagleray.supervisor.server_places import ServerPlace
     from eagleray.supervisor.server_watch import ServerWatch
@@ -144,8 +144,8 @@ def _stuck_watch(
 ) -> StuckWatch | None:
     if not plan.watch_minutes:
         return None
-    from eagleray.features.hangs.collecting.srun_jobs import srun_below
-    from eagleray.features.hangs.model import PictureTarget
+    from eagleray.observe.hangs.collecting.srun_jobs import srun_below
+    from eagleray.observe.hangs.model import PictureTarget
     from eagleray.supervisor.stuck_watch import StuckWatch
 
     takes_steps = plan.kind == "sbatch"
@@ -172,7 +172,7 @@ def _stuck_watch(
 def _server_watch(parts: App, record: RunRecord, plan: RunPlan) -> ServerWatch | None:
     if plan.server is None:
         return None
-    from eagleray.features.inference.probing import ServerProbe
+    from eagleray.rollouts.servers.probing import ServerProbe
     from eagleray.supervisor.server_watch import ServerWatch
 
     place = _server_place(parts, record, plan, plan.server.port)
@@ -204,9 +204,9 @@ def _server_place(parts: App, record: RunRecord, plan: RunPlan, port: int) -> Se
 
 async def _port_of_head(parts: App, cluster: str, job: str, port: int) -> ServerAddress:
     """Drivers of jobs run on the head node, whose address is the dashboard's."""
-    from eagleray.features.inference.engines import LOOPBACK
-    from eagleray.features.inference.servers import server_host
-    from eagleray.features.inference.sockets import ServerAddress
+    from eagleray.rollouts.servers.engines import LOOPBACK
+    from eagleray.rollouts.servers.servers import server_host
+    from eagleray.rollouts.servers.sockets import ServerAddress
 
     host = server_host(cluster)
     if host != LOOPBACK or parts.connections.is_local(cluster):
@@ -220,8 +220,8 @@ def _reports(
 ) -> GuardedCollector | None:
     if plan.profile is None:
         return None
-    from eagleray.features.profiling.class_matches import MatchingCollector
-    from eagleray.features.profiling.store import output_folder
+    from eagleray.profile.recordings.class_matches import MatchingCollector
+    from eagleray.profile.recordings.store import output_folder
     from eagleray.supervisor.report_collection import GuardedCollector
 
     here = output_folder(record.id, plan.profile.output, plan.cwd)

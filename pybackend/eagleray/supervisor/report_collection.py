@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling.class_matches import MatchingCollector
-from eagleray.features.profiling.errors import gathering_failed
-from eagleray.features.runs.model import ProfileState
+from eagleray.profile.recordings.class_matches import MatchingCollector
+from eagleray.profile.recordings.errors import gathering_failed
+from eagleray.runs.model import ProfileState
 
 
 class GuardedCollector:

@@ -13,8 +13,10 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.folder_changes import FolderChanges
 from eagleray.common.retry import UNSTOPPED_WORKERS, WORKER_TABLE, PollSchedule
 from eagleray.common.tasks import wait_for_event
-from eagleray.features.runs.adapter_gateway import AdapterRunGateway, AdapterRunStatus
-from eagleray.features.runs.errors import (
+from eagleray.protocol.route_spec import DIRECT, RouteSpec
+from eagleray.ray.rows import WorkerRow
+from eagleray.runs.adapter_gateway import AdapterRunGateway, AdapterRunStatus
+from eagleray.runs.errors import (
     ended_before_stopping,
     lost_cluster,
     missing_cluster,
@@ -22,18 +24,16 @@ from eagleray.features.runs.errors import (
     nsight_refused,
     several_clusters,
 )
-from eagleray.features.runs.model import RunPlan, RunState
-from eagleray.features.runs.records import RunRecord
-from eagleray.features.runs.run_discovery import (
+from eagleray.runs.model import RunPlan, RunState
+from eagleray.runs.records import RunRecord
+from eagleray.runs.run_discovery import (
     Home,
     HomeCluster,
     ProxyAddress,
     in_folder,
     in_table,
 )
-from eagleray.features.runs.run_status import with_workers
-from eagleray.protocol.route_spec import DIRECT, RouteSpec
-from eagleray.ray.rows import WorkerRow
+from eagleray.runs.run_status import with_workers
 from eagleray.supervisor.launchers.launcher import ProgramEnd
 from eagleray.supervisor.nsight_refusal import MISSING, nsight_refusal
 

@@ -17,12 +17,12 @@ import psutil
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
 from eagleray.common.retry import JOB_STATE, SERVER_IN_JOB, SERVER_START, PollSchedule
-from eagleray.features.inference.engines import LOOPBACK
-from eagleray.features.inference.failures import last_text
-from eagleray.features.inference.owners import owner_of_port
-from eagleray.features.inference.sockets import ProgramSockets, ServerAddress
-from eagleray.features.runs.model import RunState
 from eagleray.protocol.route_spec import RouteSpec
+from eagleray.rollouts.servers.engines import LOOPBACK
+from eagleray.rollouts.servers.failures import last_text
+from eagleray.rollouts.servers.owners import owner_of_port
+from eagleray.rollouts.servers.sockets import ProgramSockets, ServerAddress
+from eagleray.runs.model import RunState
 from eagleray.slurm.hostlist import expand
 from eagleray.slurm.queue import SlurmQueue
 from eagleray.tools.processes import born, lives, process_tree, run_of

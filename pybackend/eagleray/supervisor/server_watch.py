@@ -11,13 +11,13 @@ from attrs import evolve
 
 from eagleray.common.l10n import t
 from eagleray.common.retry import SERVER_HEALTH, Backoff
-from eagleray.features.inference.engines import BY_NAME
-from eagleray.features.inference.errors import key_rejected, no_answer, no_token
-from eagleray.features.inference.failures import engine_death, last_text, reason_of
-from eagleray.features.inference.probing import HEALTH_S, STARTING_HEALTH_S, FirstToken, Health
-from eagleray.features.inference.sockets import ServerAddress
-from eagleray.features.runs.model import RunState, ServerPlan, ServerStatus
-from eagleray.features.runs.records import RunRecord
+from eagleray.rollouts.servers.engines import BY_NAME
+from eagleray.rollouts.servers.errors import key_rejected, no_answer, no_token
+from eagleray.rollouts.servers.failures import engine_death, last_text, reason_of
+from eagleray.rollouts.servers.probing import HEALTH_S, STARTING_HEALTH_S, FirstToken, Health
+from eagleray.rollouts.servers.sockets import ServerAddress
+from eagleray.runs.model import RunState, ServerPlan, ServerStatus
+from eagleray.runs.records import RunRecord
 from eagleray.supervisor.server_places import ServerPlace
 
 # A silent server is asked again before it counts as unhealthy.

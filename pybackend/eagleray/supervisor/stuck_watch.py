@@ -15,10 +15,10 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 from eagleray.common.paths import private_folder
 from eagleray.common.retry import PollSchedule
-from eagleray.features.hangs import saved
-from eagleray.features.hangs.model import Picture
-from eagleray.features.hangs.verdict import Kind
-from eagleray.features.runs.model import RunPicture, RunState
+from eagleray.observe.hangs import saved
+from eagleray.observe.hangs.model import Picture
+from eagleray.observe.hangs.verdict import Kind
+from eagleray.runs.model import RunPicture, RunState
 
 # A picture of many ranks has some megabytes.
 MOST_PICTURES = 10

@@ -13,11 +13,11 @@ from attrs import evolve
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import later
-from eagleray.features.runs.errors import log_not_written, outcome_unknown, stop_failed
-from eagleray.features.runs.model import Phase, RunState
-from eagleray.features.runs.output import Output
-from eagleray.features.runs.records import RunRecord
-from eagleray.features.runs.supervisor_process import HEARTBEAT_INTERVAL_S
+from eagleray.runs.errors import log_not_written, outcome_unknown, stop_failed
+from eagleray.runs.model import Phase, RunState
+from eagleray.runs.output import Output
+from eagleray.runs.records import RunRecord
+from eagleray.runs.supervisor_process import HEARTBEAT_INTERVAL_S
 from eagleray.supervisor.launchers.launcher import Launcher, ProgramEnd
 
 if TYPE_CHECKING:

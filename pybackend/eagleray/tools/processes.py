@@ -27,7 +27,7 @@ LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LISTEN = " 0A "
 LINUX = sys.platform == "linux"
-# Variables of a terminal or job with which we sign in to clusters (features/clusters/credentials.py).
+# Variables of a terminal or job with which we sign in to clusters (clusters/credentials.py).
 ACCESS_VARIABLE = "EAGLERAY_ACCESS"
 _EXIT_POLL_S = 0.1
 

@@ -12,11 +12,11 @@ import tempfile
 from pathlib import Path
 
 from attrs import frozen
-from eagleray.features.doctor.diagnosing import diagnose
-from eagleray.features.doctor.log_files import list_logs
-from eagleray.features.doctor.model import Diagnosis
-from eagleray.features.doctor.ranking import UNKNOWN
-from eagleray.features.doctor.rule_files import own_rules
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.model import Diagnosis
+from eagleray.doctor.ranking import UNKNOWN
+from eagleray.doctor.rule_files import own_rules
 
 LOGS = Path(__file__).with_name("logs.json")
 NEWER_LOGS = Path(__file__).with_name("newer_logs.json")

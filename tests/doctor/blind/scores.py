@@ -10,10 +10,10 @@ import json
 from pathlib import Path
 
 from attrs import frozen
-from eagleray.features.doctor.log_lines import parse_line
-from eagleray.features.doctor.matching import Matcher
-from eagleray.features.doctor.rule_files import own_rules
-from eagleray.features.doctor.unknown_errors import is_error
+from eagleray.doctor.log_lines import parse_line
+from eagleray.doctor.matching import Matcher
+from eagleray.doctor.rule_files import own_rules
+from eagleray.doctor.unknown_errors import is_error
 
 LINES = Path(__file__).with_name("lines.json")
 # Lines of 28 November 2026, from other issues, labelled when the rules for errors of engines and packages were complete.

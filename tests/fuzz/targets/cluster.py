@@ -8,21 +8,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from eagleray.clusters.job_head import start_time
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.job_head import start_time
-from eagleray.features.pdb import sessions as pdb
-from eagleray.features.pdb.sessions import read as pdb_target
-from eagleray.features.runs.remote_files import _parse_bytes, _parse_file
-from eagleray.features.workers.worker_facts import describe_worker, rank_of_name, script_of
+from eagleray.debug.pdb import sessions as pdb
+from eagleray.debug.pdb.sessions import read as pdb_target
+from eagleray.debug.workers.worker_facts import describe_worker, rank_of_name, script_of
 from eagleray.ray import logs
 from eagleray.ray import rows as ray_rows
 from eagleray.ray.http import Reply
 from eagleray.ray.tokens import is_over
+from eagleray.runs.remote_files import _parse_bytes, _parse_file
 from eagleray.slurm import client, hostlist
 from eagleray.slurm import jobs as slurm_jobs
 
+from tests.debug.workers.rows import actor_row, worker_row
 from tests.fuzz.target import Target, of_json
-from tests.workers.rows import actor_row, worker_row
 
 TESTS = Path(__file__).parents[2]
 RECORDED = json.loads((TESTS / "fakes" / "recorded" / "ray-2.60.0.json").read_text())

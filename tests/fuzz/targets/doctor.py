@@ -9,13 +9,13 @@ from typing import Any
 
 from attrs import asdict
 from eagleray.common.errors import EaglerayError
-from eagleray.features.doctor.matching import Matcher, cause_of
-from eagleray.features.doctor.model import LogEvidence, Rule
-from eagleray.features.doctor.node_checks import NodeFacts, node_diagnosis
-from eagleray.features.doctor.rule_files import example_results, read_rules
-from eagleray.features.doctor.slurm_logs import _copied
-from eagleray.features.doctor.uv_projects import uv_versions
-from eagleray.features.doctor.worker_python import worker_pythons
+from eagleray.doctor.matching import Matcher, cause_of
+from eagleray.doctor.model import LogEvidence, Rule
+from eagleray.doctor.node_checks import NodeFacts, node_diagnosis
+from eagleray.doctor.rule_files import example_results, read_rules
+from eagleray.doctor.slurm_logs import _copied
+from eagleray.doctor.uv_projects import uv_versions
+from eagleray.doctor.worker_python import worker_pythons
 
 from tests.fuzz.target import Target, of_json
 from tests.fuzz.targets.scratch import folder, written

@@ -8,25 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.adapter_client.held_elsewhere import held_elsewhere
+from eagleray.clusters.stored_lists import StoredClusters, StoredHosts
 from eagleray.common.errors import EaglerayError
-from eagleray.features.clusters.stored_lists import StoredClusters, StoredHosts
-from eagleray.features.debugging.ignored_breakpoints import _read as ignored_breakpoints
-from eagleray.features.presets import user_presets
-from eagleray.features.presets.checkout.declared import declared
-from eagleray.features.presets.checkout.files import Files
-from eagleray.features.presets.checkout.yaml_tree import read_yaml
-from eagleray.features.presets.job_submission import with_variables
-from eagleray.features.presets.programs import read_program
-from eagleray.features.presets.recognition import metadata_version
-from eagleray.features.runs import sbatch_arguments
-from eagleray.features.runs.handlers import wire_run
-from eagleray.features.runs.records import RunRecord, load_if_readable
-from eagleray.features.runs.run_discovery import in_folder, joined_in
-from eagleray.features.runs.scripts.bash_tokens import commands_of
-from eagleray.features.runs.scripts.script import read_script
-from eagleray.features.source_mapping.stored_mappings import StoredMappings
+from eagleray.debug.attaching.ignored_breakpoints import _read as ignored_breakpoints
+from eagleray.debug.source_mapping.stored_mappings import StoredMappings
 from eagleray.injected import settings
 from eagleray.injected.worker_patterns import matchable_names, split_patterns
+from eagleray.runs import sbatch_arguments
+from eagleray.runs.handlers import wire_run
+from eagleray.runs.presets import user_presets
+from eagleray.runs.presets.checkout.declared import declared
+from eagleray.runs.presets.checkout.files import Files
+from eagleray.runs.presets.checkout.yaml_tree import read_yaml
+from eagleray.runs.presets.job_submission import with_variables
+from eagleray.runs.presets.programs import read_program
+from eagleray.runs.presets.recognition import metadata_version
+from eagleray.runs.records import RunRecord, load_if_readable
+from eagleray.runs.run_discovery import in_folder, joined_in
+from eagleray.runs.scripts.bash_tokens import commands_of
+from eagleray.runs.scripts.script import read_script
 from eagleray.supervisor import nsight_refusal
 from eagleray.wire.requests import Wire
 

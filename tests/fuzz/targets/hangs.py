@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.features.hangs import saved
-from eagleray.features.hangs.collecting.nodes import NodeAnswers, SamplingOrder
-from eagleray.features.hangs.collecting.readings import answers_in, completed
-from eagleray.features.hangs.diagnosis import diagnosis
-from eagleray.features.hangs.evidence import evidence
-from eagleray.features.hangs.inside import Question, place_of, with_readings
-from eagleray.features.hangs.pasted.given_files import GivenFiles
-from eagleray.features.hangs.pasted.pasted import picture_of
-from eagleray.features.hangs.picture import picture
-from eagleray.features.hangs.ras_evidence import evidence_of_answers
-from eagleray.features.hangs.ras_notes import note_of
-from eagleray.features.hangs.texts import lines, markdown
 from eagleray.inspecting.readings import reading_of
+from eagleray.observe.hangs import saved
+from eagleray.observe.hangs.collecting.nodes import NodeAnswers, SamplingOrder
+from eagleray.observe.hangs.collecting.readings import answers_in, completed
+from eagleray.observe.hangs.diagnosis import diagnosis
+from eagleray.observe.hangs.evidence import evidence
+from eagleray.observe.hangs.inside import Question, place_of, with_readings
+from eagleray.observe.hangs.pasted.given_files import GivenFiles
+from eagleray.observe.hangs.pasted.pasted import picture_of
+from eagleray.observe.hangs.picture import picture
+from eagleray.observe.hangs.ras_evidence import evidence_of_answers
+from eagleray.observe.hangs.ras_notes import note_of
+from eagleray.observe.hangs.texts import lines, markdown
 from eagleray.sampling import dumps, ras, signalled, wire
 from eagleray.sampling.rank_sets import RankSet
 
@@ -32,8 +32,8 @@ from tests.fakes.fake_ras import communicator, missing, rank, status
 from tests.fuzz.target import Target
 from tests.sampling.test_ras import TEXT_2_26, TEXT_INCOMPLETE
 
-GIVEN = Path(__file__).parents[2] / "hangs" / "given"
-RECORDED = Path(__file__).parents[2] / "hangs" / "recorded"
+GIVEN = Path(__file__).parents[2] / "observe" / "hangs" / "given"
+RECORDED = Path(__file__).parents[2] / "observe" / "hangs" / "recorded"
 SAMPLES = [json.loads((RECORDED / f"{name}.json").read_text()) for name in ("mismatch", "killed")]
 ORDER = SamplingOrder(rounds=3, pause_s=0.0, mark="0123456789abcdef")
 DUMP = [

@@ -5,13 +5,13 @@ from __future__ import annotations
 import posixpath
 from typing import Any
 
+from eagleray.clusters.addresses import host_and_port, normalised, parse_address
+from eagleray.clusters.credentials import belongs_to_other_user, stored_access
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.paths import is_network_folder
-from eagleray.features.clusters.addresses import host_and_port, normalised, parse_address
-from eagleray.features.clusters.credentials import belongs_to_other_user, stored_access
-from eagleray.features.source_mapping import worker_paths
-from eagleray.features.source_mapping.mounts import mounted_files, table
-from eagleray.features.workers.stop_location import stop_in_dump
+from eagleray.debug.source_mapping import worker_paths
+from eagleray.debug.source_mapping.mounts import mounted_files, table
+from eagleray.debug.workers.stop_location import stop_in_dump
 from eagleray.injected.nsys.installations import is_newer, parse_version
 from eagleray.protocol.control import Mounts, PathMapping
 from eagleray.protocol.route_spec import RouteSpec, host_of
@@ -26,8 +26,8 @@ from tests.fuzz.target import Target
 from tests.fuzz.targets.cluster import TESTS
 from tests.fuzz.targets.scratch import folder, written
 
-TRACES = sorted((TESTS / "workers" / "recorded").glob("trace-*.txt"))
-DUMPS = sorted((TESTS / "workers" / "recorded").glob("dump-*.json"))
+TRACES = sorted((TESTS / "debug" / "workers" / "recorded").glob("trace-*.txt"))
+DUMPS = sorted((TESTS / "debug" / "workers" / "recorded").glob("dump-*.json"))
 SSH_CONFIG = """
 Host login login-*
   HostName = 10.0.0.1

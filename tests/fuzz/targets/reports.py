@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.profiling import databases, manifest, scanner
-from eagleray.features.profiling.file_names import is_accepted, local_name
-from eagleray.features.reports import summary, texts
-from eagleray.features.reports.database import ReadLimits
-from eagleray.features.reports.metadata import read_note
-from eagleray.features.reports.summary_cache import FORMAT, _converter, _read
+from eagleray.profile.recordings import databases, manifest, scanner
+from eagleray.profile.recordings.file_names import is_accepted, local_name
+from eagleray.profile.reports import summary, texts
+from eagleray.profile.reports.database import ReadLimits
+from eagleray.profile.reports.metadata import read_note
+from eagleray.profile.reports.summary_cache import FORMAT, _converter, _read
 
 from tests.fuzz.target import Target, of_json
 from tests.fuzz.targets.scratch import folder, written
-from tests.reports.databases import Call, Copy, Kernel, Range, Recording, write
+from tests.profile.reports.databases import Call, Copy, Kernel, Range, Recording, write
 
 ENTRY = {
     "run": "0123456789ab",

@@ -6,16 +6,16 @@ import contextlib
 import json
 
 from eagleray.common.errors import UNREADABLE_JSON, EaglerayError
-from eagleray.features.rollouts.agents.response_tokens import token_columns
-from eagleray.features.rollouts.agents.server_queue import queue_of
-from eagleray.features.rollouts.comparing.wave_prompts import promptless
-from eagleray.features.rollouts.trajectories.dump import TrajectoryDump
-from eagleray.features.rollouts.trajectories.formats import read_line
-from eagleray.features.rollouts.trajectories.reading import DumpReading
-from eagleray.features.rollouts.trajectories.rows import ItemLimits, item_of
-from eagleray.features.rollouts.trajectories.search import matching_items
-from eagleray.features.rollouts.trajectories.statistics import sum_up
-from eagleray.features.rollouts.trajectories.table import DumpTable
+from eagleray.rollouts.agents.response_tokens import token_columns
+from eagleray.rollouts.agents.server_queue import queue_of
+from eagleray.rollouts.comparing.wave_prompts import promptless
+from eagleray.rollouts.trajectories.dump import TrajectoryDump
+from eagleray.rollouts.trajectories.formats import read_line
+from eagleray.rollouts.trajectories.reading import DumpReading
+from eagleray.rollouts.trajectories.rows import ItemLimits, item_of
+from eagleray.rollouts.trajectories.search import matching_items
+from eagleray.rollouts.trajectories.statistics import sum_up
+from eagleray.rollouts.trajectories.table import DumpTable
 from eagleray.wire.requests import Wire
 
 from tests.fuzz.target import Target, of_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from eagleray.common.redact import redact_arguments, redact_env, redact_text
-from eagleray.features.workers.logs import LineFeed, clean_text, last_lines
+from eagleray.debug.workers.logs import LineFeed, clean_text, last_lines
 
 from tests.fuzz.target import Target
 

@@ -20,10 +20,10 @@ from eagleray.adapter.sessions.record import SessionRecord
 from eagleray.adapter.sessions.sources import PathRules
 from eagleray.adapter.sessions.stacks import FrameOwners, fold, is_noise, take_stacks
 from eagleray.adapter.sessions.stops import stop_of
+from eagleray.clusters import messages as clusters
 from eagleray.common.errors import EaglerayError
 from eagleray.common.file_checks import FileChecks
-from eagleray.features.clusters import messages as clusters
-from eagleray.features.workers import messages as workers
+from eagleray.debug.workers import messages as workers
 from eagleray.protocol import dap, route_spec
 from eagleray.protocol.control import AttachParams, RouteState, WorkerState
 from eagleray.protocol.dap import NotDap

@@ -4,15 +4,15 @@ import { test } from "node:test";
 
 import { EaglerayError } from "../../../extension/common/errors";
 import { COMMANDS } from "../../../extension/contributions";
-import { batchText } from "../../../extension/features/rollouts/batch_text";
+import { batchText } from "../../../extension/rollouts/batch_text";
 import {
   BATCH,
   REPLAY,
   SAVE_BATCH,
   type BatchFile,
   type DescribedBatch,
-} from "../../../extension/features/rollouts/messages";
-import { PREPARE, type Prepare } from "../../../extension/features/presets/messages";
+} from "../../../extension/rollouts/messages";
+import { PREPARE, type Prepare } from "../../../extension/runs/presets/messages";
 import { settled, type FakeApp } from "../../fakes/app";
 import { registeredForEach, registerRollouts } from "../../fakes/registered";
 import { editor, Uri } from "../../fakes/vscode";

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.batches import batches
-from eagleray.features.rollouts.file_kind import file_kind
+from eagleray.rollouts.batches import batches
+from eagleray.rollouts.file_kind import file_kind
 
 
 def zipped(name: str) -> bytes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eagleray.features.rollouts.batches.batches import row_of
-from eagleray.features.rollouts.batches.findings import findings
-from eagleray.features.rollouts.batches.model import (
+from eagleray.rollouts.batches.batches import row_of
+from eagleray.rollouts.batches.findings import findings
+from eagleray.rollouts.batches.model import (
     BatchSummary,
     BatchTensor,
     MaskedValues,

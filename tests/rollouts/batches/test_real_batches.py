@@ -9,12 +9,12 @@ from pathlib import Path
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from eagleray.cli.json_shapes.table import json_schema
-from eagleray.features.rollouts.batches import batches
-from eagleray.features.rollouts.batches.errors import NeedsUnpickleError
+from eagleray.cli.json_schemas import json_schema
+from eagleray.rollouts.batches import batches
+from eagleray.rollouts.batches.errors import NeedsUnpickleError
 
 from tests.cli.test_commands import eagleray
-from tests.hangs.ranks import TORCH_PYTHON
+from tests.observe.hangs.ranks import TORCH_PYTHON
 from tests.rollouts.batches import stub_areal
 from tests.rollouts.trajectories.dumps import areal, nemo, own, write
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from eagleray.cli.json_shapes.table import json_schema
-from eagleray.features.rollouts.batches.replay import areal_script
+from eagleray.cli.json_schemas import json_schema
+from eagleray.rollouts.batches.replay import areal_script
 
 from tests.cli.test_commands import Done, eagleray
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.rollouts.trajectories.formats import read_line
+from eagleray.rollouts.trajectories.formats import read_line
 
 from tests.cli.test_commands import eagleray
 from tests.engine.fixtures import Engine
-from tests.hangs.ranks import TORCH_PYTHON
+from tests.observe.hangs.ranks import TORCH_PYTHON
 from tests.rollouts.batches import stub_areal
 from tests.rollouts.observed import observe
 from tests.rollouts.test_model_waves import plan_for

@@ -4,14 +4,14 @@ import { test } from "node:test";
 
 import { EaglerayError } from "../../../extension/common/errors";
 import { COMMANDS } from "../../../extension/contributions";
-import { LIST } from "../../../extension/features/inference/messages";
-import type { ToComparisonPage } from "../../../extension/features/rollouts/comparison_messages";
+import { LIST } from "../../../extension/rollouts/servers/messages";
+import type { ToComparisonPage } from "../../../extension/rollouts/comparison_messages";
 import {
   COMPARE,
   COMPARISON_MARKDOWN,
   SAVE_COMPARISON,
   type ComparisonRequest,
-} from "../../../extension/features/rollouts/messages";
+} from "../../../extension/rollouts/messages";
 import { settled, type FakeApp } from "../../fakes/app";
 import { registeredForEach, registerRollouts } from "../../fakes/registered";
 import { editor, FakeWebviewPanel, Uri } from "../../fakes/vscode";

@@ -2,11 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  cellSentence,
-  figure,
-  levelOf,
-} from "../../../extension/features/rollouts/page/comparison/figures";
+import { cellSentence, figure, levelOf } from "../../../extension/rollouts/page/comparison/figures";
 import { deltaRow } from "./comparisons";
 
 for (const [value, text] of [

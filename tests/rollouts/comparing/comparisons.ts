@@ -1,5 +1,5 @@
 // A comparison as the sidecar sends it, for tests.
-import type { DeltaRow, ShownComparison } from "../../../extension/features/rollouts/messages";
+import type { DeltaRow, ShownComparison } from "../../../extension/rollouts/messages";
 
 export function deltaRow(
   sequence: number,

@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 
-from eagleray.features.rollouts.comparing.model import ComparedSequence, TokenSequence
+from eagleray.rollouts.comparing.model import ComparedSequence, TokenSequence
 
 VOCABULARY = 60
 LENGTH = 40

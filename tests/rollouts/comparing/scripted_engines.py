@@ -11,9 +11,9 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 from attrs import field, frozen
-from eagleray.features.rollouts.comparing.engines.engine import OnDone
-from eagleray.features.rollouts.comparing.engines.http import EngineAddress
-from eagleray.features.rollouts.comparing.model import (
+from eagleray.rollouts.comparing.engines.engine import OnDone
+from eagleray.rollouts.comparing.engines.http import EngineAddress
+from eagleray.rollouts.comparing.model import (
     EngineFacts,
     Ids,
     LogprobSource,

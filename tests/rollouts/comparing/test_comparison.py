@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.comparing import record, texts
-from eagleray.features.rollouts.comparing.comparison import compare
-from eagleray.features.rollouts.comparing.engines.dump import LogprobDump
-from eagleray.features.rollouts.comparing.model import (
+from eagleray.rollouts.comparing import record, texts
+from eagleray.rollouts.comparing.comparison import compare
+from eagleray.rollouts.comparing.engines.dump import LogprobDump
+from eagleray.rollouts.comparing.model import (
     ComparisonKind,
     EngineComparison,
     LogprobSource,

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.comparing.comparison import compare
-from eagleray.features.rollouts.comparing.engines import http
-from eagleray.features.rollouts.comparing.engines.detection import opened_engine
-from eagleray.features.rollouts.comparing.engines.engine import ComparedEngine
-from eagleray.features.rollouts.comparing.engines.http import EngineAddress
-from eagleray.features.rollouts.comparing.model import (
+from eagleray.rollouts.comparing.comparison import compare
+from eagleray.rollouts.comparing.engines import http
+from eagleray.rollouts.comparing.engines.detection import opened_engine
+from eagleray.rollouts.comparing.engines.engine import ComparedEngine
+from eagleray.rollouts.comparing.engines.http import EngineAddress
+from eagleray.rollouts.comparing.model import (
     ComparisonKind,
     LogprobSource,
     RolloutPrompt,

@@ -6,11 +6,11 @@ import random
 import struct
 
 import pytest
-from eagleray.features.rollouts.comparing.greedy_layer import NEAR_TIE, greedy_layer
-from eagleray.features.rollouts.comparing.model import RankedToken, ScoredTokens
-from eagleray.features.rollouts.comparing.precision import logit_dtype
-from eagleray.features.rollouts.comparing.prompt_layer import prompt_layer
-from eagleray.features.rollouts.comparing.sampling import (
+from eagleray.rollouts.comparing.greedy_layer import NEAR_TIE, greedy_layer
+from eagleray.rollouts.comparing.model import RankedToken, ScoredTokens
+from eagleray.rollouts.comparing.precision import logit_dtype
+from eagleray.rollouts.comparing.prompt_layer import prompt_layer
+from eagleray.rollouts.comparing.sampling import (
     fitted_temperature,
     overridden_positions,
 )

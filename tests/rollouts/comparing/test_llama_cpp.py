@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.cli.json_shapes.rollouts import COMPARISON
-from eagleray.cli.rollouts_compare import EXIT_CODES
-from eagleray.features.rollouts.comparing.comparison import compare
-from eagleray.features.rollouts.comparing.engines.detection import opened_engine
-from eagleray.features.rollouts.comparing.engines.http import EngineAddress
-from eagleray.features.rollouts.comparing.engines.llama_cpp import LlamaCppEngine
-from eagleray.features.rollouts.comparing.model import (
+from eagleray.cli.rollouts.rollouts_compare import EXIT_CODES
+from eagleray.cli.rollouts.shapes import COMPARISON
+from eagleray.rollouts.comparing.comparison import compare
+from eagleray.rollouts.comparing.engines.detection import opened_engine
+from eagleray.rollouts.comparing.engines.http import EngineAddress
+from eagleray.rollouts.comparing.engines.llama_cpp import LlamaCppEngine
+from eagleray.rollouts.comparing.model import (
     ComparisonKind,
     EngineComparison,
     RolloutPrompt,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from eagleray.features.rollouts.comparing.metrics import metrics_of
-from eagleray.features.rollouts.comparing.model import LogprobMetrics
+from eagleray.rollouts.comparing.metrics import metrics_of
+from eagleray.rollouts.comparing.model import LogprobMetrics
 from hypothesis import given
 from hypothesis import strategies as st
 

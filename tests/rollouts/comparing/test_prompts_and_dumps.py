@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.comparing.engines.dump import (
+from eagleray.rollouts.comparing.engines.dump import (
     ROLLOUT_LOGPROBS,
     TRAINER_LOGPROBS,
     read_dump,
 )
-from eagleray.features.rollouts.comparing.engines.torch_reference import TorchModel
-from eagleray.features.rollouts.comparing.prompts import read_prompts
-from eagleray.features.rollouts.comparing.targets import DumpTarget, ServerTarget, target_of
+from eagleray.rollouts.comparing.engines.torch_reference import TorchModel
+from eagleray.rollouts.comparing.prompts import read_prompts
+from eagleray.rollouts.comparing.targets import DumpTarget, ServerTarget, target_of
 
 MESSAGES = [{"role": "user", "content": "hi"}, {"role": "tool", "content": [{"type": "text"}]}]
 

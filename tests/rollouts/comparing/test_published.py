@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.features.rollouts.comparing.model import EngineFacts
-from eagleray.features.rollouts.comparing.published import PUBLISHED, ModelClass, model_class, table
+from eagleray.rollouts.comparing.model import EngineFacts
+from eagleray.rollouts.comparing.published import PUBLISHED, ModelClass, model_class, table
 
 DOCS = Path(__file__).parents[3] / "docs" / "internals" / "rollouts.md"
 

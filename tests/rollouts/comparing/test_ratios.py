@@ -7,13 +7,13 @@ import math
 from pathlib import Path
 
 import pytest
-from eagleray.features.rollouts.comparing import record, texts
-from eagleray.features.rollouts.comparing.comparison import compare
-from eagleray.features.rollouts.comparing.engines.dump import read_dump
-from eagleray.features.rollouts.comparing.model import ComparedSequence, TokenSequence
-from eagleray.features.rollouts.comparing.ratios import ratios_of, step_ratios
-from eagleray.features.rollouts.comparing.shown import MOST_STEPS, shown
-from eagleray.features.rollouts.comparing.targets import DumpTarget, target_of
+from eagleray.rollouts.comparing import record, texts
+from eagleray.rollouts.comparing.comparison import compare
+from eagleray.rollouts.comparing.engines.dump import read_dump
+from eagleray.rollouts.comparing.model import ComparedSequence, TokenSequence
+from eagleray.rollouts.comparing.ratios import ratios_of, step_ratios
+from eagleray.rollouts.comparing.shown import MOST_STEPS, shown
+from eagleray.rollouts.comparing.targets import DumpTarget, target_of
 
 
 def sequence(*ratios: float, step: int | None = None) -> ComparedSequence:

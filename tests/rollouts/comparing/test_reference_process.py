@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.comparing.engines.torch_reference import (
+from eagleray.rollouts.comparing.engines.torch_reference import (
     PROGRAM,
     TorchModel,
     TorchReference,

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.inference.model import InferenceServer
-from eagleray.features.rollouts import messages
-from eagleray.features.rollouts.comparing.engines.http import EngineHttp
-from eagleray.features.rollouts.comparing.named import ComparisonRequest
-from eagleray.features.rollouts.handlers import BatchHandlers, ComparisonHandlers
+from eagleray.rollouts import messages
+from eagleray.rollouts.comparing.engines.http import EngineHttp
+from eagleray.rollouts.comparing.named import ComparisonRequest
+from eagleray.rollouts.handlers import BatchHandlers, ComparisonHandlers
+from eagleray.rollouts.servers.model import InferenceServer
 
 from tests.engine.fixtures import Engine, serving
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
-from eagleray.features.rollouts.comparing.evidence import ComparisonEvidence, OtherPrecision
-from eagleray.features.rollouts.comparing.model import (
+from eagleray.rollouts.comparing.evidence import ComparisonEvidence, OtherPrecision
+from eagleray.rollouts.comparing.model import (
     ComparisonKind,
     EngineFacts,
     GreedyLayer,
@@ -15,10 +15,10 @@ from eagleray.features.rollouts.comparing.model import (
     PromptLayer,
     StepRatios,
 )
-from eagleray.features.rollouts.comparing.published import model_class
-from eagleray.features.rollouts.comparing.rules import LIMITS, verdict
-from eagleray.features.rollouts.comparing.sampling import SamplingDefault, SamplingEvidence
-from eagleray.features.rollouts.comparing.shapes import LogprobShape, ShapeKind
+from eagleray.rollouts.comparing.published import model_class
+from eagleray.rollouts.comparing.rules import LIMITS, verdict
+from eagleray.rollouts.comparing.sampling import SamplingDefault, SamplingEvidence
+from eagleray.rollouts.comparing.shapes import LogprobShape, ShapeKind
 
 CONSISTENT = ComparisonKind.CONSISTENT
 KERNEL = ComparisonKind.KERNEL_MISMATCH

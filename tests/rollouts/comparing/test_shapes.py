@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
-from eagleray.features.rollouts.comparing.comparison import compare
-from eagleray.features.rollouts.comparing.engines.dump import LogprobDump
-from eagleray.features.rollouts.comparing.model import (
+from eagleray.rollouts.comparing.comparison import compare
+from eagleray.rollouts.comparing.engines.dump import LogprobDump
+from eagleray.rollouts.comparing.model import (
     ComparedSequence,
     ComparisonKind,
     ScoredTokens,
 )
-from eagleray.features.rollouts.comparing.shapes import LogprobShape, ShapeKind, shape_of
+from eagleray.rollouts.comparing.shapes import LogprobShape, ShapeKind, shape_of
 
 from tests.rollouts.comparing.logprob_shapes import (
     Change,

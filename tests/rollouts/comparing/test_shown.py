@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.comparing import stored
-from eagleray.features.rollouts.comparing.comparison import compare
-from eagleray.features.rollouts.comparing.model import (
+from eagleray.rollouts.comparing import stored
+from eagleray.rollouts.comparing.comparison import compare
+from eagleray.rollouts.comparing.model import (
     ComparedSequence,
     EngineComparison,
     RolloutPrompt,
     TokenSequence,
 )
-from eagleray.features.rollouts.comparing.record import as_json
-from eagleray.features.rollouts.comparing.shown import MOST_CELLS, MOST_SEQUENCES, shown
-from eagleray.features.rollouts.comparing.texts import markdown
+from eagleray.rollouts.comparing.record import as_json
+from eagleray.rollouts.comparing.shown import MOST_CELLS, MOST_SEQUENCES, shown
+from eagleray.rollouts.comparing.texts import markdown
 from hypothesis import given
 from hypothesis import strategies as st
 

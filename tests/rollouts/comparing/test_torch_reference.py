@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from eagleray.features.rollouts.comparing.comparison import compare
-from eagleray.features.rollouts.comparing.engines.detection import opened_engine
-from eagleray.features.rollouts.comparing.engines.dump import LogprobDump
-from eagleray.features.rollouts.comparing.engines.engine import ComparedEngine
-from eagleray.features.rollouts.comparing.engines.http import EngineAddress
-from eagleray.features.rollouts.comparing.engines.torch_reference import (
+from eagleray.rollouts.comparing.comparison import compare
+from eagleray.rollouts.comparing.engines.detection import opened_engine
+from eagleray.rollouts.comparing.engines.dump import LogprobDump
+from eagleray.rollouts.comparing.engines.engine import ComparedEngine
+from eagleray.rollouts.comparing.engines.http import EngineAddress
+from eagleray.rollouts.comparing.engines.torch_reference import (
     TorchModel,
     TorchReference,
 )
-from eagleray.features.rollouts.comparing.model import (
+from eagleray.rollouts.comparing.model import (
     ComparisonKind,
     EngineComparison,
     RolloutPrompt,

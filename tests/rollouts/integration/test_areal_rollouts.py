@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from eagleray.features.rollouts.integration.commands import (
+from eagleray.rollouts.integration.commands import (
     SCRIPT,
     ArealTest,
     areal_agent,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.features.rollouts.integration.counters import (
+from eagleray.rollouts.integration.counters import (
     RolloutCounters,
     counters_in,
     counters_text,

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.cli.counter_line import CounterLine
 from eagleray.cli.main import main
+from eagleray.cli.rollouts.counter_line import CounterLine
 
 from tests.ray_cluster import wait_for
 from tests.rollouts.integration.test_areal_rollouts import CONFIG, FAKE

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from eagleray.cli.main import main
 from eagleray.common.errors import EaglerayError
-from eagleray.features.presets.model import DebugRunProposal
-from eagleray.features.rollouts.integration.verl_batch import limited_training
-from eagleray.features.rollouts.integration.verl_steps import verl_step_in, verl_step_text
-from eagleray.features.runs.model import RunPlan
+from eagleray.rollouts.integration.verl_batch import limited_training
+from eagleray.rollouts.integration.verl_steps import verl_step_in, verl_step_text
+from eagleray.runs.model import RunPlan
+from eagleray.runs.presets.model import DebugRunProposal
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ import type {
   TrajectoryItem,
   TrajectoryPage,
   TrajectoryRow,
-} from "../../../extension/features/rollouts/messages";
+} from "../../../extension/rollouts/messages";
 
 const QUESTION = "What is 2+2? Explain each step, then give the result in a box.";
 

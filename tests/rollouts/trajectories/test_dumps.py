@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.trajectories.dump import TrajectoryDump
-from eagleray.features.rollouts.trajectories.line_index import BOM
-from eagleray.features.rollouts.trajectories.reading import DumpReading
-from eagleray.features.rollouts.trajectories.search import matching_items
+from eagleray.rollouts.trajectories.dump import TrajectoryDump
+from eagleray.rollouts.trajectories.line_index import BOM
+from eagleray.rollouts.trajectories.reading import DumpReading
+from eagleray.rollouts.trajectories.search import matching_items
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

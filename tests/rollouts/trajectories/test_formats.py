@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.trajectories.formats import read_line
-from eagleray.features.rollouts.trajectories.model import Trajectory, Turn
-from eagleray.features.rollouts.trajectories.turns import PLAIN, TEMPLATES, split_text, turns_of
+from eagleray.rollouts.trajectories.formats import read_line
+from eagleray.rollouts.trajectories.model import Trajectory, Turn
+from eagleray.rollouts.trajectories.turns import PLAIN, TEMPLATES, split_text, turns_of
 from hypothesis import given
 from hypothesis import strategies as st
 

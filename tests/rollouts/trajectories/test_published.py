@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.trajectories.model import (
+from eagleray.rollouts.trajectories.model import (
     DumpStatistics,
     TrajectoryPage,
     TrajectoryQuery,
 )
-from eagleray.features.rollouts.trajectories.roles import ROLES
-from eagleray.features.rollouts.trajectories.rows import ItemLimits
-from eagleray.features.rollouts.trajectories.trajectories import Trajectories
+from eagleray.rollouts.trajectories.roles import ROLES
+from eagleray.rollouts.trajectories.rows import ItemLimits
+from eagleray.rollouts.trajectories.trajectories import Trajectories
 
 from tests.cli.test_commands import eagleray
 from tests.rollouts.batches.test_file_kinds import LFS, zipped

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.trajectories.model import TrajectoryQuery
-from eagleray.features.rollouts.trajectories.rows import ItemLimits
-from eagleray.features.rollouts.trajectories.trajectories import Trajectories
+from eagleray.rollouts.trajectories.model import TrajectoryQuery
+from eagleray.rollouts.trajectories.rows import ItemLimits
+from eagleray.rollouts.trajectories.trajectories import Trajectories
 
-from tests.hangs.ranks import TORCH_PYTHON
+from tests.observe.hangs.ranks import TORCH_PYTHON
 
 
 def plain(value: Any) -> bytes:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.features.rollouts.trajectories.reading import DumpReading
-from eagleray.features.rollouts.trajectories.search import matching_items
+from eagleray.rollouts.trajectories.reading import DumpReading
+from eagleray.rollouts.trajectories.search import matching_items
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from eagleray.cli.json_shapes.table import json_schema
+from eagleray.cli.json_schemas import json_schema
 
 from tests.cli.test_commands import eagleray
 from tests.rollouts.trajectories.dumps import areal, own, write

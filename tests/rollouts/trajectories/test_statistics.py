@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.features.rollouts.trajectories.model import (
+from eagleray.rollouts.trajectories.model import (
     DumpStatistics,
     TrajectoryPage,
     TrajectoryQuery,
 )
-from eagleray.features.rollouts.trajectories.rows import ItemLimits
-from eagleray.features.rollouts.trajectories.statistics import BINS, bins, spread
-from eagleray.features.rollouts.trajectories.table import Endings
-from eagleray.features.rollouts.trajectories.trajectories import MOST_OPEN, Trajectories
+from eagleray.rollouts.trajectories.rows import ItemLimits
+from eagleray.rollouts.trajectories.statistics import BINS, bins, spread
+from eagleray.rollouts.trajectories.table import Endings
+from eagleray.rollouts.trajectories.trajectories import MOST_OPEN, Trajectories
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -122,7 +122,7 @@ async def test_pages_continue_to_the_end(mixed: Path, query: dict[str, Any]) -> 
 async def test_first_page_reads_only_what_it_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("eagleray.features.rollouts.trajectories.dump.CHUNK", 4096)
+    monkeypatch.setattr("eagleray.rollouts.trajectories.dump.CHUNK", 4096)
     path = write(tmp_path / "a.jsonl", [areal(1, sample) for sample in range(40_000)])
     first = await page(path)
     assert (len(first.rows), first.next, first.matches, first.complete) == (100, 100, None, False)

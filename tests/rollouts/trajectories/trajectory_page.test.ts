@@ -8,7 +8,7 @@ import {
   parsedNumber,
   sizeText,
   spreadText,
-} from "../../../extension/features/rollouts/page/texts";
+} from "../../../extension/rollouts/page/texts";
 import {
   coloursOf,
   legendOf,
@@ -16,7 +16,7 @@ import {
   tokenCount,
   tokenTitle,
   VERSION_COLOURS,
-} from "../../../extension/features/rollouts/page/token_colours";
+} from "../../../extension/rollouts/page/token_colours";
 import { columns, page, row, statistics } from "./items";
 
 const NONE = { ids: [], texts: [], mask: [], logprobs: [], trainer_logprobs: [], versions: [] };

@@ -3,11 +3,8 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
 import { EaglerayError } from "../../../extension/common/errors";
-import { GROUP, ITEM, PAGE, STATISTICS } from "../../../extension/features/rollouts/messages";
-import {
-  NO_QUERY,
-  type ToTrajectoryPage,
-} from "../../../extension/features/rollouts/page_messages";
+import { GROUP, ITEM, PAGE, STATISTICS } from "../../../extension/rollouts/messages";
+import { NO_QUERY, type ToTrajectoryPage } from "../../../extension/rollouts/page_messages";
 import { settled, type FakeApp } from "../../fakes/app";
 import { registeredForEach, registerRollouts } from "../../fakes/registered";
 import { editor, FakeWebviewPanel, Uri } from "../../fakes/vscode";

@@ -1,27 +1,31 @@
 /** The messages of the editor to its pages, for tests of them in a browser; bundled with the editor's double. */
-import type { Diagnosis } from "../../../extension/features/doctor/messages";
-import type { ToDiagnosisPage } from "../../../extension/features/doctor/page_messages";
-import type { Picture } from "../../../extension/features/hangs/messages";
-import type { ShownPicture, ToPicturePage } from "../../../extension/features/hangs/page_messages";
-import type { Proposal } from "../../../extension/features/presets/messages";
-import { formOf } from "../../../extension/features/presets/options_drafts";
+import type { Diagnosis } from "../../../extension/doctor/messages";
+import type { ToDiagnosisPage } from "../../../extension/doctor/page_messages";
+import type { Picture } from "../../../extension/observe/hangs/messages";
+import type { ShownPicture, ToPicturePage } from "../../../extension/observe/hangs/page_messages";
+import type { Proposal } from "../../../extension/runs/presets/messages";
+import { formOf } from "../../../extension/runs/presets/options_drafts";
 import type {
   PageFacts,
   PageFix,
   PagePreview,
   PageProblem,
   ToOptionsPage,
-} from "../../../extension/features/presets/options_messages";
-import type { OptionsForm } from "../../../extension/features/presets/options_model";
-import type { ToComparisonPage } from "../../../extension/features/rollouts/comparison_messages";
-import type { ToWavePage } from "../../../extension/features/rollouts/wave_messages";
-import {
-  NO_QUERY,
-  type ToTrajectoryPage,
-} from "../../../extension/features/rollouts/page_messages";
-import { PLAIN } from "../../../extension/features/runs/draft";
+} from "../../../extension/runs/presets/options_messages";
+import type { OptionsForm } from "../../../extension/runs/presets/options_model";
+import type { ToComparisonPage } from "../../../extension/rollouts/comparison_messages";
+import type { ToWavePage } from "../../../extension/rollouts/wave_messages";
+import { NO_QUERY, type ToTrajectoryPage } from "../../../extension/rollouts/page_messages";
+import { PLAIN } from "../../../extension/runs/draft";
 import { cause, consequence, diagnosis, evidence } from "../../doctor/diagnoses";
-import { gathering, largePicture, picture, process, stack, verdict } from "../../hangs/pictures";
+import {
+  gathering,
+  largePicture,
+  picture,
+  process,
+  stack,
+  verdict,
+} from "../../observe/hangs/pictures";
 import { comparison } from "../../rollouts/comparing/comparisons";
 import { group, item, page, row, statistics } from "../../rollouts/trajectories/items";
 import { waveReport } from "../../rollouts/wave_report";

@@ -9,28 +9,28 @@ from pathlib import Path
 
 from attrs import evolve
 
+from eagleray.clusters.clusters import ClusterRegistry
 from eagleray.common.atomic_file import replace_text
 from eagleray.common.paths import injected
-from eagleray.features.clusters.clusters import ClusterRegistry
-from eagleray.features.presets.nsys_check import nsys_here
-from eagleray.features.runs import injected_config
-from eagleray.features.runs.errors import no_gcs
-from eagleray.features.runs.injected_config import InjectedConfig
-from eagleray.features.runs.model import RunPlan
-from eagleray.features.runs.output import Output
-from eagleray.features.runs.program_python import environment_of
-from eagleray.features.runs.records import RunRecord, RunRecords
-from eagleray.features.runs.remote_files import (
+from eagleray.ray.dashboard import Dashboard
+from eagleray.remote_scripts import package_copies
+from eagleray.runs import injected_config
+from eagleray.runs.errors import no_gcs
+from eagleray.runs.injected_config import InjectedConfig
+from eagleray.runs.model import RunPlan
+from eagleray.runs.output import Output
+from eagleray.runs.presets.nsys_check import nsys_here
+from eagleray.runs.program_python import environment_of
+from eagleray.runs.records import RunRecord, RunRecords
+from eagleray.runs.remote_files import (
     delivered_to,
     login_of,
     make_remote_reports_folder,
     place_of,
 )
-from eagleray.features.runs.run_discovery import OwnDashboard
-from eagleray.features.runs.scripts.script_edits import COPIES, ORIGINAL
-from eagleray.features.runs.streams import Streams
-from eagleray.ray.dashboard import Dashboard
-from eagleray.remote_scripts import package_copies
+from eagleray.runs.run_discovery import OwnDashboard
+from eagleray.runs.scripts.script_edits import COPIES, ORIGINAL
+from eagleray.runs.streams import Streams
 from eagleray.slurm.queue import SlurmQueue
 from eagleray.supervisor.launchers.launcher import Launcher
 from eagleray.supervisor.launchers.local_program import LocalProgram, ProgramListener, ProgramPaths

@@ -13,11 +13,11 @@ from importlib import resources
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
 from eagleray.common.tasks import wait_for_event
-from eagleray.features.runs.errors import output_not_read
-from eagleray.features.runs.output import Output
 from eagleray.protocol import jsonlines
 from eagleray.remote_scripts.follow_files import PIECE, TAIL
 from eagleray.routes.commands import kill
+from eagleray.runs.errors import output_not_read
+from eagleray.runs.output import Output
 from eagleray.tools.commands import EXIT_NO_COMMAND, Commands
 
 AGAIN = Backoff(first_s=1.0, longest_s=60.0)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from eagleray.features.runs.model import ProcessIdentity
+from eagleray.runs.model import ProcessIdentity
 
 
 @frozen

@@ -16,13 +16,13 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
-from eagleray.features.runs.errors import no_program, program_lost
-from eagleray.features.runs.model import ProcessIdentity
-from eagleray.features.runs.output import MISSING
-from eagleray.features.runs.records import recorded_end
-from eagleray.features.runs.streams import Streams
-from eagleray.features.runs.supervisor_process import STEPS, send
 from eagleray.protocol import jsonlines
+from eagleray.runs.errors import no_program, program_lost
+from eagleray.runs.model import ProcessIdentity
+from eagleray.runs.output import MISSING
+from eagleray.runs.records import recorded_end
+from eagleray.runs.streams import Streams
+from eagleray.runs.supervisor_process import STEPS, send
 from eagleray.supervisor.launchers import program_parent
 from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
 from eagleray.tools.processes import born, lives

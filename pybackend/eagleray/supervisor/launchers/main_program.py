@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from eagleray.common.errors import EaglerayError
-from eagleray.features.runs import kinds
-from eagleray.features.runs.model import RunPlan
-from eagleray.features.runs.program_python import environment_of, files_on_path, target_of
-from eagleray.features.runs.scripts.launch_lines import Launch, LineWord, launch_of
-from eagleray.features.runs.scripts.script import read_script
 from eagleray.injected.outside_files import content_of
 from eagleray.injected.process_identity import LAUNCHERS, module_of_script
+from eagleray.runs import kinds
+from eagleray.runs.model import RunPlan
+from eagleray.runs.program_python import environment_of, files_on_path, target_of
+from eagleray.runs.scripts.launch_lines import Launch, LineWord, launch_of
+from eagleray.runs.scripts.script import read_script
 
 _LARGEST_SCRIPT = 2**20
 

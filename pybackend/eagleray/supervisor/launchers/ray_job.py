@@ -7,12 +7,12 @@ import shlex
 from collections.abc import Mapping
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.features.runs.errors import outcome_unknown, rest_not_read
-from eagleray.features.runs.injected_config import plain_json
-from eagleray.features.runs.output import Output
 from eagleray.ray import job_logs
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.jobs import JobState
+from eagleray.runs.errors import outcome_unknown, rest_not_read
+from eagleray.runs.injected_config import plain_json
+from eagleray.runs.output import Output
 from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
 from eagleray.tools.code_copies import Package, zip_package
 

@@ -17,15 +17,15 @@ from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import REMOTE_PROGRAM, Backoff
 from eagleray.common.tasks import wait_for_event
-from eagleray.features.runs.errors import (
+from eagleray.protocol import jsonlines
+from eagleray.remote_scripts import detached_program
+from eagleray.runs.errors import (
     not_started_there,
     outcome_unknown,
     program_elsewhere,
     program_lost,
 )
-from eagleray.features.runs.output import MISSING, Output
-from eagleray.protocol import jsonlines
-from eagleray.remote_scripts import detached_program
+from eagleray.runs.output import MISSING, Output
 from eagleray.supervisor.launchers.job_output import JobOutput
 from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
 from eagleray.tools.commands import Commands

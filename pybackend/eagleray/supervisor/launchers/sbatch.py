@@ -14,20 +14,20 @@ from eagleray.common.l10n import t
 from eagleray.common.retry import JOB_STATE, Backoff
 from eagleray.common.slurm_errors import job_over, slurm_failed
 from eagleray.common.tasks import wait_for_event
-from eagleray.features.runs.errors import (
+from eagleray.protocol.control import CommandOutput
+from eagleray.runs.errors import (
     copy_not_there,
     folder_not_there,
     not_submitted,
     outcome_unknown,
 )
-from eagleray.features.runs.output import Output
-from eagleray.features.runs.sbatch_arguments import (
+from eagleray.runs.output import Output
+from eagleray.runs.sbatch_arguments import (
     WITH_VARIABLES,
     script_index,
     submission,
     variables,
 )
-from eagleray.protocol.control import CommandOutput
 from eagleray.slurm import jobs
 from eagleray.slurm.job_output import fields
 from eagleray.slurm.jobs import SlurmJob

@@ -1,0 +1,69 @@
+/** The terminals that show the output of runs; closing one never stops a run. */
+
+import * as vscode from "vscode";
+
+import type { App } from "../app";
+import type { Disposable } from "../common/disposables";
+import { runName } from "./worker_names";
+
+export class RunOutput implements Disposable {
+  private readonly terminals = new Map<string, vscode.Terminal>();
+  private readonly opening = new Map<string, Promise<vscode.Terminal>>();
+  private readonly closing: Disposable;
+  private links: Disposable | undefined;
+
+  constructor(private readonly app: App) {
+    this.closing = vscode.window.onDidCloseTerminal((closed) => {
+      for (const [id, terminal] of this.terminals) {
+        if (terminal === closed) {
+          this.terminals.delete(id);
+        }
+      }
+    });
+  }
+
+  /** The terminal of a run, the one that is open already if there is one; `beside`: the focus stays where it is. */
+  async show(id: string, beside: boolean): Promise<void> {
+    const open = this.terminals.get(id);
+    if (open !== undefined && open.exitStatus === undefined) {
+      open.show(beside);
+      return;
+    }
+    // A second request before the first has its terminal gets the same one.
+    const opening = this.opening.get(id) ?? this.open(id).finally(() => this.opening.delete(id));
+    this.opening.set(id, opening);
+    (await opening).show(beside);
+  }
+
+  /** Closes the terminal of a run that was removed, which can neither be followed nor started again. */
+  close(id: string): void {
+    this.terminals.get(id)?.dispose();
+  }
+
+  dispose(): void {
+    this.closing.dispose();
+    this.links?.dispose();
+  }
+
+  private folderOf(terminal: vscode.Terminal): string | undefined {
+    const [id] = [...this.terminals].find(([, shown]) => shown === terminal) ?? [];
+    return this.app.runs.value.runs.find((run) => run.id === id)?.cwd;
+  }
+
+  private async open(id: string): Promise<vscode.Terminal> {
+    const { RunTerminal } = await import("./run_terminal.js");
+    const { TracebackLinks } = await import("./traceback_links.js");
+    this.links ??= vscode.window.registerTerminalLinkProvider(
+      new TracebackLinks((terminal) => this.folderOf(terminal)),
+    );
+    const listed = this.app.runs.value.runs.find((run) => run.id === id);
+    const run = listed ?? (await this.app.latestRuns()).find((listed) => listed.id === id);
+    const pty = new RunTerminal(this.app, id);
+    const terminal = vscode.window.createTerminal({
+      name: run === undefined ? "run" : runName(run),
+      pty,
+    });
+    this.terminals.set(id, terminal);
+    return terminal;
+  }
+}

@@ -1,0 +1,1 @@
+"""Commands for stacks and values of processes."""

@@ -1,0 +1,233 @@
+"""`eagleray stacks`: why a program is stuck, with the stacks of all its ranks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+
+from eagleray.app import App
+from eagleray.cli.arguments import add_cluster, add_json, add_pack, completed, seconds
+from eagleray.cli.output import print_json, say
+from eagleray.cli.runs.runs import suggesting_runs
+from eagleray.common.errors import printable
+from eagleray.common.l10n import counted, t
+from eagleray.common.off_loop import off_loop
+from eagleray.common.token_limit import cut_markdown
+from eagleray.observe.hangs import comparing, saved, texts
+from eagleray.observe.hangs.collecting import rounds
+from eagleray.observe.hangs.model import Picture, PictureTarget
+from eagleray.observe.hangs.pasted.given_files import GivenFiles
+from eagleray.observe.hangs.pasted.pasted import picture_of
+
+_MOST_UNREAD = 10
+_LONGEST_LINE = 400
+# The exit code for a hang, with --exit-code.
+HANGS = 3
+# Verdicts on programs that make progress.
+_GOES_ON = ("slow", "unknown")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    run_id = parser.add_argument(
+        "run",
+        metavar="RUN",
+        nargs="?",
+        default="",
+        help=t("Sample this run, by its ID or the unambiguous beginning of one."),
+    )
+    completed(run_id, "runs")
+    add_cluster(parser, t("Sample all workers and drivers of this cluster."))
+    parser.add_argument(
+        "--job",
+        metavar="JOB",
+        default="",
+        help=t("With --cluster, sample only this job of Ray."),
+    )
+    parser.add_argument(
+        "--workers",
+        metavar="PATTERN",
+        default="",
+        help=t("With --cluster, sample only workers of this class, function or actor."),
+    )
+    parser.add_argument(
+        "--slurm",
+        metavar="JOB",
+        default="",
+        help=t("Sample this SLURM job, by one step on all of its nodes.")
+        + " "
+        + t("Write {forms}.", forms="JOB or ssh://HOST/slurm://JOB"),
+    )
+    parser.add_argument(
+        "--hosts",
+        metavar="HOST",
+        nargs="+",
+        default=[],
+        help=t("Sample your ranks on these hosts, as in `ssh HOST`."),
+    )
+    parser.add_argument(
+        "--match",
+        metavar="TEXT",
+        default="",
+        help=t("With --hosts, sample your processes with this text in their command."),
+    )
+    add_json(parser)
+    parser.add_argument(
+        "--pids",
+        metavar="PID",
+        nargs="+",
+        type=int,
+        default=[],
+        help=t("Sample these processes, and all that belong to them."),
+    )
+    parser.add_argument(
+        "--ras",
+        metavar="HOST:PORT",
+        default="",
+        help=t("Ask NCCL's RAS at this address alone. NCCL before 2.29 may crash."),
+    )
+    opened = parser.add_argument(
+        "--open", metavar="FILE", default="", help=t("Show a saved picture instead.")
+    )
+    given = parser.add_argument(
+        "--from",
+        dest="given",
+        metavar="PATH",
+        nargs="+",
+        default=[],
+        help=t("Judge stacks in files, folders, archives or logs; - reads standard input."),
+    )
+    compared = parser.add_argument(
+        "--compare", metavar="FILE", default="", help=t("Show what has changed since this picture.")
+    )
+    for action in (opened, given, compared):
+        completed(action, "files")
+    parser.add_argument(
+        "--save", metavar="FILE", default="", help=t("Save the picture in this file.")
+    )
+    parser.add_argument(
+        "--inside",
+        action="store_true",
+        help=t("Read exceptions, awaited tasks and collectives, by a thread in some processes."),
+    )
+    parser.add_argument(
+        "--native",
+        action="store_true",
+        help=t("Read native frames of one process of each class."),
+    )
+    parser.add_argument("--markdown", action="store_true", help=t("Print Markdown."))
+    add_pack(parser)
+    parser.add_argument(
+        "--seconds",
+        metavar="S",
+        type=seconds,
+        default=rounds.PAUSE_S,
+        help=t("Wait S seconds between samples. The default is {n}.", n=rounds.PAUSE_S),
+    )
+    parser.add_argument(
+        "--exit-code",
+        action="store_true",
+        help=t("Exit with {code} if the program hangs.", code=HANGS),
+    )
+
+
+def check(arguments: argparse.Namespace) -> str:
+    targets = (
+        arguments.run,
+        arguments.cluster,
+        arguments.slurm,
+        arguments.hosts,
+        arguments.pids,
+        arguments.ras,
+        arguments.open,
+        arguments.given,
+    )
+    if sum(map(bool, targets)) != 1:
+        return t(
+            "Specify one of RUN, --cluster, --slurm, --hosts, --pids, --ras, --from and --open."
+        )
+    if arguments.job and not arguments.cluster:
+        return t("--job needs --cluster.")
+    if arguments.workers and not arguments.cluster:
+        return t("--workers needs --cluster.")
+    if arguments.match and not arguments.hosts:
+        return t("--match needs --hosts.")
+    if sum(map(bool, (arguments.json or arguments.format, arguments.markdown, arguments.pack))) > 1:
+        return t("Use only one of --markdown, --pack and --json.")
+    return ""
+
+
+async def run(app: App, arguments: argparse.Namespace) -> int:
+    try:
+        return await _run(app, arguments)
+    finally:
+        # After the output: Ray takes some seconds to forget a job.
+        sys.stdout.flush()
+        await app.pictures.close()
+
+
+async def _run(app: App, arguments: argparse.Namespace) -> int:
+    file = Path(arguments.save) if arguments.save else None
+    if file is not None:
+        saved.check_folder(file)
+    earlier = saved.load(Path(arguments.compare)) if arguments.compare else None
+    taken = await _picture(app, arguments)
+    try:
+        if file is not None:
+            saved.save(taken, file)
+    finally:
+        # Also a picture that can't be saved is worth its time.
+        _print(taken, earlier, arguments)
+    if not taken.coverage.processes and not (arguments.given or arguments.ras):
+        return 1
+    return HANGS if arguments.exit_code and taken.verdict.kind not in _GOES_ON else 0
+
+
+def _print(taken: Picture, earlier: Picture | None, arguments: argparse.Namespace) -> None:
+    moves = [] if earlier is None else comparing.moves(earlier, taken)
+    if arguments.json or arguments.format:
+        print_json({**saved.as_json(taken), "changes": saved.changes_json(moves)})
+    elif earlier is not None:
+        for line in texts.comparison(moves):
+            print(printable(line))
+    elif arguments.pack:
+        print(cut_markdown(texts.markdown(taken), arguments.tokens), end="")
+    elif arguments.markdown:
+        print(texts.markdown(taken), end="")
+    else:
+        print("\n".join(printable(line, _LONGEST_LINE) for line in texts.lines(taken)))
+
+
+async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
+    def on_progress(done: int, all_rounds: int) -> None:
+        say(t("Sample {done} of {all} taken", done=done, all=all_rounds))
+
+    if arguments.open:
+        return saved.load(Path(arguments.open))
+    if arguments.given:
+        sources = GivenFiles(arguments.given, sys.stdin.buffer)
+        try:
+            taken = await off_loop(partial(picture_of, sources))
+        finally:
+            sources.cancel()
+        for name, why in sources.unread[:_MOST_UNREAD]:
+            say(printable(t("Not read: {file} ({reason})", file=name, reason=why), 400))
+        if (more := len(sources.unread) - _MOST_UNREAD) > 0:
+            say(counted(more, "{n} more file was not read.", "{n} more files were not read."))
+        return taken
+    target = PictureTarget(
+        cluster=arguments.cluster or "",
+        job_id=arguments.job,
+        workers=arguments.workers,
+        run_id=arguments.run,
+        pids=tuple(arguments.pids),
+        slurm_job=arguments.slurm,
+        hosts=tuple(arguments.hosts),
+        matching=arguments.match,
+        inside=arguments.inside,
+        native=arguments.native,
+        ras=arguments.ras,
+    )
+    with suggesting_runs(app, arguments.run):
+        return await app.pictures.take(target, on_progress, say, arguments.seconds)

@@ -1,0 +1,1 @@
+"""Commands for inference servers, agents and rollouts."""

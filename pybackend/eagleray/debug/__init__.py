@@ -1,0 +1,1 @@
+"""Debugs workers: lists them, maps their sources, attaches to them."""

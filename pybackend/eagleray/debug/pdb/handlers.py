@@ -1,0 +1,63 @@
+"""Handles the panel's requests about Ray's own pdb."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eagleray.clusters.model import Terminal
+from eagleray.common.l10n import later, translated
+from eagleray.debug.pdb import messages as wire
+from eagleray.debug.pdb.pdb import Pdb, shown_node
+from eagleray.debug.pdb.sessions import WaitingPdb
+from eagleray.tools.code_copies import self_command
+
+if TYPE_CHECKING:
+    from eagleray.wire.requests import RequestServer
+
+NONE = later(
+    "No worker waits in Ray's own pdb. It opens with RAY_DEBUG=legacy,"
+    " and before Ray 2.39 without RAY_DEBUG."
+)
+
+
+def register(server: RequestServer, pdb: Pdb, ssh: str) -> None:
+    """Answers the requests of this feature; `ssh` is the ssh program of the editor's settings."""
+    handlers = PdbHandlers(pdb, ssh)
+    server.on_request(wire.LIST, handlers.list)
+    server.on_request(wire.TERMINAL, handlers.terminal)
+
+
+class PdbHandlers:
+    """One method per request."""
+
+    def __init__(self, pdb: Pdb, ssh: str) -> None:
+        self._pdb = pdb
+        self._ssh = ssh
+
+    async def list(self, params: wire.PdbOf) -> wire.PdbSessions:
+        waiting = await self._pdb.waiting(params.cluster)
+        return wire.PdbSessions(
+            [wire_session(session) for session in waiting], "" if waiting else translated(NONE)
+        )
+
+    async def terminal(self, params: wire.PdbRef) -> Terminal:
+        session = await self._pdb.named(params.cluster, params.id)
+        target = self._pdb.target(session)
+        argv = self_command("cli", "pdb", "--at", target.text())
+        # The command is another process, which knows nothing of the editor's settings.
+        env = {"EAGLERAY_SSH": self._ssh} if self._ssh else {}
+        return Terminal(session.name, tuple(argv), env)
+
+
+def wire_session(session: WaitingPdb) -> wire.PdbSession:
+    return wire.PdbSession(
+        id=session.id,
+        cluster=session.cluster,
+        file=session.file,
+        line=session.line,
+        name=session.name,
+        node=shown_node(session.node),
+        pid=session.pid,
+        error=session.error,
+        since=session.since,
+    )

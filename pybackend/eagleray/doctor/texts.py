@@ -1,0 +1,144 @@
+"""Texts of diagnoses, for the terminal and for the first line of a report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from eagleray.common.errors import printable
+from eagleray.common.l10n import counted, t
+from eagleray.doctor.model import Cause, Checked, Diagnosis, LogEvidence
+from eagleray.doctor.unknown_errors import unlogged
+
+_SEVERITY_MARKS = {"error": "✗", "warning": "!", "info": "·"}
+
+
+def sentence(causes: Sequence[Cause], unknown: Sequence[LogEvidence], checked: Checked) -> str:
+    """Returns the sentence that a user reads first."""
+    if causes:
+        return causes[0].sentence
+    if unknown:
+        return t("No rule matches. The first error is: {text}", text=unlogged(unknown[0].text))
+    if not checked.files:
+        return t("No file could be read, so nothing is known of errors.")
+    return counted(
+        checked.files,
+        "No rule matches, and no error is in {n} file.",
+        "No rule matches, and no error is in {n} files.",
+    )
+
+
+def lines(diagnosis: Diagnosis) -> list[str]:
+    """The diagnosis as text: causes with their evidence and fix, what follows from them, what is unknown."""
+    result: list[str] = []
+    for index, cause in enumerate(diagnosis.causes):
+        if not cause.secondary:
+            result += [*_cause(cause, "" if index else diagnosis.raised), ""]
+    secondary = [cause for cause in diagnosis.causes if cause.secondary]
+    if secondary:
+        result.append(t("These follow from it:"))
+        for cause in secondary:
+            result += _secondary(cause)
+        result.append("")
+    if diagnosis.unknown:
+        result += _unknown(diagnosis)
+    elif not diagnosis.causes:
+        result += [diagnosis.sentence, ""]
+    return [*result, *_checked(diagnosis.checked)]
+
+
+def node_lines(diagnosis: Diagnosis) -> list[str]:
+    """The results of checks of nodes, worst first."""
+    result: list[str] = []
+    for cause in diagnosis.causes:
+        result.append(f"{_SEVERITY_MARKS[cause.severity]} {cause.sentence}")
+        result += [f"    {item.node}  {item.path}: {item.text}" for item in cause.evidence]
+        result += ["    " + t("Fix: {text}", text=cause.fix), *_command(cause)]
+    if not diagnosis.causes:
+        result.append(diagnosis.sentence)
+    checked = diagnosis.checked
+    return [*result, "", t("Checks done: {n}", n=checked.rules), *_unchecked(checked)]
+
+
+def _cause(cause: Cause, raised: str = "") -> list[str]:
+    shown = cause.evidence[:3]
+    result = [
+        cause.sentence,
+        *([f"  {raised}"] if raised else []),
+        *(f"  {_place(item)}" for item in shown),
+    ]
+    if cause.count > len(shown):
+        result.append("  " + t("lines: {n}, files: {files}", n=cause.count, files=cause.files))
+    result.append("  " + t("Fix: {text}", text=cause.fix))
+    result += [f"    {name}: {setting}" for name, setting in cause.settings.items()]
+    result += _command(cause)
+    if cause.why and not cause.secondary:
+        result.append("  " + t("Why others follow: {text}", text=cause.why))
+    return result
+
+
+def _command(cause: Cause) -> list[str]:
+    return [f"    $ {cause.command}"] if cause.command else []
+
+
+def _secondary(cause: Cause) -> list[str]:
+    shown = t(
+        "{sentence} (lines: {n}, files: {files})",
+        sentence=cause.sentence,
+        n=cause.count,
+        files=cause.files,
+    )
+    return [f"  {shown}", *([f"    {cause.why}"] if cause.why else [])]
+
+
+def _unknown(diagnosis: Diagnosis) -> list[str]:
+    if diagnosis.causes:
+        heading = t("Errors that no rule explains:")
+    else:
+        heading = t("No rule matches. The first errors are:")
+    shown = []
+    for item in diagnosis.unknown[:5]:
+        shown.append(f"  {_place(item)}")
+        # The sentence is about the first exception, which may not be the first error.
+        if diagnosis.raised and not diagnosis.causes and item.text in diagnosis.sentence:
+            shown.append(f"    {diagnosis.raised}")
+    return [heading, *shown, ""]
+
+
+def _place(evidence: LogEvidence) -> str:
+    rank = "" if evidence.rank is None else t("rank {rank}", rank=evidence.rank)
+    source = " ".join(part for part in (evidence.worker, rank, evidence.node) if part)
+    # A check of a node has no line.
+    at = f"{evidence.path}:{evidence.line}" if evidence.line else evidence.path
+    parts = [at, _clock(evidence.time), source]
+    return "  ".join(part for part in (*parts, evidence.text) if part)
+
+
+def _clock(at: float | None) -> str:
+    return "" if at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def _checked(checked: Checked) -> list[str]:
+    result = [
+        counted(
+            checked.files,
+            "Checked {n} file ({size} MB) with {rules} rules.",
+            "Checked {n} files ({size} MB) with {rules} rules.",
+            size=f"{checked.bytes / 1e6:.1f}",
+            rules=checked.rules,
+        )
+    ]
+    return [*result, *_unchecked(checked)]
+
+
+def _unchecked(checked: Checked) -> list[str]:
+    result = []
+    for item in checked.unchecked[:5]:
+        path = printable(item.path)
+        result.append(t("Not checked: {path} ({reason})", path=path, reason=item.reason))
+    if len(checked.unchecked) > 5:
+        more = len(checked.unchecked) - 5
+        result.append(
+            counted(more, "{n} more file was not checked.", "{n} more files were not checked.")
+        )
+    return result

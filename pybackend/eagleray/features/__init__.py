@@ -1,1 +1,0 @@
-"""One folder per feature; a feature imports only those before it."""

@@ -1,0 +1,1 @@
+"""Looks at processes from outside: pictures of all stacks, and values inside."""

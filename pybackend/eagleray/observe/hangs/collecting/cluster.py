@@ -1,0 +1,403 @@
+"""Takes a picture of a cluster of Ray.
+
+Nodes that are this machine are sampled directly.  For others, a job samples all nodes, and the dashboard serves what it has
+found as a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import logging
+import secrets
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from attrs import asdict, evolve, field, frozen
+
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
+from eagleray.observe.hangs.collecting import local_sampling
+from eagleray.observe.hangs.collecting.here import ask
+from eagleray.observe.hangs.collecting.ray_jobs import (
+    ClusterRows,
+    of_workers,
+    restricted,
+    with_jobs,
+)
+from eagleray.observe.hangs.collecting.readings import (
+    AskFurther,
+    FurtherAnswers,
+    answered,
+    answers_in,
+    completed,
+    joined,
+)
+from eagleray.observe.hangs.collecting.rounds import DEFAULT_PLAN, OnProgress, SamplingPlan
+from eagleray.observe.hangs.errors import no_workers, unreadable_answer
+from eagleray.observe.hangs.evidence import DeadActor, evidence
+from eagleray.observe.hangs.inside import Question
+from eagleray.observe.hangs.model import Picture, SilentNode
+from eagleray.observe.hangs.ray_names import NodeNames, hosts_of, names_of_nodes
+from eagleray.observe.hangs.ray_tasks import rows, steady
+from eagleray.ray import job_logs
+from eagleray.ray.cluster_query import ClusterQuery
+from eagleray.ray.dashboard import Dashboard, FindLocalNodes
+from eagleray.ray.errors import job_failed, job_unfinished
+from eagleray.ray.rows import NodeRow, PlacementGroupRow, TaskRow
+from eagleray.sampling import wire
+from eagleray.sampling.node import NodeSamples
+from eagleray.tools.code_copies import zipped_node_package
+from eagleray.tools.pyspy import find_program
+
+LARGEST_ANSWER = 256 * 2**20
+# Nodes have limits of their own in `in_cluster`; this is for a cluster that starts no job.
+LIMIT_S = 120.0
+# Nodes give up after 25 seconds.
+READ_LIMIT_S = 35.0
+
+log = logging.getLogger(__name__)
+
+
+@frozen
+class Answer:
+    """The answer of a cluster: the samples of its nodes, whose ids are in the same order, and those that were silent."""
+
+    nodes: tuple[NodeSamples, ...]
+    node_ids: tuple[str, ...]
+    silent: tuple[SilentNode, ...]
+
+
+class ClusterPictures:
+    """Takes pictures of clusters on one event loop; `close` returns when none of our jobs is left in any list."""
+
+    def __init__(self, local_nodes: FindLocalNodes = Dashboard.local_nodes) -> None:
+        self._local_nodes = local_nodes
+        self._jobs = ClusterQuery()
+
+    async def close(self) -> None:
+        await self._jobs.close()
+
+    async def take(
+        self,
+        dashboard: Dashboard,
+        plan: SamplingPlan = DEFAULT_PLAN,
+        jobs: Collection[str] = (),
+        workers: str = "",
+    ) -> Picture:
+        """The picture of the workers and drivers of these jobs of Ray, of all without any; a cancellation stops our job.
+
+        With `workers` only of those that this names (see `of_workers`), and of what they have started.
+        """
+        nodes, listed = await asyncio.gather(dashboard.nodes(), rows_of(dashboard))
+        part = restricted(listed, jobs)
+        names = part_of(nodes, part, jobs, workers)
+        if workers and not any(each.named or each.workers for each in names.values()):
+            raise no_workers(dashboard.address, workers)
+        async with self._sampled(dashboard, nodes, names, plan) as (answer, ask_further):
+            later = restricted(evolve(listed, tasks=tuple(await _tasks(dashboard))), jobs)
+            tasks = steady(part.tasks, later.tasks)
+            groups = await _pending_groups(dashboard)
+            graph = rows(tasks, part.actors, part.workers, hosts_of(nodes), _room(nodes), groups)
+            sampled = evidence(
+                answer.nodes,
+                plan.pause_s,
+                is_whole=not answer.silent,
+                tasks=graph,
+                workers=workers,
+                dead=await _dead(dashboard, jobs),
+            )
+            sampled = await answered(sampled, ask_further, plan)
+            return completed(sampled, answer.silent)
+
+    @contextlib.asynccontextmanager
+    async def _sampled(
+        self,
+        dashboard: Dashboard,
+        nodes: Sequence[NodeRow],
+        names: Mapping[str, NodeNames],
+        plan: SamplingPlan,
+    ) -> AsyncGenerator[tuple[Answer, AskFurther]]:
+        """The samples of the nodes, whose processes can be asked for more until the end.
+
+        1. Nodes that are all this machine: directly, also where their agents start no job.
+        2. Else by a job.
+        """
+        wanted = {node: each for node, each in names.items() if each.pids or not each.is_part}
+        local = await self._local_nodes(dashboard, nodes)
+        if wanted and wanted.keys() <= local.keys():
+            samples = await local_sampling.sampled(local, wanted, plan)
+            yield Answer(tuple(samples.values()), tuple(samples), ()), ask
+            return
+        plan.say(t("Starting a job on {cluster}", cluster=printable(dashboard.address)))
+        async with self._job(dashboard, _request(names, plan), plan.inside) as job:
+            limit_s = LIMIT_S + plan.rounds * plan.pause_s
+            answer = await job.answer(plan.on_progress, plan.rounds, limit_s)
+            yield answer, lambda question: job.ask(question, answer)
+
+    @contextlib.asynccontextmanager
+    async def _job(
+        self, dashboard: Dashboard, request: bytes, inside: bool
+    ) -> AsyncGenerator[SamplingJob]:
+        """Starts the job, which deletes its files and ends when it is stopped."""
+        api, own_id = dashboard.job_api, secrets.token_hex(8)
+        package, name, archive = await asyncio.to_thread(
+            lambda: zipped_node_package(find_program())
+        )
+        # Kept for ten minutes from this request on.
+        if not await api.has_package(name):
+            await api.put_package(name, archive)
+        order = SamplingJobOrder(own_id)
+        variables = {"EAGLERAY_TEXT": _text(package, inside), "EAGLERAY_ASKED": order.text()}
+        job = await self._jobs.submit(
+            dashboard,
+            "stacks",
+            {"py_modules": [f"gcs://{name}"], "env_vars": variables},
+            own_id,
+            {order.request: request},
+        )
+        unread: tuple[str, ...] = ()
+        try:
+            yield SamplingJob(dashboard, job, order)
+        except BaseException:
+            unread = order.request, order.question
+            raise
+        finally:
+            self._jobs.remove(dashboard, job, ended=False, unread=unread)
+
+
+@frozen
+class SamplingJobOrder:
+    """The names that a job of ours reads and writes, which no other user can guess."""
+
+    own_id: str
+    mark: str = field(factory=lambda: secrets.token_hex(16))
+
+    @property
+    def request(self) -> str:
+        return f"_ray_pkg_eagleray_request_{self.own_id}.zip"
+
+    @property
+    def question(self) -> str:
+        return f"_ray_pkg_eagleray_question_{self.own_id}.zip"
+
+    @property
+    def answer(self) -> str:
+        return f"eagleray-stacks-{self.own_id}.json"
+
+    @property
+    def readings(self) -> str:
+        return f"eagleray-stacks-{self.own_id}-inside.json"
+
+    def text(self) -> str:
+        return json.dumps(
+            {
+                "key": f"gcs://{self.request}",
+                "answer": self.answer,
+                "question": f"gcs://{self.question}",
+                "readings": self.readings,
+                "mark": self.mark,
+            }
+        )
+
+
+class SamplingJob:
+    """The running job of a picture."""
+
+    def __init__(self, dashboard: Dashboard, job: str, order: SamplingJobOrder) -> None:
+        self._dashboard = dashboard
+        self._job = job
+        self._order = order
+
+    async def answer(self, on_progress: OnProgress, rounds: int, limit_s: float) -> Answer:
+        """The samples of all nodes; raises an error of the catalogue."""
+
+        def report(done: object) -> None:
+            if isinstance(done, int):
+                on_progress(min(done, rounds), rounds)
+
+        content = await self._content(self._order.answer, limit_s, report)
+        return await asyncio.to_thread(answer_of, self._dashboard.address, content)
+
+    async def ask(self, question: Question, answer: Answer) -> FurtherAnswers:
+        """Returns the answers of these processes; a failure costs none of the samples."""
+        node_of = {
+            (node.host, process.pid): node_id
+            for node, node_id in zip(answer.nodes, answer.node_ids, strict=True)
+            for process in node.processes
+        }
+        by_node = question.by(node_of.__getitem__)
+        wanted = {node_id: part.pids for node_id, part in by_node.items()}
+        answers: Any = None
+        try:
+            await self._dashboard.job_api.put_package(
+                self._order.question, json.dumps(wanted).encode()
+            )
+            answers = json.loads(await self._content(self._order.readings, READ_LIMIT_S))
+        except (EaglerayError, ValueError, RecursionError) as error:
+            log.info("no further answers at %s: %s", self._dashboard.address, error)
+        answers = answers if isinstance(answers, dict) else {}
+        return joined(answers_in(part, answers.get(node)) for node, part in by_node.items())
+
+    async def _content(
+        self, name: str, limit_s: float, report: Callable[[object], None] = lambda _: None
+    ) -> bytes:
+        """The file of this name, once the job has announced it."""
+        announced = _announced(self._dashboard, self._job, self._order.mark, name, report)
+        try:
+            values = await asyncio.wait_for(announced, limit_s)
+        except asyncio.TimeoutError:
+            raise job_unfinished(self._dashboard.address, t("stacks"), limit_s) from None
+        state = await self._dashboard.job_api.state(self._job)
+        return await _file(self._dashboard, state.driver_node_id, name, values)
+
+
+def part_of(
+    nodes: Sequence[NodeRow], listed: ClusterRows, jobs: Collection[str], workers: str
+) -> dict[str, NodeNames]:
+    """Returns what each node samples of these jobs and workers."""
+    part = of_workers(listed, workers)
+    names = names_of_nodes(nodes, part.actors, part.workers)
+    return with_jobs(names, part.tasks, jobs, is_part=bool(workers))
+
+
+def answer_of(address: str, content: bytes) -> Answer:
+    """The answer in the file of the job; raises `unreadable-answer` for something else."""
+    try:
+        value = json.loads(content)
+        if not isinstance(value, dict):
+            raise ValueError("not an object")
+        nodes = wire.load(value.get("samples"))
+        silent = value.get("silent")
+        if not isinstance(silent, list):
+            raise ValueError("no list of silent nodes")
+        node_ids = value.get("nodes")
+        if not isinstance(node_ids, list) or len(node_ids) != len(nodes):
+            raise ValueError("no list of nodes")
+        return Answer(
+            tuple(nodes), tuple(map(str, node_ids)), tuple(_silent(row) for row in silent)
+        )
+    except (ValueError, RecursionError) as error:
+        raise unreadable_answer(address, str(error)) from error
+
+
+def _text(package: str, inside: bool) -> str:
+    reads = f"from {package}.inspecting.readings import raw_readings" if inside else ""
+    return (
+        f"from {package}.sampling.in_cluster import main; "
+        f"from {package}.inspecting.served_record import served_records; "
+        f"{reads or 'raw_readings = None'}; main(raw_readings, served_records)"
+    )
+
+
+def _request(names: Mapping[str, NodeNames], plan: SamplingPlan) -> bytes:
+    nodes = {node_id: asdict(each, recurse=False) for node_id, each in names.items()}
+    return json.dumps({"rounds": plan.rounds, "pause_s": plan.pause_s, "nodes": nodes}).encode()
+
+
+async def rows_of(dashboard: Dashboard) -> ClusterRows:
+    actors, workers, tasks = await asyncio.gather(
+        dashboard.actors(), dashboard.all_workers(), _tasks(dashboard)
+    )
+    return ClusterRows(tuple(actors), tuple(workers), tuple(tasks))
+
+
+async def _dead(dashboard: Dashboard, jobs: Collection[str]) -> list[DeadActor]:
+    """The dead actors of these jobs, of all that still have actors without any; none where Ray fails to list them."""
+    try:
+        listed = await dashboard.all_actors()
+    except EaglerayError as error:
+        log.info("the actors of %s are not listed: %s %s", dashboard.address, error, error.detail)
+        return []
+    # Ray also lists actors of jobs that ended long ago.
+    current = jobs or {row.job_id for row in listed if row.state != "DEAD"}
+    return [
+        DeadActor(row.class_name, row.name, row.pid, row.death)
+        for row in listed
+        if row.state == "DEAD" and row.job_id in current
+    ]
+
+
+async def _tasks(dashboard: Dashboard) -> list[TaskRow]:
+    """The tasks that have not ended; none where Ray fails to list them, since most verdicts need only stacks."""
+    try:
+        return await dashboard.unended_tasks()
+    except EaglerayError as error:
+        log.info("the tasks of %s are not listed: %s %s", dashboard.address, error, error.detail)
+        return []
+
+
+async def _pending_groups(dashboard: Dashboard) -> list[PlacementGroupRow]:
+    """The placement groups without room; none where Ray fails to list them."""
+    try:
+        return await dashboard.pending_placement_groups()
+    except EaglerayError as error:
+        log.info("the groups of %s are not listed: %s %s", dashboard.address, error, error.detail)
+        return []
+
+
+def _room(nodes: Sequence[NodeRow]) -> dict[str, float]:
+    """The most that one living node has of each resource."""
+    room: dict[str, float] = {}
+    for node in nodes:
+        for name, amount in node.resources.items() if node.alive else ():
+            room[name] = max(room.get(name, 0.0), amount)
+    return room
+
+
+async def _announced(
+    dashboard: Dashboard, job: str, mark: str, name: str, report: Callable[[object], None]
+) -> dict[str, Any]:
+    """Returns the announcement of the file that the job has printed, once it is there; raises `job-failed` if it ends
+    before.
+    """
+    text = ""
+    async with contextlib.aclosing(job_logs.follow(dashboard, job)) as pieces:
+        async for piece in pieces:
+            *lines, text = (text + piece).split("\n")
+            for line in lines:
+                announced = _of_line(line, mark)
+                if announced.get("file") == name:
+                    return announced
+                report(announced.get("round"))
+    state = await dashboard.job_api.state(job)
+    output = await dashboard.job_api.logs(job)
+    raise job_failed(dashboard.address, t("stacks"), f"{state.status}: {state.message}\n{output}")
+
+
+def _of_line(line: str, mark: str) -> dict[str, Any]:
+    if not line.startswith(mark):
+        return {}
+    try:
+        value = json.loads(line[len(mark) :])
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+async def _file(
+    dashboard: Dashboard, node_id: str, name: str, announced: Mapping[str, Any]
+) -> bytes:
+    """The content of the job's file.  Nothing else indicates a truncated transfer than its size and its hash."""
+    pieces, size = [], 0
+    async for piece in dashboard.log_bytes(node_id, name):
+        pieces.append(piece)
+        size += len(piece)
+        if size > LARGEST_ANSWER:
+            raise unreadable_answer(dashboard.address)
+    content = b"".join(pieces)
+    if hashlib.sha256(content).hexdigest() != announced.get("sha256"):
+        raise unreadable_answer(dashboard.address)
+    return content
+
+
+def _silent(row: Any) -> SilentNode:
+    texts = [
+        row.get(key) if isinstance(row, dict) else None for key in ("host", "reason", "detail")
+    ]
+    host, reason, detail = (printable(text, 300) if isinstance(text, str) else "" for text in texts)
+    if reason not in ("timeout", "failed"):
+        raise ValueError("a silent node without a reason")
+    return SilentNode(host, reason, detail)

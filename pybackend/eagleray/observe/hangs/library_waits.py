@@ -1,0 +1,231 @@
+"""Finds what processes wait for, read from the library functions that their code has called, where no kind of hang
+explains them.
+
+Functions are as in Python 3.10 to 3.14, torch 2.13, Ray 2.60, vLLM 0.32 and the clients that they use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from attrs import frozen
+
+from eagleray.common.l10n import counted, later, t, translated
+from eagleray.observe.hangs import wording
+from eagleray.observe.hangs.evidence import SampledProcess
+from eagleray.sampling.frames import PythonFrame, is_users
+from eagleray.sampling.merging import ThreadStack
+
+# More sentences than these don't say what a reader should look at.
+_MOST = 3
+# The number of the user's innermost functions that may be an engine's.
+_INNERMOST = 3
+
+
+@frozen
+class LibraryWait:
+    """Functions of a library that wait for `what`; `is_own`: another thread of the process ends the wait."""
+
+    file: re.Pattern[str]
+    function: re.Pattern[str]
+    what: str
+    is_own: bool = False
+
+
+def _wait(file: str, function: str, what: str, *, is_own: bool = False) -> LibraryWait:
+    return LibraryWait(
+        re.compile(rf"(?:^|/){file}$"), re.compile(rf"(?:^|\.)(?:{function})$"), what, is_own
+    )
+
+
+_WORK = later("the work of a queue")
+_BARRIER = later("others at a barrier")
+_POOL = later("the processes of a pool")
+OUTPUT = later("the output of a child process")
+# Waits for processes that a lock in shared memory ends.
+OF_SHARED_LOCKS = (_WORK, _BARRIER)
+TABLE = (
+    _wait(r"torch/utils/file_baton\.py", "wait", later("a lock file")),
+    _wait(r"filelock/\w+\.py", "acquire|_acquire|__enter__", later("a lock file")),
+    _wait(r"concurrent/futures/\w+\.py", "result|exception|wait|as_completed|result_iterator", later("a future"), is_own=True),
+    _wait(r"concurrent/futures/\w+\.py", "shutdown|__exit__", later("the end of a pool"), is_own=True),
+    _wait(r"multiprocessing/pool\.py", "get|wait|map|starmap|apply|next|__next__", _POOL),
+    _wait(r"multiprocessing/pool\.py", "join|__exit__|_terminate_pool", later("the end of a pool")),
+    _wait(r"multiprocessing/(?:process|popen_\w+)\.py", "join|wait|poll", later("the end of a child process")),
+    _wait(r"multiprocessing/queues\.py", "join", _WORK),
+    _wait(r"multiprocessing/(?:connection|queues|managers)\.py", r"recv|_recv|_recv_bytes|recv_bytes|wait|get|_callmethod|accept", later("a message of another process")),
+    _wait(r"multiprocessing/synchronize\.py", "acquire|wait|__enter__|wait_for", later("a lock that processes share")),
+    _wait(r"subprocess\.py", "wait|_wait|_try_wait", later("the end of a child process")),
+    _wait(r"subprocess\.py", "communicate|_communicate|run", OUTPUT),
+    _wait(r"queue\.py", "get", later("an item of a queue"), is_own=True),
+    _wait(r"queue\.py", "put", later("room in a queue"), is_own=True),
+    _wait(r"queue\.py", "join", _WORK, is_own=True),
+    _wait(r"threading\.py", "join|_wait_for_tstate_lock|_shutdown", later("the end of a thread"), is_own=True),
+    _wait(r"threading\.py", r"Barrier\.wait|_wait|_enter", _BARRIER, is_own=True),
+    _wait(r"threading\.py", "wait|wait_for", later("another thread"), is_own=True),
+    _wait(r"threading\.py", "acquire|__enter__", later("a lock"), is_own=True),
+    _wait(r"logging/__init__\.py", "acquire", later("the lock of a log handler"), is_own=True),
+    _wait(r"grpc/\w+\.py", "wait|result|_blocking|_wait_once|__call__", later("an answer of gRPC")),
+    _wait(r"zmq/sugar/(?:poll|socket)\.py", "poll|recv|recv_multipart|recv_pyobj", later("a message of ZeroMQ")),
+    _wait(r"(?:http/client|ssl|urllib3/.*|requests/.*|httpx/.*|httpcore/.*|socket)\.py", r"\w+", later("an answer over the network")),
+    _wait(r"ray/_private/worker\.py", "get|get_objects|wait", later("a result of Ray")),
+    _wait(r"torch/cuda/(?:__init__|streams)\.py", "synchronize|wait", later("the GPU")),
+)  # fmt: skip
+_FUTURE = later("a future")
+_POOL_FILE = "concurrent/futures/thread.py"
+# The loops of processes that do the tasks of a pool, and read its batches.
+_OF_POOL = re.compile(r"(^|/)multiprocess(ing)?/pool\.py$")
+_LOOPS = re.compile(
+    rf"{_OF_POOL.pattern}|(^|/)concurrent/futures/process\.py$|torch/utils/data/_utils/worker\.py$"
+)
+# Code of engines counts as the user's, who may have changed it.
+OF_ENGINES = (
+    _wait(
+        r"shm_broadcast\.py",
+        "dequeue|acquire_read|enqueue|acquire_write|recv",
+        later("a message of another worker"),
+    ),
+)
+
+
+def wait_of(frames: Sequence[PythonFrame]) -> LibraryWait | None:
+    """The wait that the user's innermost code has called; None if the table has none."""
+    end = 1 + max((at for at, frame in enumerate(frames) if is_users(frame)), default=-1)
+    of_user = reversed(frames[max(end - _INNERMOST, 0) : end])
+    pairs = (
+        *((wait, frame) for frame in of_user for wait in OF_ENGINES),
+        *((wait, frame) for frame in frames[end:] for wait in TABLE),
+    )
+    return next((wait for wait, frame in pairs if _fits(wait, frame)), None)
+
+
+def is_without_task(process: SampledProcess, files: re.Pattern[str] = _LOOPS) -> bool:
+    """Whether a process of a pool waits for its next task: in the pool's loop, without code of the user below it."""
+    frames = process.stack.frames if process.stack else ()
+    loops = [at for at, frame in enumerate(frames) if files.search(frame.file)]
+    below = frames[loops[-1] + 1 :] if loops else ()
+    # A task in C has no frame of its own.
+    gets = bool(below) and below[0].function.endswith("get") and not any(map(is_users, below))
+    return gets and not process.is_busy
+
+
+def has_lost_task(process: SampledProcess, children: Iterable[SampledProcess]) -> bool:
+    """Whether a process waits for a pool all of whose processes wait for tasks, and none of its threads runs code of the user.
+
+    `multiprocessing` doesn't do a task again whose process was killed, and its thread for results ends with the first one that
+    can't be unpickled (python/cpython#66587, #79492).
+    """
+    wait = wait_of(process.stack.frames) if process.stack else None
+    workers = [each for each in children if _is_of_pool(each)]
+    return (
+        wait is not None
+        and wait.what == _POOL
+        and not process.goes_on
+        and not any(is_users(frame) for stack in process.others for frame in stack.frames)
+        and bool(workers)
+        and all(is_without_task(each, _OF_POOL) for each in workers)
+    )
+
+
+def _is_of_pool(process: SampledProcess) -> bool:
+    frames = process.stack.frames if process.stack else ()
+    return any(_OF_POOL.search(frame.file) for frame in frames)
+
+
+def _fits(wait: LibraryWait, frame: PythonFrame) -> bool:
+    return bool(wait.file.search(frame.file) and wait.function.search(frame.function))
+
+
+def sentence_of(processes: Iterable[SampledProcess]) -> str:
+    """`Process 812 waits for an item of a queue in fetch (load.py:31).`; "" if the table has no wait of any of them."""
+    groups: dict[tuple[LibraryWait | None, str], list[SampledProcess]] = defaultdict(list)
+    for each in processes:
+        wait = wait_of(each.stack.frames) if each.stack else None
+        groups[wait, wording.place([each])].append(each)
+    if len(groups) > _MOST or not any(wait for wait, _ in groups):
+        return ""
+    sentences = [
+        _sentence(wait, place, alike) for (wait, place), alike in groups.items() if wait or place
+    ]
+    if len(groups) == 1:
+        ((wait, _), alike), *_ = groups.items()
+        if wait is not None and wait.is_own:
+            sentences += _on_others(alike)
+    return " ".join(sentences)
+
+
+def _sentence(wait: LibraryWait | None, place: str, alike: Sequence[SampledProcess]) -> str:
+    ranks = wording.Ranks(alike)
+    if wait is None:
+        return counted(
+            len(alike), "{Ranks} is{place}.", "{Ranks} are{place}.", Ranks=ranks, place=place
+        )
+    return counted(
+        len(alike),
+        "{Ranks} waits for {what}{place}.",
+        "{Ranks} wait for {what}{place}.",
+        Ranks=ranks,
+        what=translated(wait.what),
+        place=place,
+    )
+
+
+def _on_others(processes: Sequence[SampledProcess]) -> Iterator[str]:
+    """Returns what the other threads do, one of which has to end the wait."""
+    if places := _others(processes):
+        yield t("Other threads are in {places}.", places=places)
+    elif all(each.last.how.startswith("py-spy") and not each.others for each in processes):
+        yield t("No other thread runs code of the program.")
+    if pool := _busy_pool(processes):
+        yield t("All threads of {pool} wait for futures, which need a free one.", pool=pool)
+
+
+def threads_of(process: SampledProcess) -> str:
+    """`writer waits for room in a queue in add (log.py:12).`: what the threads besides the leading one wait for."""
+    names: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for stack in process.others:
+        frame = next((each for each in reversed(stack.frames) if is_users(each)), None)
+        if frame is not None and (wait := wait_of(stack.frames)):
+            names[translated(wait.what), wording.place_of([frame])].append(stack.thread)
+    return "".join(
+        " "
+        + counted(
+            len(threads),
+            "{name} waits for {what}{place}.",
+            "{n} threads wait for {what}{place}.",
+            name=threads[0],
+            what=what,
+            place=place,
+        )
+        for (what, place), threads in list(names.items())[:_MOST]
+    )
+
+
+def _busy_pool(processes: Sequence[SampledProcess]) -> str:
+    """The pool of a single process all of whose threads that run code wait for futures; "" if there is none."""
+    stacks = processes[0].others if len(processes) == 1 else ()
+    pools: dict[str, list[ThreadStack]] = defaultdict(list)
+    for stack in stacks:
+        pool, _, number = stack.thread.rpartition("_")
+        if number.isdigit() and any(frame.file.endswith(_POOL_FILE) for frame in stack.frames):
+            pools[pool].append(stack)
+    for pool, threads in pools.items():
+        waits = (wait_of(stack.frames) for stack in threads)
+        if all(wait is not None and wait.what == _FUTURE for wait in waits):
+            return pool
+    return ""
+
+
+def _others(processes: Iterable[SampledProcess]) -> str:
+    """Where threads besides the leading ones are in code of the user; "" if that is nowhere, or in too many places."""
+    places = {
+        frame: None
+        for each in processes
+        for stack in each.others
+        if (frame := next((each for each in reversed(stack.frames) if is_users(each)), None))
+    }
+    if len(places) > _MOST:
+        return ""
+    return ", ".join(f"{wording.short_function(each)} ({wording.line_of(each)})" for each in places)

@@ -1,0 +1,101 @@
+"""Finds frames without the head of a dump: a pasted part of a dump, or the traceback of a Ctrl-C.
+
+Each run of such lines is read as one thread of a process of its own, since nothing says to what it belongs.  The traceback
+of another exception shows where a program failed, not where it hangs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from attrs import define, field
+
+from eagleray.observe.hangs.pasted.dumps_in_text import (
+    DumpedProcess,
+    Tags,
+    full_name,
+    plain_line,
+    tags_of,
+)
+from eagleray.sampling.dumps import Thread
+from eagleray.sampling.frames import PythonFrame
+
+UNKNOWN_THREAD = "?"
+_FRAME = re.compile(
+    r"^[\s>|]*(?P<function>[\w<][\w.<>\[\] ]*) \((?P<file>[^\s()]+\.pyx?|<string>):(?P<line>\d{1,9})\)\s*$"
+)
+_FILE = re.compile(
+    r"^(?P<prefix>.{0,200}?)\bFile \"(?P<file>[^\"]{1,1000})\", line (?P<line>\d{1,9})(?P<comma>,?) in (?P<function>\S.*?)\s*$"
+)
+_EXCEPTION = re.compile(
+    r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Timeout)\b"
+)
+_INTERRUPT = "KeyboardInterrupt"
+_GAP = re.compile(r"[\s>|]*(?:\.{3}|…)?\s*$")
+_FEWEST = 2
+# Longer lines aren't frames, and take patterns long.
+_LONGEST = 2000
+_MOST_RUNS = 64
+
+
+@define
+class _Run:
+    """Frames in lines that follow each other, in their order."""
+
+    prefix: str = ""
+    frames: list[PythonFrame] = field(factory=list)
+    outermost_first: bool = False
+
+    def process(self, number: int) -> DumpedProcess | None:
+        if len(self.frames) < _FEWEST:
+            return None
+        is_outermost_first = self.outermost_first and self.frames[-1].function != "<module>"
+        frames = tuple(self.frames if is_outermost_first else reversed(self.frames))
+        thread = Thread(UNKNOWN_THREAD, True, False, False, frames)
+        tags = tags_of(self.prefix) if self.prefix.strip() else Tags()
+        return DumpedProcess(tags, 0, "", (thread,), str(number), natives=((),))
+
+
+def fragments_in(lines: Iterable[str]) -> list[DumpedProcess]:
+    listed: list[DumpedProcess] = []
+    for run in _runs(lines):
+        if (process := run.process(len(listed))) is not None:
+            listed.append(process)
+        if len(listed) >= _MOST_RUNS:
+            break
+    return listed
+
+
+def _runs(lines: Iterable[str]) -> Iterator[_Run]:
+    run = _Run()
+    # Python writes this above the tracebacks of exceptions.
+    is_traceback = False
+    for line in lines:
+        text = plain_line(line[:_LONGEST])
+        short, long = _FRAME.match(text), _FILE.match(text)
+        if match := long or short:
+            if run.frames and run.outermost_first != bool(long and long["comma"]):
+                yield run
+                run = _Run()
+            run.outermost_first = bool(long and long["comma"])
+            run.prefix = long["prefix"] if long else ""
+            place = full_name(match["file"])
+            run.frames.append(PythonFrame(match["function"], place, int(match["line"])))
+        elif run.frames and not _GAP.match(text) and not _is_source(run, text):
+            closing = text.removeprefix(run.prefix.rstrip()).strip()
+            is_exception = is_traceback or _EXCEPTION.match(closing)
+            if not is_exception or closing.startswith(_INTERRUPT):
+                yield run
+            run, is_traceback = _Run(), False
+        if "Traceback (most recent call last)" in text:
+            is_traceback = True
+    if run.frames and not is_traceback:
+        yield run
+
+
+def _is_source(run: _Run, text: str) -> bool:
+    """Whether `text` is a line of source below a frame, which is indented further."""
+    rest = text.removeprefix(run.prefix.rstrip())
+    indent = len(run.prefix) - len(run.prefix.rstrip())
+    return run.outermost_first and len(rest) - len(rest.lstrip()) > indent

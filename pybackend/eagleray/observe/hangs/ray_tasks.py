@@ -1,0 +1,116 @@
+"""The tasks that Ray lists, as rows of the graph of who waits for whom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from eagleray.common.errors import printable
+from eagleray.common.l10n import t
+from eagleray.observe.hangs.ray_names import job_of_driver
+from eagleray.observe.hangs.task_graph import NEEDS_NODE, RUNNING, OpenTask
+from eagleray.ray.rows import ActorRow, PlacementGroupRow, TaskRow, WorkerRow
+
+_CREATION = "ACTOR_CREATION_TASK"
+_MOST_BUNDLES = 4
+# The names of the room of a placement group (Ray 2.60): `CPU_group_3d48…` anywhere in it, `CPU_group_0_3d48…` in a bundle.
+_OF_GROUP = re.compile(r"(.+)_group_(?:\d+_)?[0-9a-f]{16,}$")
+# Ray lists no task for a driver; its children name this one.
+_DRIVERS_TASK = "f" * 40
+
+
+def rows(
+    tasks: Sequence[TaskRow],
+    actors: Iterable[ActorRow],
+    workers: Iterable[WorkerRow],
+    hosts: Mapping[str, str],
+    room: Mapping[str, float],
+    groups: Iterable[PlacementGroupRow] = (),
+) -> tuple[OpenTask, ...]:
+    """The `tasks`, and one that runs for each driver.  `room`: the most that a single node has of each resource.
+
+    Ray 2.60 lists no task for `ray.get(group.ready())`: of a driver that has called nothing else, a placement group stands
+    for it.
+    """
+    names = {row.actor_id: printable(row.name or row.class_name, 100) for row in actors}
+    needs = {task.actor_id: task.resources for task in tasks if task.kind == _CREATION}
+    listed = []
+    for task in tasks:
+        needed = task.resources or needs.get(task.actor_id, {})
+        listed.append(
+            OpenTask(
+                task.task_id,
+                printable(task.name, 100),
+                task.state,
+                task.parent_task_id,
+                task.actor_id,
+                names.get(task.actor_id, ""),
+                (hosts.get(task.node_id, ""), task.pid),
+                amounts_text(needed),
+                all(
+                    amount <= room.get(name, 0.0)
+                    for name, amount in needed.items()
+                    if not _OF_GROUP.match(name)
+                ),
+                task.kind == _CREATION,
+            )
+        )
+    parents = {task.parent_task_id for task in tasks}
+    pending = [
+        group for group in groups if group.job_id and _DRIVERS_TASK + group.job_id not in parents
+    ]
+    return (*listed, *_drivers(workers, hosts), *map(_of_group, pending))
+
+
+def steady(before: Iterable[TaskRow], after: Iterable[TaskRow]) -> list[TaskRow]:
+    """The tasks of `after` that were in the same state `before`: a task that changes isn't part of a hang."""
+    earlier = {(task.task_id, task.attempt, task.state) for task in before}
+    return [task for task in after if (task.task_id, task.attempt, task.state) in earlier]
+
+
+def amounts_text(resources: Mapping[str, float]) -> str:
+    """`CPU: 1`; without the names that Ray gives to the room of a placement group."""
+    amounts: dict[str, float] = {}
+    is_of_group = False
+    for name, amount in resources.items():
+        match = _OF_GROUP.match(name)
+        is_of_group = is_of_group or match is not None
+        # A bundle's room counts twice: for the bundle by its number, and for the group.
+        amounts[match[1] if match else name] = amount
+    if is_of_group:
+        amounts.pop("bundle", None)
+    text = ", ".join(f"{printable(name, 60)}: {amount:g}" for name, amount in amounts.items())
+    return t("{amounts} of a placement group", amounts=text) if is_of_group else text
+
+
+def _of_group(group: PlacementGroupRow) -> OpenTask:
+    bundles = ", ".join(amounts_text(bundle) for bundle in group.bundles[:_MOST_BUNDLES])
+    more = ", …" if len(group.bundles) > _MOST_BUNDLES else ""
+    name = printable(group.name, 100)
+    return OpenTask(
+        group.group_id,
+        t("placement group {name}", name=name) if name else t("a placement group"),
+        NEEDS_NODE,
+        _DRIVERS_TASK + group.job_id,
+        "",
+        needs=t("room for its bundles ({bundles})", bundles=f"{bundles}{more}")
+        if group.is_infeasible
+        else f"{bundles}{more}",
+        fits=not group.is_infeasible,
+    )
+
+
+def _drivers(workers: Iterable[WorkerRow], hosts: Mapping[str, str]) -> list[OpenTask]:
+    return [
+        OpenTask(
+            _DRIVERS_TASK + job_of_driver(row.worker_id),
+            "",
+            RUNNING,
+            "",
+            "",
+            "",
+            (hosts.get(row.node_id, ""), row.pid),
+        )
+        for row in workers
+        if row.kind == "driver"
+    ]

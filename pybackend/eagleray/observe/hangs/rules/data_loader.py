@@ -1,0 +1,47 @@
+"""Data loaders that deliver nothing (`data-loader`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eagleray.common.l10n import counted, t
+from eagleray.observe.hangs import wording
+from eagleray.observe.hangs.activity import Doing
+from eagleray.observe.hangs.rules import waits
+from eagleray.observe.hangs.rules.scene import Scene, about, reading
+from eagleray.observe.hangs.verdict import Kind, Reading
+
+
+def loading_data(scene: Scene) -> Iterator[Reading]:
+    loading = scene.world.doing(Doing.LOADING_DATA)
+    if not loading:
+        return
+    children = [child for each in loading for child in scene.evidence.children(each)]
+    if any(child.goes_on for child in children):
+        text = counted(
+            len(loading),
+            "Nothing hangs: {ranks} waits for its data loader, which still works.",
+            "Nothing hangs: {ranks} wait for their data loaders, which still work.",
+            **about(scene, loading),
+        )
+        step = t("Profile the data loader, or give it more processes.")
+        yield reading(scene, Kind.SLOW, loading, 0.75, text, step)
+        return
+    place = wording.place([child for child in children if child.activity.place is not None])
+    text = counted(
+        len(loading),
+        "The data loader of {ranks} delivers nothing.",
+        "The data loaders of {ranks} deliver nothing.",
+        **about(scene, loading),
+    )
+    if place:
+        text = counted(
+            len(loading),
+            "The data loader of {ranks} delivers nothing: its process waits{child_place}.",
+            "The data loaders of {ranks} deliver nothing: their processes wait{child_place}.",
+            **about(scene, loading),
+            child_place=place,
+        )
+    text += waits.follow(scene, children[:1])
+    step = t("Look at what the data loader reads there.")
+    yield reading(scene, Kind.DATA_LOADER, loading, 0.85, text, step)

@@ -1,0 +1,42 @@
+"""Event loops all of whose tasks wait (`asyncio`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from eagleray.common.l10n import counted, t
+from eagleray.observe.hangs import wording
+from eagleray.observe.hangs.activity import Doing
+from eagleray.observe.hangs.evidence import SampledProcess
+from eagleray.observe.hangs.rules.scene import Scene, about, reading
+from eagleray.observe.hangs.verdict import Kind, Reading
+from eagleray.sampling.kernel_waits import CLIENT
+
+
+def event_loops(scene: Scene) -> Iterator[Reading]:
+    """No process waits in a collective, and event loops have nothing to do."""
+    loops = [
+        each
+        for each in scene.world.doing(Doing.IN_EVENT_LOOP)
+        if not any(wait.kind == CLIENT for wait in each.last.waits)
+    ]
+    # In a single sample any loop without work looks so.
+    if loops and not scene.waiting and not scene.is_single_sample:
+        text = counted(
+            len(loops),
+            "The event loop of {ranks} waits.",
+            "The event loops of {ranks} wait.",
+            **about(scene, loops),
+        )
+        yield event_loop_reading(scene, loops, 0.45 if scene.unread else 0.7, text)
+
+
+def event_loop_reading(
+    scene: Scene, loops: Sequence[SampledProcess], confidence: float, text: str
+) -> Reading:
+    """The reading `text`, with what the tasks of the loops await if they have told that."""
+    awaited = wording.awaited(loops)
+    if awaited:
+        text, confidence = f"{text} {awaited}.", 0.9
+    step = t("Look at what the tasks of the event loop await.")
+    return reading(scene, Kind.ASYNCIO, loops, confidence, text, step)

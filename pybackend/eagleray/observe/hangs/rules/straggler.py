@@ -1,0 +1,139 @@
+"""Ranks that are elsewhere than the others, and don't move (`straggler`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from eagleray.common.l10n import counted, t
+from eagleray.observe.hangs import counter_readings, wording
+from eagleray.observe.hangs.activity import Doing
+from eagleray.observe.hangs.evidence import SampledProcess
+from eagleray.observe.hangs.rules import waits
+from eagleray.observe.hangs.rules.event_loops import event_loop_reading
+from eagleray.observe.hangs.rules.scene import (
+    COMPUTES_CPU,
+    Scene,
+    about,
+    again_step,
+    inspect_step,
+    minority,
+    reading,
+)
+from eagleray.observe.hangs.verdict import Kind, Reading
+
+
+def late(scene: Scene) -> Iterator[Reading]:
+    """Some ranks are elsewhere and make no progress, and the others wait for them."""
+    waiting = scene.waiting
+    behind = scene.elsewhere
+    if waiting and not behind and scene.unread:
+        text = t(
+            "{Ranks_wait}. {Unread} could not be read.",
+            Ranks_wait=wording.Wait_in(waiting),
+            Unread=wording.Ranks_of(scene.unread),
+        )
+        step = counted(
+            len(scene.unread),
+            "Look at what this rank does on its node.",
+            "Look at what these ranks do on their nodes.",
+        )
+        yield reading(scene, Kind.STRAGGLER, scene.unread, 0.4, text, step)
+    if not waiting or not behind:
+        return
+    if all(each.activity.doing is Doing.IN_EVENT_LOOP for each in behind):
+        text = counted(
+            len(behind),
+            "The event loop of {ranks} waits, and the others for it.",
+            "The event loops of {ranks} wait, and the others for them.",
+            **about(scene, behind),
+        )
+        yield event_loop_reading(scene, behind, 0.8, text)
+        return
+    confidence = 0.8 if len(behind) <= len(waiting) and not scene.unread else 0.6
+    step = inspect_step(behind)
+    if scene.is_single_sample:
+        confidence, step = 0.6, again_step(behind)
+        text = counted(
+            len(behind),
+            "{Others_wait}, and {ranks} is elsewhere{place}. Whether it moves can't be seen in one dump.",
+            "{Others_wait}, and {ranks} are elsewhere{place}. Whether they move can't be seen in one dump.",
+            **about(scene, behind),
+        )
+    elif all(each.cpu > COMPUTES_CPU for each in behind):
+        # A loop without end and a long step look the same from outside.
+        confidence = min(confidence, 0.65)
+        text = counted(
+            len(behind),
+            "{Others_wait} for {ranks}, which computes{place}.",
+            "{Others_wait} for {ranks}, which compute{place}.",
+            **about(scene, behind),
+        )
+    else:
+        text = counted(
+            len(behind),
+            "{Others_wait} for {ranks}, which does not move{place}.",
+            "{Others_wait} for {ranks}, which do not move{place}.",
+            **about(scene, behind),
+        )
+    if not_started := counter_readings.not_started(scene.world, behind):
+        text, confidence = f"{text} {not_started}", 0.9
+    text += _held_text(behind) + waits.follow(scene, behind)
+    yield reading(scene, Kind.STRAGGLER, behind, confidence, text, step)
+
+
+def outliers(scene: Scene) -> Iterator[Reading]:
+    """Most ranks are at the same place, no rank moves, and it isn't known for what they wait.
+
+    A process that waits for others in `ray.get`, as the driver does, is not at fault, and processes of another kind, or what has
+    started the others, are elsewhere anyway.
+    """
+    if scene.waiting:
+        return
+    parents = {(each.host, each.process.parent) for each in scene.world.ranks}
+    by_kind: dict[str, list[SampledProcess]] = {}
+    for each in scene.world.ranks:
+        # A process that could not be read doesn't count as a place.
+        if (
+            each.activity.doing not in (Doing.IN_RAY_GET, Doing.UNREADABLE, Doing.ENDED)
+            and (each.host, each.process.pid) not in parents
+        ):
+            by_kind.setdefault(each.process.group, []).append(each)
+    most = max(by_kind.values(), key=len, default=[])
+    different = minority(most, lambda each: each.activity)
+    if not different or len(different) * 2 >= len(most):
+        return
+    if any(each.cpu > COMPUTES_CPU for each in most if each not in different):
+        # A rank that computes may move within its line.
+        return
+    if scene.is_single_sample:
+        text = counted(
+            len(different),
+            "{Ranks} is elsewhere than the others{place}.",
+            "{Ranks} are elsewhere than the others{place}.",
+            **about(scene, different),
+        )
+        yield reading(scene, Kind.STRAGGLER, different, 0.4, text, again_step(different))
+        return
+    text = counted(
+        len(different),
+        "{Ranks} is elsewhere than the others{place}, and no rank moves.",
+        "{Ranks} are elsewhere than the others{place}, and no rank moves.",
+        **about(scene, different),
+    )
+    text += _held_text(different) + waits.follow(scene, different)
+    confidence = 0.45 if scene.unread else 0.55
+    yield reading(scene, Kind.STRAGGLER, different, confidence, text, inspect_step(different))
+
+
+def _held_text(ranks: Sequence[SampledProcess]) -> str:
+    """A sentence on the exceptions that `ranks` have swallowed."""
+    raised = [each for each in ranks if each.raised]
+    if not raised:
+        return ""
+    return " " + counted(
+        len(raised),
+        "{Ranks} holds {exceptions}.",
+        "{Ranks} hold {exceptions}.",
+        Ranks=wording.Ranks(raised),
+        exceptions=wording.exceptions(raised),
+    )

@@ -1,0 +1,112 @@
+"""Verdicts from the waits between processes and threads (`deadlock`, `wait-chain`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from eagleray.common.l10n import t
+from eagleray.observe.hangs import library_waits, thread_locks, wording
+from eagleray.observe.hangs.evidence import SampledProcess
+from eagleray.observe.hangs.rules.scene import Scene, reading
+from eagleray.observe.hangs.verdict import Kind, Reading
+from eagleray.observe.hangs.wait_graph import Path
+from eagleray.sampling.kernel_waits import FILE_LOCK, WRITE
+from eagleray.sampling.processes import ACTOR
+
+_MOST_PATHS = 2
+
+
+def deadlocks(scene: Scene) -> Iterator[Reading]:
+    """Threads or processes that wait for each other, or for what nothing else can do."""
+    if not scene.is_first:
+        return
+    locks = thread_locks.lock_waits(scene.evidence.processes)
+    if thread_locks.is_cycle(locks):
+        step = (
+            t("Take the lock once, or make it an RLock.")
+            if len(locks) == 1
+            else t("Take the locks in the same order everywhere.")
+        )
+        processes = [each.thread.process for each in locks]
+        text = thread_locks.sentence_of(locks)
+        yield reading(scene, Kind.DEADLOCK, processes, 0.85, text, step)
+    if cycle := scene.graph.cycle():
+        ranks = wording.ranks(cycle.processes)
+        step = t("Look at what {ranks} wait for.", ranks=ranks)
+        if WRITE in (wait.kind for wait in cycle.waits):
+            step = t("Read the data before the other process has to end.")
+        yield reading(scene, Kind.DEADLOCK, cycle.processes, 0.9, cycle.sentence, step)
+
+
+def chains(scene: Scene) -> Iterator[Reading]:
+    """Chains of waits, up to what the last process does, where no rank waits in a collective."""
+    if not scene.is_first or scene.waiting or scene.is_single_sample:
+        return
+    paths = _paths(scene)
+    if idle := [path for path in paths if path.is_idle_server]:
+        # No process waits for it, so it may just be idle.
+        ranks = wording.ranks(idle[0].processes)
+        step = t("Send {ranks} a request, and take the picture again.", ranks=ranks)
+        yield reading(scene, Kind.WAIT_CHAIN, (), 0.4, idle[0].sentence, step)
+        paths = [path for path in paths if not path.is_idle_server]
+    for path in paths:
+        if path.end is None and scene.graph.is_stuck(path.processes[-1]):
+            step = t("Look at what {ranks} waits for.", ranks=wording.ranks(path.processes[-1:]))
+            yield reading(scene, Kind.DEADLOCK, path.processes[-1:], 0.8, path.sentence, step)
+    ends = {id(path.end): path for path in reversed(paths)}
+    if locks := thread_locks.lock_waits(scene.evidence.processes):
+        holder = locks[-1].holder
+        further = scene.graph.path(holder.process)
+        text = thread_locks.sentence_of(locks)
+        if further is not None and further.waits[0].stack is holder.stack:
+            text = f"{text} {further.sentence}"
+        step = t("Look at what holds the lock.")
+        yield reading(scene, Kind.WAIT_CHAIN, [holder.process], 0.7, text, step)
+    shown = list(ends.values())[::-1][:_MOST_PATHS]
+    if shown:
+        text = " ".join(path.sentence for path in shown)
+        last = [path.end or path.processes[-1] for path in shown]
+        if all(each.goes_on or each.is_busy for each in last):
+            step = t(
+                "Wait, or profile {ranks} to see what takes the time.", ranks=wording.ranks(last)
+            )
+            yield reading(scene, Kind.SLOW, last, 0.65, text, step)
+        else:
+            step = t("Look at {ranks}, and at the end of its log.", ranks=wording.ranks(last[:1]))
+            ending = shown[0].waits[-1]
+            if ending.kind == FILE_LOCK and not (ending.targets or ending.outside):
+                step = t("Delete the file, unless another machine uses it.")
+            elif outside := ending.outside:
+                step = t("Look at {processes}.", processes=outside)
+            if last[0].process.role == ACTOR and last[0].activity.place is None:
+                step = t("Read from inside what its tasks await.")
+            yield reading(scene, Kind.WAIT_CHAIN, last, 0.75, text, step)
+
+
+def lost_tasks(scene: Scene) -> Iterator[Reading]:
+    """Processes that wait for the tasks of a pool, none of which is done any more."""
+    if not scene.is_first or scene.waiting or scene.is_single_sample:
+        return
+    for each in scene.evidence.processes:
+        children = scene.evidence.children(each)
+        if library_waits.has_lost_task(each, children):
+            text = t(
+                "{Process} waits for a pool{place}, whose processes have no task: one is lost.",
+                Process=wording.Ranks([each]),
+                place=wording.place([each]),
+            )
+            step = t("Read the log. Was a process killed, or a result not unpickled?")
+            yield reading(scene, Kind.DEADLOCK, [each], 0.8, text, step)
+
+
+def follow(scene: Scene, ranks: Sequence[SampledProcess]) -> str:
+    """A sentence on what the first of `ranks` waits for, "" if that isn't known."""
+    path = scene.graph.path(ranks[0]) if ranks else None
+    text = path.sentence if path else library_waits.sentence_of(ranks[:1])
+    return f" {text}" if text else ""
+
+
+def _paths(scene: Scene) -> list[Path]:
+    """The paths from processes for which no other waits, the longest first."""
+    paths = [path for start in scene.graph.starts() if (path := scene.graph.path(start))]
+    return sorted(paths, key=lambda path: -len(path.waits))

@@ -1,0 +1,210 @@
+"""Locks for which threads wait, and those that hold them, read from the source of their frames.
+
+A frame within the block of a `with` holds its lock.  Two names are of one lock if they are the same attribute of a class, or the
+same name in a file; of two objects of a class the locks can't be told apart.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from attrs import frozen
+
+from eagleray.common.l10n import t
+from eagleray.observe.hangs import wording
+from eagleray.observe.hangs.evidence import SampledProcess
+from eagleray.sampling.blocks import around, holds
+from eagleray.sampling.frames import PythonFrame, is_users
+from eagleray.sampling.kernel_waits import OWN
+from eagleray.sampling.merging import ThreadStack
+
+_THREADING, _MULTIPROCESSING = "/threading.py", "/multiprocessing/synchronize.py"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+@frozen
+class Lock:
+    """A lock by its name in the source; `owner` is the class or the file that has the name."""
+
+    owner: str
+    name: str
+
+
+@frozen
+class LockingThread:
+    """A thread that waits for locks at `place`, or holds some; `is_shared`: processes share those for which it waits."""
+
+    process: SampledProcess
+    stack: ThreadStack
+    place: PythonFrame | None
+    waits_for: frozenset[Lock]
+    holds: frozenset[Lock]
+    is_shared: bool
+
+
+@frozen
+class LockWait:
+    """`thread` waits for `lock`, which `holder` holds."""
+
+    thread: LockingThread
+    lock: Lock
+    holder: LockingThread
+
+
+def lock_waits(processes: Iterable[SampledProcess]) -> tuple[LockWait, ...]:
+    """Waits for locks up to a thread that waits for none, or the shortest cycle of them; () if no thread waits."""
+    threads = [thread for process in processes for thread in _threads(process)]
+    # Locks of `threading` belong to one process, locks of `multiprocessing` to one machine.
+    holders: dict[tuple[object, Lock], LockingThread] = {}
+    for thread in threads:
+        for lock in thread.holds:
+            holders.setdefault((id(thread.process), lock), thread)
+            holders.setdefault((thread.process.host, lock), thread)
+    waits: dict[int, LockWait] = {}
+    for thread in threads:
+        where = thread.process.host if thread.is_shared else id(thread.process)
+        for lock in sorted(thread.waits_for, key=lambda lock: (lock.owner, lock.name)):
+            if holder := holders.get((where, lock)):
+                waits.setdefault(id(thread), LockWait(thread, lock, holder))
+    cycles = [path for start in waits if (path := _path(start, waits)) and is_cycle(path)]
+    if cycles:
+        return min(cycles, key=len)
+    return max((_path(start, waits) for start in waits), key=len, default=())
+
+
+def is_cycle(path: Sequence[LockWait]) -> bool:
+    return bool(path) and path[-1].holder is path[0].thread
+
+
+def sentence_of(path: Sequence[LockWait]) -> str:
+    """`MainThread waits for Cache.lock in get (cache.py:9), which Thread-1 holds, which waits for …`"""
+    first = path[0]
+    if first.thread is first.holder:
+        return t(
+            "{Thread} waits for {lock}{place}, which it holds itself: it can't continue.",
+            Thread=_name(first.thread),
+            lock=first.lock.name,
+            place=_place(first.thread),
+        )
+    several = len({each.thread.process.rank for each in path}) > 1
+    text = t(
+        "{Thread} waits for {lock}{place}, which {holder} holds",
+        Thread=_name(first.thread, several),
+        lock=first.lock.name,
+        place=_place(first.thread),
+        holder=_name(first.holder, several),
+    )
+    for wait in path[1:]:
+        text += t(
+            ", which waits for {lock}{place}, which {holder} holds",
+            lock=wait.lock.name,
+            place=_place(wait.thread),
+            holder=_name(wait.holder, several),
+        )
+    if is_cycle(path):
+        return t("{text}: none of them can continue.", text=text)
+    return f"{text}{_place(path[-1].holder)}."
+
+
+def _path(start: int, waits: dict[int, LockWait]) -> tuple[LockWait, ...]:
+    path = [waits[start]]
+    while (following := waits.get(id(path[-1].holder))) is not None and following not in path:
+        path.append(following)
+    if following is not None:
+        # Without the waits that only lead to the cycle.
+        path = path[path.index(following) :]
+    return tuple(path)
+
+
+def _threads(process: SampledProcess) -> Iterator[LockingThread]:
+    if process.goes_on:
+        return
+    # Waits of a thread that has a lock already, in the line that takes it.
+    outward = {wait.thread for wait in process.last.waits if wait.kind != OWN}
+    for stack in (*([process.stack] if process.stack else []), *process.others):
+        inner = max((at for at, frame in enumerate(stack.frames) if is_users(frame)), default=-1)
+        place = stack.frames[inner] if inner >= 0 else None
+        below = stack.frames[inner + 1 :]
+        may_wait = stack.thread not in outward and all(
+            frame.file.endswith((_THREADING, _MULTIPROCESSING)) for frame in below
+        )
+        waits_for = _taken_at(place.file, place.line) if place and may_wait else frozenset()
+        held = frozenset(
+            lock
+            for frame in stack.frames
+            if is_users(frame)
+            for lock in _held_at(frame.file, frame.line)
+        )
+        if waits_for or held:
+            is_shared = any(frame.file.endswith(_MULTIPROCESSING) for frame in below)
+            yield LockingThread(process, stack, place, waits_for, held, is_shared)
+
+
+@lru_cache(1024)
+def _taken_at(file: str, line: int) -> frozenset[Lock]:
+    """The locks that `line` takes: by `with`, or by a call of `acquire`."""
+    taken: set[Lock] = set()
+    owner = file
+    for node in around(file, line):
+        owner = node.name if isinstance(node, ast.ClassDef) else owner
+        if isinstance(node, ast.With) and _is_in_head(node, line):
+            taken.update(_locks(node, file, owner))
+        elif isinstance(node, ast.Expr | ast.Assign | ast.If | ast.Return):
+            calls = (each for each in ast.walk(node) if isinstance(each, ast.Call))
+            taken.update(
+                lock
+                for call in calls
+                if isinstance(call.func, ast.Attribute)
+                and call.func.attr == "acquire"
+                and call.lineno <= line <= (call.end_lineno or line)
+                and (lock := _lock(call.func.value, file, owner))
+            )
+    return frozenset(taken)
+
+
+@lru_cache(1024)
+def _held_at(file: str, line: int) -> frozenset[Lock]:
+    """The locks of the `with` blocks around `line`, within its function."""
+    held: set[Lock] = set()
+    owner = file
+    for node in around(file, line):
+        owner = node.name if isinstance(node, ast.ClassDef) else owner
+        if isinstance(node, _FUNCTIONS):
+            held.clear()
+        elif isinstance(node, ast.With) and holds(node.body, line) and not _is_in_head(node, line):
+            held.update(_locks(node, file, owner))
+    return frozenset(held)
+
+
+def _is_in_head(node: ast.With, line: int) -> bool:
+    """Whether `line` has the locks of `node`; its block may begin there, too."""
+    last = node.items[-1].context_expr.end_lineno or node.lineno
+    return node.lineno <= line <= last
+
+
+def _locks(node: ast.With, file: str, owner: str) -> Iterator[Lock]:
+    for item in node.items:
+        if lock := _lock(item.context_expr, file, owner):
+            yield lock
+
+
+def _lock(value: ast.expr, file: str, owner: str) -> Lock | None:
+    if isinstance(value, ast.Name):
+        return Lock(file, value.id)
+    if isinstance(value, ast.Attribute):
+        is_own = isinstance(value.value, ast.Name) and value.value.id in ("self", "cls")
+        return Lock(owner if is_own else file, ast.unparse(value))
+    return None
+
+
+def _name(thread: LockingThread, with_process: bool = False) -> str:
+    name = thread.stack.thread or t("a thread")
+    if not with_process:
+        return name
+    return t("{thread} of {process}", thread=name, process=wording.ranks([thread.process]))
+
+
+def _place(thread: LockingThread) -> str:
+    return wording.place_of([thread.place]) if thread.place else ""

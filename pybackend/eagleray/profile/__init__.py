@@ -1,0 +1,1 @@
+"""Records workers with nsys, gathers the reports and sums them up."""

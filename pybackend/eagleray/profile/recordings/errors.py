@@ -1,0 +1,176 @@
+"""Errors of profiling: recordings that cannot begin, and reports that cannot be collected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.l10n import t
+from eagleray.injected.nsys.installations import NO_NSYS
+from eagleray.runs.model import WorkerProfile
+
+
+def not_profiled(run: str) -> EaglerayError:
+    return EaglerayError(
+        "not-profiled",
+        t("Run {run} is not a profiling run.", run=printable(run, 40)),
+        t("Start it again with Profile on Ray."),
+    )
+
+
+def nobody_records(run: str) -> EaglerayError:
+    return EaglerayError(
+        "nobody-records",
+        t("No running worker of {run} is being profiled.", run=printable(run, 80)),
+        t("Wait for a worker that matches the patterns of the run."),
+    )
+
+
+def run_is_over(run: str) -> EaglerayError:
+    return EaglerayError(
+        "nobody-records",
+        t("{run} has ended.", run=printable(run, 80)),
+        t("Start it again with Profile on Ray."),
+    )
+
+
+def without_nsys(run: str, workers: Sequence[WorkerProfile]) -> EaglerayError:
+    """No worker of the run can record; the next step is the nodes' own where nsys was found but failed."""
+    message = t("The workers of {run} run without nsys.", run=printable(run, 80))
+    failures = [worker.problem for worker in workers if NO_NSYS not in worker.problem]
+    if failures:
+        return EaglerayError("nobody-records", message, printable(failures[0], 300))
+    return EaglerayError(
+        "nobody-records",
+        message,
+        t("Install Nsight Systems there, or enter its path in the options."),
+    )
+
+
+def no_room(folder: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "no-room",
+        t(
+            "Can't write the reports to {folder}: {why}.",
+            folder=printable(folder, 300),
+            why=printable(why),
+        ),
+        t("Free some space, then download the reports again."),
+        why,
+    )
+
+
+def unsafe_reports_folder(folder: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "unsafe-reports-folder",
+        t(
+            "{folder} is not safe for reports: {why}.",
+            folder=printable(folder, 300),
+            why=printable(why),
+        ),
+        t("Rename or remove that folder, or select another report folder."),
+    )
+
+
+def report_left_out(name: str, size: int, why: str) -> EaglerayError:
+    return EaglerayError(
+        "report-left-out",
+        t(
+            "Skipped {name} ({size} MB): {why}.",
+            name=printable(name, 200),
+            size=f"{size / 1000000.0:.1f}",
+            why=printable(why),
+        ),
+        t("Free some space, then download the reports again."),
+    )
+
+
+def bad_report(name: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "bad-report",
+        t(
+            "{name} was damaged during the download: {why}.",
+            name=printable(name, 200),
+            why=printable(why),
+        ),
+        t("Download the reports again."),
+        why,
+    )
+
+
+def report_unsendable(name: str, place: str) -> EaglerayError:
+    return EaglerayError(
+        "report-left-out",
+        t(
+            "Skipped {name} on {place}, because its name isn't UTF-8.",
+            name=printable(name, 200),
+            place=printable(place, 300),
+        ),
+        t("Rename it there, then download the reports again."),
+    )
+
+
+def reports_unlistable(place: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "gathering-failed",
+        t(
+            "Ray can't list the reports on node {place}: {why}",
+            place=printable(place, 100),
+            why=printable(why, 200),
+        ),
+        t("Rename files in `logs/eagleray` of Ray's session whose names aren't UTF-8."),
+        retries=True,
+    )
+
+
+def gathering_failed(error: BaseException, place: str = "") -> EaglerayError:
+    where = f" from {printable(place, 300)}" if place else ""
+    why = f"{type(error).__name__}: {printable(str(error), 200)}"
+    return EaglerayError(
+        "gathering-failed",
+        t("Can't download the reports{where} ({why}).", where=where, why=why),
+        t("`keeper.log` in the folder of the run has the details."),
+        why,
+        retries=True,
+    )
+
+
+def database_left_out(report: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "database-left-out",
+        t(
+            "{report} was downloaded without its database: {value}.",
+            report=printable(report, 200),
+            value=printable(why.rstrip("."), 300),
+        ),
+        t("Open it with an nsys as new as the node's."),
+    )
+
+
+def report_unreachable(name: str, place: str, why: str) -> EaglerayError:
+    return EaglerayError(
+        "report-unreachable",
+        t(
+            "Can't download {name} from {place}: {why}.",
+            name=printable(name, 200),
+            place=printable(place, 300),
+            why=printable(why),
+        ),
+        t("The other reports are downloaded. Try again for this one."),
+    )
+
+
+def gathered_already(run: str) -> EaglerayError:
+    return EaglerayError(
+        "being-gathered",
+        t("Another process is downloading the reports of run {run}.", run=printable(run, 40)),
+        t("Wait until it is done."),
+    )
+
+
+def not_gathered(why: str) -> EaglerayError:
+    return EaglerayError(
+        "not-gathered",
+        t("The reports were not downloaded: {why}", why=printable(why, 400)),
+        t("Download them again. Eagleray continues where it stopped."),
+    )

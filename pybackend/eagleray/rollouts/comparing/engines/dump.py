@@ -1,0 +1,201 @@
+"""Reads token ids and logprobs that a training run has written, a row of JSON for each sequence.
+
+NeMo RL writes `token_ids`, `token_loss_mask`, `generation_logprobs` and `prev_logprobs` (train_data_step*.jsonl), rows of
+AReaL's tensors have `input_ids`, `loss_mask` and `logprobs`.  Dumps of AReaL (`dump_to_file`) and verl (`rollout_data_dir`)
+have texts only: tokenizing them again gives other ids for most sampled sequences.  Runs of a wave with llama.cpp have no
+ids of prompts, which its server still has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, frozen
+
+from eagleray.common.l10n import t
+from eagleray.injected.outside_files import opened_text
+from eagleray.rollouts.comparing import errors
+from eagleray.rollouts.comparing.model import Ids, ScoredTokens, TokenSequence
+from eagleray.rollouts.comparing.wave_prompts import (
+    AddressOf,
+    Promptless,
+    promptless,
+    rows_with_prompts,
+)
+
+_WHOLE = ("token_ids", "input_ids", "tokens")
+_MASKS = ("token_loss_mask", "loss_mask", "response_mask", "mask")
+_PROMPTS = ("prompt_ids", "prompt_token_ids")
+_COMPLETIONS = ("completion_ids", "response_ids", "completion_token_ids", "output_ids", "token_ids")
+# NeMo RL names its files by the step; the others are written by the user's code.
+_STEPS = ("step", "global_step", "training_step", "rollout_id")
+_STEP_OF_NAME = re.compile(r"step_?(\d{1,9})")
+_LENGTHS = ("input_lengths", "input_length", "seqlen")
+# The field of our own waves.
+OWN_LOGPROBS = "logprobs"
+ROLLOUT_LOGPROBS = (OWN_LOGPROBS, "generation_logprobs", "rollout_log_probs", "output_logprobs")
+TRAINER_LOGPROBS = (
+    "prev_logprobs",
+    "trainer_logprobs",
+    "old_log_probs",
+    "prox_logp",
+    "train_logprobs",
+    OWN_LOGPROBS,
+)
+
+
+@frozen
+class LogprobDump:
+    """Sequences with the logprobs that a run has written for them; `promptless` are those that lack the ids of prompts.
+
+    `dtype` and `model` are "" where the user doesn't name them.
+    """
+
+    name: str
+    sequences: tuple[TokenSequence, ...]
+    scored: tuple[ScoredTokens, ...]
+    unreadable: int
+    promptless: tuple[Promptless, ...] = ()
+    dtype: str = ""
+    model: str = ""
+
+
+def read_dump(
+    path: Path, fields: Sequence[str], limit: int = 0, *, dtype: str = "", model: str = ""
+) -> LogprobDump:
+    """Reads the first `limit` rows, or all; logprobs come from the first of `fields` that a row has.
+
+    Raises an error of the catalogue if no row has ids and logprobs.
+    """
+    sequences: list[TokenSequence] = []
+    scored: list[ScoredTokens] = []
+    without_prompts: list[Promptless] = []
+    rows = unreadable = 0
+    named = _STEP_OF_NAME.search(path.stem)
+    step = int(named[1]) if named else None
+    try:
+        with opened_text(path, "utf-8-sig") as lines:
+            for line in lines:
+                if limit and rows == limit:
+                    break
+                if not line.strip():
+                    continue
+                read = list(_sequences(line, rows, fields, step))
+                run = None if read or OWN_LOGPROBS not in fields else promptless(line, 0.0)
+                if run is not None:
+                    without_prompts.append(run)
+                is_read = bool(read) or run is not None
+                rows += is_read
+                unreadable += not is_read
+                sequences += [tokens for tokens, _ in read]
+                scored += [each for _, each in read]
+    except OSError as error:
+        raise errors.unreadable_dump(path, error.strerror or str(error)) from error
+    if not sequences and not without_prompts:
+        raise errors.unreadable_dump(path, t("no row has token ids and logprobs"))
+    return LogprobDump(
+        path.name,
+        tuple(sequences),
+        tuple(scored),
+        unreadable,
+        tuple(without_prompts),
+        dtype,
+        model,
+    )
+
+
+async def completed(dump: LogprobDump, path: Path, address_of: AddressOf) -> LogprobDump:
+    """The dump with the prompts of its `promptless` runs; those that no server has stay in it."""
+    sequences, scored = list(dump.sequences), list(dump.scored)
+    remaining = []
+    for run, row in zip(
+        dump.promptless, await rows_with_prompts(dump.promptless, address_of), strict=True
+    ):
+        if row is None:
+            remaining.append(run)
+            continue
+        prompt = tuple(row["ids"][: -len(run.ids)])
+        sequences.append(TokenSequence(len(sequences), prompt, run.ids))
+        scored.append(ScoredTokens(run.ids, run.logprobs))
+    if not sequences:
+        raise errors.wave_without_prompts(path)
+    return evolve(
+        dump, sequences=tuple(sequences), scored=tuple(scored), promptless=tuple(remaining)
+    )
+
+
+def _sequences(
+    line: str, index: int, fields: Sequence[str], step: int | None
+) -> Iterator[tuple[TokenSequence, ScoredTokens]]:
+    """The runs of generated tokens in a row: one for each turn, whose prompt is everything before it."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(row, dict):
+        return
+    logprobs = _numbers(row, fields)
+    split = _split(row)
+    if split is None or logprobs is None:
+        return
+    ids, mask = split
+    if len(logprobs) == sum(mask):
+        # Only logprobs of generated tokens.
+        remaining = iter(logprobs)
+        logprobs = [next(remaining) if generated else 0.0 for generated in mask]
+    if len(logprobs) < len(ids):
+        return
+    step = next((row[name] for name in _STEPS if type(row.get(name)) is int), step)
+    for start, end in _runs(mask):
+        completion = ids[start:end]
+        yield (
+            TokenSequence(index, ids[:start], completion, step),
+            ScoredTokens(completion, tuple(logprobs[start:end])),
+        )
+
+
+def _split(row: dict[str, Any]) -> tuple[Ids, list[bool]] | None:
+    """All ids of a row, and which of them were generated."""
+    prompt, completion = _ids(row, _PROMPTS), _ids(row, _COMPLETIONS)
+    if prompt is not None and completion is not None:
+        return prompt + completion, [False] * len(prompt) + [True] * len(completion)
+    whole, mask = _ids(row, _WHOLE), _numbers(row, _MASKS)
+    if whole is None or mask is None:
+        return None
+    length = next((row[name] for name in _LENGTHS if isinstance(row.get(name), int)), len(whole))
+    ids = whole[:length]
+    generated = [bool(each) for each in mask[: len(ids)]]
+    return ids, generated + [False] * (len(ids) - len(generated))
+
+
+def _runs(mask: Sequence[bool]) -> Iterator[tuple[int, int]]:
+    start = None
+    for at, generated in enumerate([*mask, False]):
+        if generated and start is None:
+            start = at
+        elif not generated and start is not None:
+            yield start, at
+            start = None
+
+
+def _ids(row: dict[str, Any], names: Sequence[str]) -> Ids | None:
+    for name in names:
+        listed = row.get(name)
+        if isinstance(listed, list) and all(type(each) is int for each in listed):
+            return tuple(listed)
+    return None
+
+
+def _numbers(row: dict[str, Any], names: Sequence[str]) -> list[float] | None:
+    for name in names:
+        listed = row.get(name)
+        if isinstance(listed, list) and all(isinstance(each, int | float) for each in listed):
+            # An integer of hundreds of digits doesn't fit into a float.
+            with contextlib.suppress(OverflowError):
+                return [float(each) for each in listed]
+    return None

@@ -1,0 +1,93 @@
+"""An async actor for which a driver waits: a hang only if all tasks of its event loop wait, as it says itself."""
+
+from typing import Any
+
+import pytest
+from eagleray.inspecting.readings import READY, RUNS, WAITS, reading_of
+from eagleray.observe.hangs.diagnosis import diagnosis
+from eagleray.observe.hangs.evidence import HangEvidence, evidence
+from eagleray.observe.hangs.inside import with_readings
+from eagleray.observe.hangs.task_graph import OpenTask
+from eagleray.observe.hangs.verdict import Reading
+from eagleray.sampling.frames import PythonFrame
+from eagleray.sampling.gpus import GpuUse
+from eagleray.sampling.merging import MergedStack, ThreadStack
+from eagleray.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.sampling.processes import ACTOR, DRIVER, Described
+from eagleray.sampling.rank_sets import RankSet
+
+DRIVER_PID, ACTOR_PID = 11, 12
+PROCESSES = (
+    Described(DRIVER_PID, 1, DRIVER, "driver", 0, "train.py"),
+    Described(ACTOR_PID, 1, ACTOR, "Rollout", 0, "ray::Rollout"),
+)
+GET = PythonFrame("get", "/site/ray/_private/worker.py", 1)
+LOOP = PythonFrame("main_loop", "/site/ray/_private/worker.py", 2)
+TASKS = (
+    OpenTask("t0", "", "RUNNING", "", "", process=("host", DRIVER_PID)),
+    OpenTask("t1", "Rollout.generate", "RUNNING", "t0", "a", process=("host", ACTOR_PID)),
+)
+
+
+def sampled(actor_cpu_s: float = 0.0, gpu_percent: int = 0) -> HangEvidence:
+    stacks = tuple(
+        MergedStack(
+            ThreadStack("MainThread", (PythonFrame("fit", "/work/train.py", 3), frame)),
+            {each.group: RankSet.of([each.number])},
+        )
+        for each, frame in zip(PROCESSES, (GET, LOOP), strict=True)
+    )
+    gpus = (GpuUse(0, gpu_percent, 1024),)
+    rounds = tuple(
+        Round(
+            tuple(
+                ProcessSample("S", "", cpu_s * at, "", "py-spy blocking", False, gpus=gpus)
+                for cpu_s in (0.0, actor_cpu_s)
+            ),
+            stacks,
+            (),
+        )
+        for at in range(3)
+    )
+    return evidence([NodeSamples("host", PROCESSES, rounds)], 1.0, is_whole=True, tasks=TASKS)
+
+
+def verdict(sampled: HangEvidence, *states: str) -> Reading:
+    """The verdict when the tasks of the actor have these states."""
+    frame = {"function": "Rollout.tokens", "path": "/work/rollout.py", "line": 41}
+    chains: list[Any] = [
+        {"state": state, "count": 2, "names": ["Task-1"], "frames": [frame], "waits_for": "Future"}
+        for state in states
+    ]
+    reading = reading_of({"exceptions": [], "awaits": chains, "record": {}})
+    return diagnosis(with_readings(sampled, {("host", ACTOR_PID): reading})).reading
+
+
+def test_actor_whose_tasks_all_wait_is_named() -> None:
+    found = verdict(sampled(), WAITS)
+    assert (found.kind.value, str(found.culprits), found.world) == ("asyncio", "0", "Rollout")
+    assert found.sentence == (
+        "The driver waits for Rollout.generate. All 2 tasks wait in Rollout.tokens (rollout.py:41)."
+    )
+
+
+def test_actor_that_tells_nothing_is_the_end_of_the_chain() -> None:
+    reading = verdict(sampled())
+    assert (reading.kind.value, reading.sentence) == (
+        "wait-chain",
+        "The driver waits for Rollout.generate, which is in fit (train.py:3).",
+    )
+
+
+@pytest.mark.parametrize("states", [(WAITS, RUNS), (WAITS, READY)])
+def test_actor_of_which_a_task_runs_works(states: tuple[str, ...]) -> None:
+    reading = verdict(sampled(), *states)
+    assert (reading.kind.value, reading.sentence) == (
+        "slow",
+        "The driver waits for Rollout.generate, which works in fit (train.py:3).",
+    )
+
+
+@pytest.mark.parametrize("busy", [sampled(actor_cpu_s=0.5), sampled(gpu_percent=97)])
+def test_nothing_is_named_while_something_works(busy: HangEvidence) -> None:
+    assert verdict(busy, WAITS).kind.value != "asyncio"

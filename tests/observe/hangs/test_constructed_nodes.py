@@ -1,0 +1,496 @@
+"""Verdicts on nodes that are put together here: what is decided by what threads do between samples, and by roles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+from eagleray.inspecting.readings import ProcessReading
+from eagleray.observe.hangs import flight_recorder, ray_readings
+from eagleray.observe.hangs.diagnosis import diagnosis
+from eagleray.observe.hangs.evidence import DeadActor, HangEvidence, World, evidence
+from eagleray.observe.hangs.verdict import Kind, Reading
+from eagleray.sampling.frames import PythonFrame
+from eagleray.sampling.kernel_waits import ANSWER, KernelWait
+from eagleray.sampling.merging import Member, ThreadStack, merged
+from eagleray.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.sampling.proc import ThreadUse
+from eagleray.sampling.processes import ACTOR, DRIVER, OTHER, RANK, Described
+
+TRAINER = "/home/me/train.py"
+TORCH = "/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py"
+RAY = "/venv/lib/python3.11/site-packages/ray/_private/worker.py"
+REDUCES = (PythonFrame("fit", TRAINER, 10), PythonFrame("all_reduce", TORCH, 3000))
+GATHERS = (PythonFrame("fit", TRAINER, 11), PythonFrame("all_gather", TORCH, 3000))
+COMPUTES = (PythonFrame("fit", TRAINER, 9), PythonFrame("simulate", TRAINER, 20))
+ELSEWHERE = (PythonFrame("fit", TRAINER, 9), PythonFrame("load", TRAINER, 30))
+LOOP = (
+    PythonFrame("fit", TRAINER, 9),
+    PythonFrame("BaseEventLoop._run_once", "/opt/python/lib/python3.11/asyncio/base_events.py", 0),
+    PythonFrame("EpollSelector.select", "/opt/python/lib/python3.11/selectors.py", 468),
+)
+LOADS = (
+    PythonFrame("fit", TRAINER, 8),
+    PythonFrame(
+        "_try_get_data", "/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py", 9
+    ),
+)
+GETS = (PythonFrame("<module>", TRAINER, 40), PythonFrame("get", RAY, 2000))
+
+
+def rank(number: int) -> Described:
+    return Described(100 + number, 1, RANK, "train.py", number, "train.py", 3, "127.0.0.1:29500")
+
+
+def verdict_on(
+    stacks: dict[Described, tuple[PythonFrame, ...]],
+    wakes: tuple[int, ...] = (),
+    *,
+    us_of_a_wake: int = 200,
+    cores: tuple[int, ...] = (),
+    states: str = "SSS",
+    is_whole: bool = True,
+    workers: str = "",
+    reading: ProcessReading | None = None,
+    records: tuple[tuple[str, str], ...] = (),
+    changed: tuple[int, ...] = (),
+    waits: dict[int, tuple[KernelWait, ...]] | None = None,
+) -> Reading:
+    """The reading of three samples, two seconds apart, in which each process has one of `states`.
+
+    `wakes` and `cores`: how often each process was woken between two samples, and how much CPU it has used.  Reading a
+    stack wakes each twice.  A process without frames could not be read.  `reading` is what each has told from inside.
+    `records` are the flight recorders that PyTorch serves of each, in the first and in the last sample.
+    `changed` are the numbers of those whose variables differ from the first sample on, and `waits` those in the kernel.
+    """
+    processes = tuple(stacks)
+    of_each = list(zip(wakes or (0,) * len(processes), cores or (0,) * len(processes), strict=True))
+    table = tuple(
+        merged(
+            (Member(each.group, each.number), ThreadStack("MainThread", frames))
+            for each, frames in stacks.items()
+            if frames
+        )
+    )
+    rounds = []
+    for at, state in enumerate(states):
+        samples = tuple(
+            ProcessSample(
+                *(state, "futex_do_wait", 2.0 * at * used, "", "py-spy blocking", False),
+                before=ThreadUse(at * (woken + 2), us_of_a_wake * at * woken),
+                after=ThreadUse(at * (woken + 2) + 2, us_of_a_wake * at * woken),
+                variables_changed=process.number in changed and at > 0,
+                waits=(waits or {}).get(process.number, ()),
+            )
+            for process, (woken, used) in zip(processes, of_each, strict=True)
+        )
+        if records:
+            at_end = at == len(states) - 1
+            samples = tuple(
+                sample._replace(record=of_rank[at_end])
+                for sample, of_rank in zip(samples, records, strict=True)
+            )
+        rounds.append(Round(samples, table, ()))
+    node = NodeSamples("n1", processes, tuple(rounds), 2.0)
+    taken = evidence([node], 2.0, is_whole=is_whole, workers=workers)
+    told = tuple(evolve(each, reading=reading) for each in taken.processes)
+    return diagnosis(evolve(taken, processes=told)).reading
+
+
+@pytest.mark.parametrize(
+    ("wakes", "kind"),
+    [
+        ((0, 0, 0), Kind.STRAGGLER),
+        ((0, 0, 5), Kind.STRAGGLER),
+        # One of two may have been woken by something else.
+        ((1, 0, 0), Kind.STRAGGLER),
+        ((1, 1, 0), Kind.SLOW),
+        ((3, 1, 9), Kind.SLOW),
+    ],
+)
+def test_collectives_that_end_between_samples_are_not_a_hang(
+    wakes: tuple[int, ...], kind: Kind
+) -> None:
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): COMPUTES}
+    assert verdict_on(stacks, wakes).kind is kind
+
+
+@pytest.mark.parametrize("wakes", [(1, 1, 0, 0), (500, 500, 0, 0)])
+def test_ranks_that_wait_are_not_the_ones_that_make_a_program_slow(wakes: tuple[int, ...]) -> None:
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): COMPUTES, rank(3): COMPUTES}
+    reading = verdict_on(stacks, wakes)
+    assert (reading.kind, str(reading.culprits)) == (Kind.SLOW, "")
+    assert "ranks 0-1 moved" in reading.sentence
+
+
+def test_rank_that_waits_for_the_store_does_not_wait_for_the_rank_that_serves_it(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "train.py"
+    source.write_text("def meet(store, epoch):\n    return store.get(f'done/{epoch}')\n")
+    stacks = {
+        rank(0): REDUCES,
+        rank(1): (PythonFrame("meet", str(source), 2),),
+        rank(2): REDUCES,
+    }
+    of_store = KernelWait("MainThread", ANSWER, (100,), "10.0.0.7:29500", is_whole=True)
+    sentence = verdict_on(stacks, waits={1: (of_store,)}).sentence
+    assert "Rank 1 waits for the key f'done/{epoch}' of the store at 10.0.0.7:29500" in sentence
+    assert "which" not in sentence.partition("Rank 1 waits")[2]
+
+
+def actor(number: int) -> Described:
+    return Described(200 + number, 1, ACTOR, "Policy", number, "Policy.fit")
+
+
+DRIVING = Described(300, 1, DRIVER, "driver", 0, "train.py")
+REWARD = Described(400, 1, ACTOR, "Reward", 0, "Reward.judge")
+
+
+def test_driver_that_waits_for_its_actors_is_not_at_fault() -> None:
+    actors = dict.fromkeys(map(actor, range(3)), COMPUTES)
+    assert verdict_on({**actors, DRIVING: GETS}).kind is Kind.UNKNOWN
+
+
+def test_actor_of_another_class_is_elsewhere_without_fault() -> None:
+    actors = dict.fromkeys(map(actor, range(3)), COMPUTES)
+    assert verdict_on({**actors, REWARD: ELSEWHERE}).kind is Kind.UNKNOWN
+
+
+def test_actor_that_is_elsewhere_than_others_of_its_class_is_named() -> None:
+    actors = {**dict.fromkeys(map(actor, range(3)), COMPUTES), actor(3): ELSEWHERE}
+    reading = verdict_on({**actors, DRIVING: GETS})
+    assert (reading.kind, str(reading.culprits)) == (Kind.STRAGGLER, "3")
+
+
+@pytest.mark.parametrize(
+    ("us_of_a_wake", "kind"),
+    # The most that was measured for a thread that polls, and the least for one that calls a collective again.
+    [(10, Kind.STRAGGLER), (40, Kind.STRAGGLER), (51, Kind.SLOW)],
+)
+def test_rank_that_polls_while_it_waits_hangs(us_of_a_wake: int, kind: Kind) -> None:
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): ELSEWHERE}
+    reading = verdict_on(stacks, wakes=(2000, 2000, 0), us_of_a_wake=us_of_a_wake)
+    assert reading.kind is kind
+
+
+def test_loop_whose_variables_change_is_not_a_hang_however_short_its_wakes_are() -> None:
+    stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
+    wakes = (100, 100, 100)
+    assert verdict_on(stacks, wakes, us_of_a_wake=20).kind is Kind.TRANSPORT
+    reading = verdict_on(stacks, wakes, us_of_a_wake=20, changed=(0, 1, 2))
+    assert (reading.kind, str(reading.culprits)) == (Kind.SLOW, "")
+
+
+@pytest.mark.parametrize(
+    ("core", "changed", "kind"),
+    # One that tries again and again has other variables, too, but sleeps nearly all the time.
+    [(1, (2,), Kind.SLOW), (1, (), Kind.STRAGGLER), (0, (2,), Kind.STRAGGLER)],
+)
+def test_rank_that_comes_back_to_its_line_with_other_variables_works_if_it_computes(
+    core: int, changed: tuple[int, ...], kind: Kind
+) -> None:
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): ELSEWHERE}
+    assert verdict_on(stacks, cores=(0, 0, core), changed=changed).kind is kind
+
+
+def test_rank_that_computes_while_others_wait_leaves_a_doubt() -> None:
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): COMPUTES}
+    reading = verdict_on(stacks, cores=(0, 0, 1))
+    assert (reading.kind, str(reading.culprits)) == (Kind.STRAGGLER, "2")
+    assert "which computes in simulate" in reading.sentence
+    assert reading.confidence < verdict_on(stacks).confidence
+
+
+def test_rank_that_could_not_be_read_is_not_at_fault() -> None:
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): ()}
+    assert verdict_on(stacks).kind is Kind.UNKNOWN
+
+
+def test_rank_that_alone_could_be_read_is_not_at_fault() -> None:
+    assert verdict_on({rank(0): ELSEWHERE, rank(1): (), rank(2): ()}).kind is Kind.UNKNOWN
+    assert verdict_on({rank(0): LOOP, rank(1): (), rank(2): ()}).kind is Kind.UNKNOWN
+    assert verdict_on({rank(0): LOOP, rank(1): LOOP, rank(2): LOOP}).kind is Kind.ASYNCIO
+
+
+@pytest.mark.parametrize(
+    ("stacks", "sentence"),
+    [
+        ((REDUCES, ELSEWHERE), "Rank 0 waits in all_reduce (train.py:10) for rank 1, which does"),
+        (
+            (REDUCES, REDUCES, ELSEWHERE),
+            "Ranks 0-1 wait in all_reduce (train.py:10) for rank 2, which does",
+        ),
+        (
+            (REDUCES, ELSEWHERE, ELSEWHERE),
+            "Rank 0 waits in all_reduce (train.py:10) for ranks 1-2, which do ",
+        ),
+        (
+            (REDUCES, GATHERS),
+            "Rank 1 waits in all_gather (train.py:11) while rank 0 waits in all_reduce",
+        ),
+        (
+            (REDUCES, GATHERS, GATHERS),
+            "Rank 0 waits in all_reduce (train.py:10) while ranks 1-2 wait in all_gather",
+        ),
+        ((LOOP, REDUCES), "The event loop of rank 0 waits, and the others for it."),
+        ((LOOP, LOOP, REDUCES), "The event loops of ranks 0-1 wait, and the others for them."),
+        ((LOOP, LOOP, LOOP), "The event loops of ranks 0-2 wait."),
+        ((LOADS, LOADS, LOADS), "The data loaders of ranks 0-2 deliver nothing."),
+    ],
+)
+def test_verbs_agree_with_the_number_of_ranks(
+    stacks: tuple[tuple[PythonFrame, ...], ...], sentence: str
+) -> None:
+    world = len(stacks)
+    ranks = [rank(number)._replace(world_size=world) for number in range(world)]
+    reading = verdict_on(dict(zip(ranks, stacks, strict=True)))
+    assert reading.sentence.startswith(sentence)
+
+
+def test_ranks_at_one_line_without_one_that_was_not_seen_leave_a_doubt() -> None:
+    assert verdict_on({rank(0): REDUCES, rank(1): REDUCES}, is_whole=False).kind is Kind.UNKNOWN
+    stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
+    assert verdict_on(stacks).kind is Kind.TRANSPORT
+
+
+def test_mismatch_in_one_world_is_named_while_another_makes_progress() -> None:
+    critics = [each._replace(group="critic.py", pid=each.pid + 50) for each in map(rank, range(2))]
+    world = {rank(0): REDUCES, rank(1): REDUCES, rank(2): GATHERS}
+    stacks = {**world, **dict.fromkeys(critics, REDUCES)}
+    reading = verdict_on(stacks, wakes=(0, 0, 0, 5, 5), is_whole=False)
+    assert (reading.kind, str(reading.culprits)) == (Kind.COLLECTIVE_MISMATCH, "2")
+
+
+def test_world_that_only_waits_is_not_named_while_another_makes_progress() -> None:
+    others = [each._replace(group="policy.py", pid=each.pid + 50) for each in map(rank, range(2))]
+    waiting = {rank(0): REDUCES, rank(1): REDUCES, rank(2): ELSEWHERE}
+    stacks = {**waiting, **dict.fromkeys(others, REDUCES)}
+    assert verdict_on(stacks, wakes=(0, 0, 0, 5, 5), is_whole=False).kind is Kind.SLOW
+
+
+def test_process_that_a_tool_stops_for_a_moment_is_not_in_a_debugger() -> None:
+    stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
+    assert verdict_on(stacks, states="SSt").kind is Kind.TRANSPORT
+    assert verdict_on(stacks, states="ttt").kind is Kind.DEBUGGER
+
+
+def test_function_of_a_step_that_releases_something_is_not_a_cleanup() -> None:
+    releases = (PythonFrame("fit", TRAINER, 9), PythonFrame("release_cache", TRAINER, 50))
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): releases}
+    assert verdict_on(stacks).kind is Kind.STRAGGLER
+
+
+def test_rank_that_evaluates_on_the_cpu_is_not_in_another_collective(tmp_path: Path) -> None:
+    script = tmp_path / "evaluate.py"
+    script.write_text("out.append(model(x).cpu())\n")
+    evaluates = (PythonFrame("evaluate", str(script), 1),)
+    stacks = {rank(0): evaluates, rank(1): REDUCES, rank(2): REDUCES}
+    assert verdict_on(stacks, cores=(1, 0, 0)).kind is Kind.UNKNOWN
+
+
+def test_ranks_in_different_named_groups_leave_a_doubt(tmp_path: Path) -> None:
+    script = tmp_path / "parallel.py"
+    script.write_text("dist.all_reduce(x, group=tp)\ndist.all_gather(y, x, group=dp)\n")
+    frames = [
+        (PythonFrame("fit", str(script), line), PythonFrame(call, TORCH, 3000))
+        for line, call in ((1, "all_reduce"), (2, "all_gather"))
+    ]
+    assert verdict_on({rank(0): frames[0], rank(1): frames[0], rank(2): frames[1]}).kind is (
+        Kind.UNKNOWN
+    )
+
+
+def test_flight_recorder_that_advances_shows_that_nothing_hangs() -> None:
+    stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
+    assert verdict_on(stacks, reading=ProcessReading(advances=True)).kind is Kind.SLOW
+    assert verdict_on(stacks, reading=ProcessReading()).kind is Kind.TRANSPORT
+
+
+def record(started: int, ended: int) -> str:
+    counts = {"last_enqueued_collective": started, "last_completed_collective": ended}
+    return json.dumps({"entries": [], "pg_status": {"0": counts}})
+
+
+def test_counters_that_pytorch_serves_are_evidence_without_a_reading_from_inside() -> None:
+    stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
+    first, second = (record(4, 3),) * 2, (record(5, 4),) * 2
+    same = verdict_on(stacks, records=(second, second, second))
+    assert (same.kind, same.confidence) == (Kind.TRANSPORT, 0.9)
+    late = verdict_on(stacks, records=(second, first, second))
+    assert (late.kind, str(late.culprits)) == (Kind.STRAGGLER, "1")
+    assert late.sentence.startswith("Rank 1 has not started collective 5 ")
+    advancing = verdict_on(stacks, records=((record(4, 3), record(5, 4)),) * 3)
+    assert advancing.kind is Kind.SLOW
+
+
+def test_counter_that_the_slower_thread_of_gloo_wrote_last_is_behind_its_collectives() -> None:
+    entries = [
+        {
+            "is_p2p": False,
+            "process_group": ["0", "default_pg"],
+            "pg_id": 0,
+            "collective_seq_id": number,
+            "profiling_name": "gloo:all_reduce",
+            "input_sizes": [[1000]],
+            "input_dtypes": ["Float"],
+            "retired": number < 4,
+            "state": "scheduled",
+        }
+        for number in (2, 3, 4)
+    ]
+    read = flight_recorder.parse(json.dumps({**json.loads(record(4, 2)), "entries": entries}))
+    assert read is not None
+    assert read.progress == {"default_pg": flight_recorder.GroupProgress(4, 3)}
+
+
+@pytest.mark.parametrize("text", ["", "[", "[]", "7", '{"entries": 1}', '{"pg_status": 1}'])
+def test_record_that_is_unreadable_is_not_evidence(text: str) -> None:
+    stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
+    read = verdict_on(stacks, records=((text, text),) * 3)
+    assert (read.kind, read.confidence) == (Kind.TRANSPORT, 0.75)
+    assert verdict_on(stacks, records=((record(4, 3), text),) * 3).kind is Kind.TRANSPORT
+
+
+def test_second_half_is_named_where_one_forms_a_group_and_the_other_has_continued() -> None:
+    forms = (PythonFrame("fit", TRAINER, 8), PythonFrame("new_group", TORCH, 5000))
+    ranks = [rank(number)._replace(world_size=4) for number in range(4)]
+    for stacks in ((REDUCES, REDUCES, forms, forms), (forms, forms, REDUCES, REDUCES)):
+        reading = verdict_on(dict(zip(ranks, stacks, strict=True)))
+        assert (reading.kind, str(reading.culprits)) == (Kind.INITIALIZATION, "2-3")
+
+
+def record_of_groups(**progress: tuple[int, int]) -> str:
+    """The flight recorder of a rank that has started and ended so many collectives of each of its groups."""
+    status = {
+        name: {"last_enqueued_collective": started, "last_completed_collective": ended}
+        for name, (started, ended) in progress.items()
+    }
+    return json.dumps({"entries": [], "pg_status": status})
+
+
+def test_rank_that_waits_only_for_one_in_another_group_is_its_victim() -> None:
+    waits, done = (1, 0), (1, 1)
+    records = (
+        record_of_groups(world=(3, 3), first=waits),
+        record_of_groups(world=(3, 3), first=(0, 0), other=waits),
+        record_of_groups(world=(4, 3), other=(0, 0), last=done),
+        record_of_groups(world=(4, 3), last=done),
+    )
+    ranks = [rank(number)._replace(world_size=4) for number in range(4)]
+    reading = verdict_on(
+        dict.fromkeys(ranks, REDUCES), records=tuple((each, each) for each in records)
+    )
+    assert (reading.kind, str(reading.culprits)) == (Kind.WRONG_PROCESS_GROUP, "1")
+
+
+def test_of_two_ranks_that_wait_for_each_other_in_two_groups_the_second_is_named() -> None:
+    waits, none = (1, 0), (0, 0)
+    records = (
+        record_of_groups(world=(3, 3), first=waits, other=none),
+        record_of_groups(world=(3, 3), first=none, other=waits),
+        record_of_groups(world=(4, 3)),
+        record_of_groups(world=(4, 3)),
+    )
+    ranks = [rank(number)._replace(world_size=4) for number in range(4)]
+    reading = verdict_on(
+        dict.fromkeys(ranks, REDUCES), records=tuple((each, each) for each in records)
+    )
+    assert (reading.kind, str(reading.culprits)) == (Kind.WRONG_PROCESS_GROUP, "1")
+
+
+PYTHON = "/usr/lib/python3.11"
+
+
+@pytest.mark.parametrize(
+    ("second", "kind"), [(GATHERS, Kind.COLLECTIVE_MISMATCH), (COMPUTES, Kind.STRAGGLER)]
+)
+def test_processes_of_multiprocessing_are_judged_without_their_parent_and_its_tracker(
+    second: tuple[PythonFrame, ...], kind: Kind
+) -> None:
+    joins = (
+        PythonFrame("<module>", TRAINER, 40),
+        PythonFrame("_PollLikeSelector.select", f"{PYTHON}/selectors.py", 415),
+    )
+    tracks = (
+        PythonFrame("<module>", "<string>", 1),
+        PythonFrame("main", f"{PYTHON}/multiprocessing/resource_tracker.py", 239),
+    )
+    stacks = {
+        Described(pid, parent, OTHER, OTHER, pid, "train.py"): frames
+        for pid, parent, frames in (
+            (100, 1, joins),
+            (101, 100, tracks),
+            (102, 100, REDUCES),
+            (103, 100, second),
+            (104, 100, REDUCES),
+        )
+    }
+    reading = verdict_on(stacks)
+    assert (reading.kind, str(reading.culprits)) == (kind, "103")
+
+
+def test_rank_that_was_not_asked_for_has_not_ended() -> None:
+    here = [rank(number)._replace(is_world_here=True) for number in range(2)]
+    stacks = dict.fromkeys(here, REDUCES)
+    assert verdict_on(stacks).kind is Kind.RANK_DEAD
+    assert verdict_on(stacks, workers="Trainer").kind is not Kind.RANK_DEAD
+
+
+@pytest.mark.parametrize(
+    ("why", "meaning"),
+    [
+        # As Ray 2.60 says it.
+        ("The actor is dead because it was killed by `ray.kill`.", "ray.kill ended it"),
+        (
+            "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: …",
+            "its process ended unexpectedly: a crash, or no memory left",
+        ),
+        (
+            "Task was killed due to the node running low on memory.",
+            "Ray killed it for lack of memory",
+        ),
+        ("Because of something new. And more.", "Because of something new"),
+        ("", "it is dead"),
+    ],
+)
+def test_death_of_an_actor_is_told_in_our_words(why: str, meaning: str) -> None:
+    world = World("Policy", ())
+    dead = (DeadActor("Policy", "policy-2", 4711, why), DeadActor("Reward", "reward-0", 12, why))
+    said = ray_readings.deaths(HangEvidence((), dead=dead), world)
+    assert said == f" Ray says of policy-2 (PID 4711): {meaning}."
+
+
+RUNS_TOOL = (*COMPUTES, PythonFrame("Popen.wait", "/usr/lib/python3.11/subprocess.py", 1264))
+
+
+@pytest.mark.parametrize(
+    ("waits", "state", "core", "moves"),
+    [
+        (RUNS_TOOL, "R", 1, True),
+        (RUNS_TOOL, "S", 0, False),
+        # It waits for a CPU each time that it is seen.
+        (RUNS_TOOL, "R", 0, True),
+        (COMPUTES, "R", 1, False),
+    ],
+)
+def test_process_that_waits_for_a_program_works_while_that_computes(
+    waits: tuple[PythonFrame, ...], state: str, core: int, moves: bool
+) -> None:
+    tool = Described(300, 102, "data loader", "data loader of rank 2", 300, "zstd")
+    table = tuple(merged([(Member("train.py", 2), ThreadStack("MainThread", waits))]))
+    rounds = tuple(
+        Round(
+            (
+                ProcessSample("S", "do_wait", 0.0, "", "py-spy blocking", False),
+                ProcessSample(state, "", 2.0 * at * core, "not-python", "", False),
+            ),
+            table,
+            (),
+        )
+        for at in range(3)
+    )
+    taken = evidence([NodeSamples("n1", (rank(2), tool), rounds, 2.0)], 2.0, is_whole=True)
+    assert [each.moves for each in taken.processes] == [moves, False]

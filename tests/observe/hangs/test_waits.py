@@ -1,0 +1,177 @@
+"""Chains of waits between real processes and threads, read from the kernel, the stacks and the source, to their end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from eagleray.observe.hangs.collecting import here
+from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.model import Picture
+from eagleray.sampling import proc
+
+PROGRAM = Path(__file__).parents[2] / "programs" / "hangs" / "waits.py"
+PROCESS = r"[Pp]rocess(es)? [\d-]+(( and|,) [\d-]+)*"
+
+# Kind, and the sentence with P for a process.
+EXPECTED = {
+    "two_locks": (
+        "deadlock",
+        r"(reader|writer) waits for self\.\w+ in Cache\.\w+ \(waits\.py:\d+\), which (reader|writer) holds, "
+        r"which waits for self\.\w+ in Cache\.\w+ \(waits\.py:\d+\), which (reader|writer) holds: none of them can continue\.",
+    ),
+    "own_lock": (
+        "deadlock",
+        r"MainThread waits for LOCK in take_lock \(waits\.py:\d+\), which it holds itself: it can't continue\.",
+    ),
+    "held_lock": (
+        "wait-chain",
+        r"MainThread waits for LOCK in take_lock \(waits\.py:\d+\), which loader holds in ask \(waits\.py:\d+\)\. "
+        r"P waits for an answer of P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
+    ),
+    "forked_lock": (
+        "deadlock",
+        r"P waits for data of P, which waits for a lock in take_lock \(waits\.py:\d+\): "
+        r"it has no other thread that could end that\.",
+    ),
+    "unread_queue": (
+        "deadlock",
+        r"P waits for the end of P, which waits for P to read its data: none of them can continue\.",
+    ),
+    "full_pipe": (
+        "deadlock",
+        r"P waits for the end of P, which waits for P to read its data: none of them can continue\.",
+    ),
+    "file_lock": (
+        "wait-chain",
+        r"P waits for a file lock of P, which is in keep_file \(waits\.py:\d+\)\.",
+    ),
+    "polled_lock": (
+        "wait-chain",
+        r"P waits for the lock file /\S+/lock of P, which is in keep_file \(waits\.py:\d+\)\.",
+    ),
+    "inherited_lock": (
+        "wait-chain",
+        r"P waits for the lock file /\S+/lock of P \(sleep\) in build \(waits\.py:\d+\)\.",
+    ),
+    "own_file_lock": (
+        "deadlock",
+        r"P waits for a file lock in build \(waits\.py:\d+\): it holds that itself\.",
+    ),
+    "held_lock_file": (
+        "wait-chain",
+        r"P waits for the lock file /\S+/lock of P, which is in keep_lock_file \(waits\.py:\d+\)\.",
+    ),
+    "left_lock_file": (
+        "wait-chain",
+        r"P waits for the lock file /\S+/lock in wait_for_file \(waits\.py:\d+\): "
+        r"no process of this machine has it open\.",
+    ),
+    "polled_file_lock": (
+        "wait-chain",
+        r"P waits for the lock file /\S+/lock of P, which waits for an answer of P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
+    ),
+    "silent_server": (
+        "wait-chain",
+        r"P waits for the end of P, which waits for an answer of P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
+    ),
+    "dead_producer": (
+        "deadlock",
+        r"P waits for data that no other process can write in dead_producer \(waits\.py:\d+\)\.",
+    ),
+    "empty_queue": (
+        "deadlock",
+        r"P waits for an item of a queue in empty_queue \(waits\.py:\d+\): "
+        r"it has no other thread that could end that\.",
+    ),
+    "small_pool": (
+        "deadlock",
+        r"P waits for a future in small_pool \(waits\.py:\d+\): all its threads wait, and nothing else can end that\. "
+        r"prepare_0 waits for a future in nested \(waits\.py:\d+\)\.",
+    ),
+    "own_queue": (
+        "deadlock",
+        r"P waits for the work of a queue in own_queue \(waits\.py:\d+\): all its threads wait, and nothing else can end that\. "
+        r"writer waits for room in a queue in write \(waits\.py:\d+\)\.",
+    ),
+    "died_worker": (
+        "deadlock",
+        r"P waits for the work of a queue in died_worker \(waits\.py:\d+\): "
+        r"no other process is left that could end that\.",
+    ),
+    "lost_task": (
+        "deadlock",
+        r"P waits for a pool in lost_task \(waits\.py:\d+\), whose processes have no task: one is lost\.",
+    ),
+    "both_receive": (
+        "deadlock",
+        r"P waits for (data|an answer) of P, which waits for an answer of P: none of them can continue\.",
+    ),
+    "left_barrier": (
+        "deadlock",
+        r"P waits for the end of P, which waits for others at a barrier that it shares with P: "
+        r"none of them can continue\.",
+    ),
+    "ended_child": (
+        "wait-chain",
+        r"P waits for the end of P, which runs sleep\.",
+    ),
+    "left_output": (
+        "wait-chain",
+        r"P waits for data of P \(sleep\) in left_output \(waits\.py:\d+\): its parent has ended, and it keeps the output open\.",
+    ),
+    "idle_server": (
+        "unknown",
+        r"No known kind of hang fits what the processes do\.",
+    ),
+    "idle_pool": (
+        "unknown",
+        r"P is in idle_pool \(waits\.py:\d+\)\..*",
+    ),
+    "long_command": (
+        "wait-chain",
+        r"P waits for the end of P, which is in <module> \(<string>:1\)\.",
+    ),
+}
+
+
+@contextlib.contextmanager
+def waiting(scenario: str, folder: Path) -> Iterator[int]:
+    """The number of the program, all processes of which wait; all of them end."""
+    command = [sys.executable, str(PROGRAM), scenario, str(folder / "lock")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"ready\n"
+        try:
+            yield program.pid
+        finally:
+            # The parent first: a pool starts others in place of its processes.
+            for pid in proc.descendants([program.pid], proc.all_processes()):
+                subprocess.run(["kill", "-KILL", str(pid)], check=False)
+
+
+def take(pid: int) -> Picture:
+    return asyncio.run(here.take([pid], SamplingPlan(pause_s=0.3)))
+
+
+@pytest.mark.parametrize("scenario", EXPECTED)
+def test_chain_of_waits_is_followed_to_its_end(scenario: str, tmp_path: Path) -> None:
+    kind, sentence = EXPECTED[scenario]
+    with waiting(scenario, tmp_path) as pid:
+        verdict = take(pid).verdict
+    stated = re.sub(PROCESS, "P", verdict.sentence)
+    assert verdict.kind == kind, verdict
+    assert re.fullmatch(sentence, stated), verdict.sentence
+
+
+@pytest.mark.parametrize("scenario", ["working_child", "computing_executor"])
+def test_child_that_works_is_not_a_hang(scenario: str, tmp_path: Path) -> None:
+    with waiting(scenario, tmp_path) as pid:
+        verdict = take(pid).verdict
+    assert verdict.kind == "slow", verdict
