@@ -20,16 +20,16 @@ const FAST = SLOW.map((mark) => `not ${mark}`).join(" and ");
 // They have suites of their own: `check` runs the first two; the others start real debuggers and sshd, or real runs,
 // inference servers and agents, or inspect processes and reports.
 const CHECKED = ["tests/layers", "tests/documents"];
-const PROCESSES = ["tests/adapter", "tests/injected", "tests/routes"];
+const PROCESSES = ["tests/adapter", "tests/remote/injected", "tests/routes"];
 const PROGRAMS = ["tests/runs", "tests/rollouts", "tests/engine"];
 const LOOKS = [
-  "tests/inspecting",
-  "tests/sampling",
+  "tests/remote/inspecting",
+  "tests/remote/sampling",
   "tests/programs_same",
   "tests/profile/reports",
 ];
 // Suites of real Ray that start jobs, and programs of their own.
-const RAY_JOBS = ["tests/observe/hangs", "tests/runs", "tests/inspecting"];
+const RAY_JOBS = ["tests/observe/hangs", "tests/runs", "tests/remote/inspecting"];
 // The newest VS Code, and the one that Cursor is built on.
 const NEWEST = "1.139";
 const OLDEST = "1.105";

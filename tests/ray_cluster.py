@@ -26,7 +26,7 @@ import psutil
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.local_nodes import LocalNode
 from eagleray.ray.rows import NodeRow
-from eagleray.remote_scripts.package_copies import CODE, remove_unused
+from eagleray.remote.scripts.package_copies import CODE, remove_unused
 from eagleray.tools.code_copies import SOURCE, deliver, read_package
 
 REPOSITORY = Path(__file__).resolve().parent.parent

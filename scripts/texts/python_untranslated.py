@@ -28,7 +28,8 @@ NAMES = {
 }
 # They run where Eagleray's catalogue is not, print code, or have no user.
 ELSEWHERE = (
-    *("injected", "remote_scripts", "inspecting/inside", "supervisor/launchers/program_parent.py"),
+    *("remote/injected", "remote/scripts", "remote/inspecting/inside"),
+    "supervisor/launchers/program_parent.py",
     *("sidecar/typescript.py", "cli/completion.py"),
 )
 LETTER = "A-Za-z“”’"

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from eagleray.injected.debug_proxy import request as proxy_request
-from eagleray.injected.ed25519 import SecretKey
+from eagleray.remote.injected.debug_proxy import request as proxy_request
+from eagleray.remote.injected.ed25519 import SecretKey
 
 from tests.adapter.harness import PROGRAMS, ROOT, ControlClient, Json, Program, until
 

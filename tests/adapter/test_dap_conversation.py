@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from eagleray.injected.debug_proxy.dap_conversation import (
+from eagleray.remote.injected.debug_proxy.dap_conversation import (
     DapConversation,
     DapMessages,
     with_header,
 )
-from eagleray.injected.debug_proxy.debugpy_connection import DebugpyConnection
-from eagleray.injected.debug_proxy.frames import IncomingStream, OutgoingStream
-from eagleray.injected.debug_proxy.loop import Loop, Peer
+from eagleray.remote.injected.debug_proxy.debugpy_connection import DebugpyConnection
+from eagleray.remote.injected.debug_proxy.frames import IncomingStream, OutgoingStream
+from eagleray.remote.injected.debug_proxy.loop import Loop, Peer
 
 UNHASHABLE = ([], {}, [[1]], {"a": 1})
 ODD = (*UNHASHABLE, None, "1", 1.5)

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.injected.debug_proxy import handle
-from eagleray.injected.debug_proxy import listener as proxy_calling
-from eagleray.injected.debug_proxy.debugpy_connection import DebugpyConnection
-from eagleray.injected.debug_proxy.listener import LONGEST, CallerAuthentication
-from eagleray.injected.debug_proxy.loop import Loop, Peer
+from eagleray.remote.injected.debug_proxy import handle
+from eagleray.remote.injected.debug_proxy import listener as proxy_calling
+from eagleray.remote.injected.debug_proxy.debugpy_connection import DebugpyConnection
+from eagleray.remote.injected.debug_proxy.listener import LONGEST, CallerAuthentication
+from eagleray.remote.injected.debug_proxy.loop import Loop, Peer
 from eagleray.tools.processes import born
 
 from tests.adapter.harness import PYTHONS, until

@@ -14,10 +14,10 @@ from eagleray.adapter.runs.run_process import RunProcess
 from eagleray.adapter.runs.run_worker_session import AttachedProcess, RunWorkerSession
 from eagleray.adapter.sessions import worker_process
 from eagleray.adapter.sessions.registry import SessionRegistry
-from eagleray.injected.ed25519 import SecretKey
 from eagleray.protocol import dap
 from eagleray.protocol.route_spec import DIRECT
 from eagleray.protocol.runs import RunRegister
+from eagleray.remote.injected.ed25519 import SecretKey
 from eagleray.routes.routes import Routes
 
 from tests.adapter.fake_debugger import FakeDebugger

@@ -14,9 +14,9 @@ from eagleray.adapter.runs import proxy_stream
 from eagleray.adapter.runs.proxy_stream import ProxyStream
 from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import private_socket
-from eagleray.injected.debug_proxy.frames import BEAT, IncomingStream
 from eagleray.protocol import dap
 from eagleray.protocol.dap import Message
+from eagleray.remote.injected.debug_proxy.frames import BEAT, IncomingStream
 from eagleray.routes.routes import Routes
 
 from tests.adapter.fake_debugger import FakeDebugger

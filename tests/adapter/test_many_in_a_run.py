@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from eagleray.injected.debug_proxy import handle
-from eagleray.injected.debugpy.channel import accepted
 from eagleray.protocol import dap
 from eagleray.protocol.dap import Message
+from eagleray.remote.injected.debug_proxy import handle
+from eagleray.remote.injected.debugpy.channel import accepted
 
 from tests.adapter.harness import AdapterProcess, ControlClient, Json, until
 from tests.adapter.proxied import LINE, PUBLIC, RUN, SOURCE, RunClient

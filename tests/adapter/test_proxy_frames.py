@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.injected.debug_proxy.dap_conversation import DapMessages, with_header
-from eagleray.injected.debug_proxy.frames import (
+from eagleray.remote.injected.debug_proxy.dap_conversation import DapMessages, with_header
+from eagleray.remote.injected.debug_proxy.frames import (
     BEAT,
     DATA,
     HEAD,

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from eagleray.adapter.runs.proxy import ProxyClient
-from eagleray.injected.debug_proxy import handle, listener
-from eagleray.injected.debug_proxy.listener import CallerAuthentication
-from eagleray.injected.debug_proxy.loop import Loop, Peer
 from eagleray.protocol.route_spec import DIRECT
+from eagleray.remote.injected.debug_proxy import handle, listener
+from eagleray.remote.injected.debug_proxy.listener import CallerAuthentication
+from eagleray.remote.injected.debug_proxy.loop import Loop, Peer
 from eagleray.routes.routes import Routes
 
 from tests.adapter.no_routes import no_routes

@@ -11,9 +11,9 @@ import pytest
 from eagleray.adapter.runs.proxy import Json, ProxyClient
 from eagleray.adapter.runs.registered_run import RegisteredRun
 from eagleray.common.errors import EaglerayError
-from eagleray.injected.debug_proxy import handle, request
-from eagleray.injected.debug_proxy.listener import LONGEST
 from eagleray.protocol.route_spec import DIRECT
+from eagleray.remote.injected.debug_proxy import handle, request
+from eagleray.remote.injected.debug_proxy.listener import LONGEST
 from eagleray.routes.routes import Routes
 
 from tests.adapter.no_routes import no_routes

@@ -15,8 +15,8 @@ from eagleray.adapter_client.client import AdapterClient
 from eagleray.protocol.control import WorkerState
 
 from tests.bench.rows import Row, at_most, at_most_more, printed
-from tests.injected.runs import line_of
 from tests.ray_cluster import REPOSITORY, RayCluster
+from tests.remote.injected.runs import line_of
 
 ACTORS = 64
 MANY = Path(__file__).with_name("many_actors.py")

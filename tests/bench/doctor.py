@@ -19,7 +19,7 @@ from eagleray.doctor.diagnosing import diagnose
 from eagleray.doctor.log_files import list_logs
 from eagleray.doctor.node_checks import SCRIPT, NodeFacts, node_diagnosis
 from eagleray.doctor.rule_files import own_rules
-from eagleray.remote_scripts.cluster_facts import collected
+from eagleray.remote.scripts.cluster_facts import collected
 
 from tests.bench.rows import Row, at_most, at_most_times
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from eagleray.sampling.node import Round
-from eagleray.sampling.processes import Described
+from eagleray.remote.sampling.node import Round
+from eagleray.remote.sampling.processes import Described
 
 
 @dataclass(eq=False)

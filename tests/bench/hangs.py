@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from eagleray.inspecting.questions import Inspected
 from eagleray.observe.hangs.collecting import ras as collecting_ras
 from eagleray.observe.hangs.collecting.cluster import answer_of
 from eagleray.observe.hangs.collecting.rounds import SamplingPlan
@@ -24,12 +23,13 @@ from eagleray.observe.hangs.evidence import evidence
 from eagleray.observe.hangs.model import Picture
 from eagleray.observe.hangs.picture import picture, tree_of
 from eagleray.observe.hangs.verdict import Kind
-from eagleray.sampling import in_cluster, proc, wire
-from eagleray.sampling.dumps import Tools, dump, dump_with_variables
-from eagleray.sampling.frames import PythonFrame
-from eagleray.sampling.merging import Member, ThreadStack, merged, tree, united
-from eagleray.sampling.node import NodeSamples, Round, Sampler
-from eagleray.sampling.processes import RANK, described
+from eagleray.remote.inspecting.questions import Inspected
+from eagleray.remote.sampling import in_cluster, proc, wire
+from eagleray.remote.sampling.dumps import Tools, dump, dump_with_variables
+from eagleray.remote.sampling.frames import PythonFrame
+from eagleray.remote.sampling.merging import Member, ThreadStack, merged, tree, united
+from eagleray.remote.sampling.node import NodeSamples, Round, Sampler
+from eagleray.remote.sampling.processes import RANK, described
 from eagleray.tools.pyspy import find_program
 
 from tests.bench import recorded_nodes

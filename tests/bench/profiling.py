@@ -13,10 +13,10 @@ from pathlib import Path
 
 from tests.bench.rows import Row, at_least_times, least_at_most_times
 from tests.bench.runs import in_turn
-from tests.injected.runs import Run
 from tests.lab.hosts import MORE_NODES, RAY_NODES, SLURM_NODES, node_address
 from tests.lab.site import Site
 from tests.ray_cluster import start_cluster, wait_for
+from tests.remote.injected.runs import Run
 
 NODES = (*RAY_NODES, *MORE_NODES, *SLURM_NODES)
 SIZE = 32 * 2**20

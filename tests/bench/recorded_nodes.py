@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from eagleray.sampling import wire
-from eagleray.sampling.merging import MergedStack, united
-from eagleray.sampling.node import NodeSamples, Round
-from eagleray.sampling.processes import RANK, Described
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling import wire
+from eagleray.remote.sampling.merging import MergedStack, united
+from eagleray.remote.sampling.node import NodeSamples, Round
+from eagleray.remote.sampling.processes import RANK, Described
+from eagleray.remote.sampling.rank_sets import RankSet
 
 from tests.observe.hangs.ranks import WORLD
 from tests.observe.hangs.record import PLACE, RECORDED, REPOSITORY

@@ -18,10 +18,10 @@ from eagleray.profile.reports.reports import Reports
 from eagleray.profile.reports.summary_cache import SummaryCache
 
 from tests.bench.rows import Row, at_most, at_most_times, printed
-from tests.injected.real_nsys import PROGRAM
 from tests.profile.reports.databases import write
 from tests.profile.reports.large import Steps
 from tests.profile.reports.recorded import record
+from tests.remote.injected.real_nsys import PROGRAM
 
 # Two million kernels on two GPUs, a thousand steps.
 LARGE = Steps(count=1000, kernels=1000, gpus=2)

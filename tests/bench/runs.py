@@ -16,9 +16,9 @@ from eagleray.adapter_client.client import AdapterClient
 from eagleray.protocol.control import WorkerState
 
 from tests.bench.rows import Row, at_most, least_at_most_times, printed
-from tests.injected.runs import ProxyTestClient, Run, RunDebugging, breakpoints, line_of
 from tests.ray_cluster import RayCluster, start_cluster
 from tests.real_ray.command import Command
+from tests.remote.injected.runs import ProxyTestClient, Run, RunDebugging, breakpoints, line_of
 
 RUNNING, LOOPING, REACHING, ARRIVED = (
     Path(__file__).with_name(f"{name}.py") for name in ("running", "looping", "reaching", "arrived")

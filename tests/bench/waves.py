@@ -30,12 +30,12 @@ from model_agents import Shared
 
 def observing(observed_by, base_url):
     sys.path.append(observed_by)
-    from eagleray.injected.agents.contention import ContentionSamples
-    from eagleray.injected.agents.http_clients import record_clients
-    from eagleray.injected.agents.http_recording import HttpRecord, current_run
-    from eagleray.injected.agents.left_tasks import begin_tasks, watch_tasks
-    from eagleray.injected.agents.loop_watch import LoopWatch
-    from eagleray.injected.agents.printing import Printed, current_print, watch_prints
+    from eagleray.remote.injected.agents.contention import ContentionSamples
+    from eagleray.remote.injected.agents.http_clients import record_clients
+    from eagleray.remote.injected.agents.http_recording import HttpRecord, current_run
+    from eagleray.remote.injected.agents.left_tasks import begin_tasks, watch_tasks
+    from eagleray.remote.injected.agents.loop_watch import LoopWatch
+    from eagleray.remote.injected.agents.printing import Printed, current_print, watch_prints
     watch_prints("")
     recorder, loop, running = record_clients(base_url), asyncio.get_running_loop(), {}
     watch_tasks(loop)

@@ -24,9 +24,9 @@ import pytest
 from eagleray.cli.clusters import tunnel as tunnel_command
 from eagleray.common.errors import RETRYING, EaglerayError
 from eagleray.common.paths import adapter_socket
-from eagleray.injected import tcp_peer
 from eagleray.protocol.control import OpenedSocket
 from eagleray.protocol.route_spec import DIRECT
+from eagleray.remote.injected import tcp_peer
 
 from tests.adapter.other_user import as_nobody
 from tests.cli.test_commands import START, eagleray

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from eagleray.cli.main import main
 
-from tests.inspecting.test_processes import WAYS, program, python
+from tests.remote.inspecting.test_processes import WAYS, program, python
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "policy-0.sqlite"
 LOG = "Traceback (most recent call last):\n  File 'a.py', line 1, in <module>\nValueError: x\n"

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from eagleray.remote_scripts import ask_nodes, find_dashboards
+from eagleray.remote.scripts import ask_nodes, find_dashboards
 from eagleray.slurm.client import NodeAnswer, SlurmClient
 from eagleray.tools.commands import Commands
 

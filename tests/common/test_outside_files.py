@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.injected.outside_files import content_of, opened, opened_text, whole
+from eagleray.remote.injected.outside_files import content_of, opened, opened_text, whole
 
-from tests.inspecting.test_processes import python
+from tests.remote.inspecting.test_processes import python
 
 NOT_FILES = [
     "/dev/zero",

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from eagleray.common.atomic_file import replace_text
-from eagleray.injected.nsys import node_reports
 from eagleray.profile.recordings import manifest
 from eagleray.profile.recordings.manifest import Manifest
+from eagleray.remote.injected.nsys import node_reports
 
 Write = Callable[[Path], None]
 

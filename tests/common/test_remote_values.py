@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from eagleray import remote_scripts
+from eagleray.remote import scripts as remote_scripts
 from eagleray.tools.commands import values_in
 from hypothesis import given
 from hypothesis import strategies as st

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from eagleray.injected.source_trees import tree_of
+from eagleray.remote.injected.source_trees import tree_of
 
 
 @pytest.mark.parametrize("source", ['x = "\\d"', b'x = "\\d"'])

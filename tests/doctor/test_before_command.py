@@ -18,7 +18,7 @@ from eagleray.doctor.doctor import Doctor
 from eagleray.doctor.model import Cause, DiagnosisTarget
 from eagleray.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.ray.dashboard import Dashboard
-from eagleray.remote_scripts import node_facts
+from eagleray.remote.scripts import node_facts
 from eagleray.runs.command_ports import CommandPort, ports_of
 
 from tests.doctor.test_node_checks import facts

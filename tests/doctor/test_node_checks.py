@@ -15,7 +15,7 @@ from eagleray.cli.main import main
 from eagleray.doctor.node_checks import SCRIPT, NodeFacts, node_diagnosis
 from eagleray.doctor.node_rules import GIB, RULES
 from eagleray.doctor.remote_facts import _clock_offset
-from eagleray.remote_scripts import node_facts
+from eagleray.remote.scripts import node_facts
 
 
 def facts(**changes: Any) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from eagleray.doctor.rule_files import (
     own_rules,
     read_rules,
 )
-from eagleray.remote_scripts import node_facts
+from eagleray.remote.scripts import node_facts
 
 from tests.sidecar.stdio_client import sidecar
 

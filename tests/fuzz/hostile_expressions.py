@@ -163,9 +163,9 @@ class Expressions:
 def tried(seed: int, until: float, most: int, place: Path, most_cpu_s: float) -> dict[str, Any]:
     """Tries expressions in this process; `place` has the current one for the case that it crashes."""
     # Only here, where their Python need not be the one of the tests.
-    from eagleray.inspecting.inside.answers import Answers
-    from eagleray.inspecting.inside.expressions import evaluate
-    from eagleray.inspecting.parsing import parsed
+    from eagleray.remote.inspecting.inside.answers import Answers
+    from eagleray.remote.inspecting.inside.expressions import evaluate
+    from eagleray.remote.inspecting.parsing import parsed
 
     sys.setrecursionlimit(10**6)
     names = hostile_objects.objects()

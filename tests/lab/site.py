@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from tests.engine.fixtures import ENGINE_PYTHON
-from tests.injected.real_nsys import FOLDER as NSYS
 from tests.lab.files import outside_config, write_site
 from tests.lab.hosts import UIDS, all_hosts
 from tests.lab.namespaces import connected_as, in_network_of, why_not
 from tests.ray_cluster import REPOSITORY, wait_for
+from tests.remote.injected.real_nsys import FOLDER as NSYS
 
 HERE = Path(__file__).parent
 LIMIT_S = 120.0

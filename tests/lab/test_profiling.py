@@ -18,7 +18,6 @@ from eagleray.runs.remote_files import RemoteFiles
 from eagleray.slurm.client import on_node
 from eagleray.tools.commands import Commands
 
-from tests.injected.real_nsys import calls_in, real_nsys
 from tests.lab.adapter import LabAdapter
 from tests.lab.eagleray import Eagleray
 from tests.lab.hosts import SLURM_NODES, node_address
@@ -27,6 +26,7 @@ from tests.lab.site import Site
 from tests.lab.slurm import Job
 from tests.profile.recordings.reports import RUN, content, put, status
 from tests.ray_cluster import wait_for
+from tests.remote.injected.real_nsys import calls_in, real_nsys
 
 SCRIPT = f"""#!/bin/bash
 #SBATCH --nodes=1 --nodelist=node-10

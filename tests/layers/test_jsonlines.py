@@ -9,7 +9,11 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "pybackend" / "eagleray"
 WRITERS = {
-    *("protocol/jsonlines.py", "injected/jsonlines.py", "inspecting/inside/serving.py"),
+    *(
+        "protocol/jsonlines.py",
+        "remote/injected/jsonlines.py",
+        "remote/inspecting/inside/serving.py",
+    ),
     "supervisor/launchers/program_parent.py",
 }
 FILES = [

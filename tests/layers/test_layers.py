@@ -34,10 +34,10 @@ PLANTS = [
     ("Nothing outside", "adapter/planted_torch.py", "import torch"),
     ("adapter/", "adapter/planted_client.py", "import eagleray.adapter_client"),
     ("Nothing imports", "tools/planted_adapter.py", "import eagleray.adapter.planted_client"),
-    ("injected/", "injected/planted_common.py", "import eagleray.common"),
-    ("injected/", "inspecting/planted_common.py", "import eagleray.common"),
-    ("Layers", "sampling/planted_layer.py", "import eagleray.inspecting"),
-    ("Nothing outside", "sampling/planted_ray.py", "import ray"),
+    ("remote/", "remote/injected/planted_common.py", "import eagleray.common"),
+    ("remote/", "remote/inspecting/planted_common.py", "import eagleray.common"),
+    ("Rooms of remote", "remote/sampling/planted_layer.py", "import eagleray.remote.inspecting"),
+    ("Nothing outside", "remote/sampling/planted_ray.py", "import ray"),
     ("Layers", "planted_package.py", "import os"),
 ]
 CIRCLE = [

@@ -1,4 +1,4 @@
-"""A path that may come from outside is opened by `injected/outside_files.py` alone: no pipe, no device, no file without end.
+"""A path that may come from outside is opened by `remote/injected/outside_files.py` alone: no pipe, no device, no file without end.
 
 In the folders below, each other call that reads a file names one of the kernel, or its line ends with `# kernel's file` or
 `# own file`: only this user or Eagleray has named and made that file.  All other folders read files of ours alone.
@@ -18,14 +18,11 @@ HANDLE_PATHS_FROM_OUTSIDE = (
     "clusters",
     "debug",
     "doctor",
-    "injected",
-    "inspecting",
     "observe",
     "profile",
-    "remote_scripts",
+    "remote",
     "rollouts",
     "runs",
-    "sampling",
     "supervisor",
 )
 MARKS = ("# own file", "# kernel's file")
@@ -118,7 +115,9 @@ def test_each_path_from_outside_is_opened_safely() -> None:
         for path in modules()
         if (lines := unsafe_reads(path.read_text("utf-8")))
     }
-    assert found == {}, "Use eagleray.injected.outside_files, or end the line with `# own file`."
+    assert found == {}, (
+        "Use eagleray.remote.injected.outside_files, or end the line with `# own file`."
+    )
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,9 @@ OF_DEBUGPY = {
 STDLIB_ONLY = [
     "adapter",
     "common",
-    "injected",
-    "inspecting",
     "protocol",
-    "remote_scripts",
+    "remote",
     "routes",
-    "sampling",
 ]
 
 
@@ -43,17 +40,17 @@ def foreign_imports(source: str) -> list[str]:
 
 
 def of_the_cluster(file: Path) -> set[str]:
-    """Returns the modules that code in a worker may use, if installed: injected/, and what the adapter sends."""
-    if file.parts[0] == "injected":
+    """Returns the modules that code in a worker may use, if installed: remote/injected/, and what the adapter sends."""
+    if file.parts[:2] == ("remote", "injected"):
         return OF_DEBUGPY | {"ray", "sitecustomize"}
-    if file in (Path("sampling/in_cluster.py"), Path("inspecting/in_cluster.py")):
+    if file in (Path("remote/sampling/in_cluster.py"), Path("remote/inspecting/in_cluster.py")):
         return {"ray"}
     of_debugpy = ("pydevd_patches", "unreachable", "value_texts")
     if file.parent == Path("adapter/sessions") and file.stem in of_debugpy:
         return OF_DEBUGPY
-    if file == Path("remote_scripts/areal_rollouts.py"):
+    if file == Path("remote/scripts/areal_rollouts.py"):
         return {"areal"}
-    if file.parts[0] == "remote_scripts" or file == Path("adapter/sessions/in_worker.py"):
+    if file.parts[:2] == ("remote", "scripts") or file == Path("adapter/sessions/in_worker.py"):
         return {"debugpy", "pydevd", "ray", "torch"}
     return set()
 

@@ -1,8 +1,8 @@
 """Every background task has an owner that logs its failure and acts on it.
 
 A task may be started in two places only: by `common/tasks.py`, and in a function that awaits it, which so gets its failure.
-remote_scripts/bridge.py is sent to a node as one file, so that it can't use the former: its one task answers each failure.
-injected/agents/waves.py runs a loop until its one task is done, and takes the task's result.
+remote/scripts/bridge.py is sent to a node as one file, so that it can't use the former: its one task answers each failure.
+remote/injected/agents/waves.py runs a loop until its one task is done, and takes the task's result.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ PACKAGE = Path(__file__).parents[2] / "pybackend" / "eagleray"
 STARTS = ("create_task", "ensure_future")
 OWNERS = {
     "common/tasks.py": ("owned", "shared"),
-    "remote_scripts/bridge.py": ("on_frame",),
-    "injected/agents/waves.py": ("drive",),
+    "remote/scripts/bridge.py": ("on_frame",),
+    "remote/injected/agents/waves.py": ("drive",),
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -45,8 +45,9 @@ def test_texts_for_users_are_translated() -> None:
 
 def test_untranslated_text_is_found_where_users_read_it(tmp_path: Path) -> None:
     (tmp_path / "planted.py").write_text(PLANTED, "utf-8")
-    (tmp_path / "injected").mkdir()
-    (tmp_path / "injected" / "planted.py").write_text('why = "there is no catalogue here"')
+    folder = tmp_path / "remote" / "injected"
+    folder.mkdir(parents=True)
+    (folder / "planted.py").write_text('why = "there is no catalogue here"')
     assert [found["line"] for found in findings(tmp_path)] == [8, 8, 9, 11, 12, 13, 17]
 
 

@@ -84,7 +84,7 @@ async def test_wave_takes_its_items_over_row_groups(own_home: Path, data: Path) 
 def test_pandas_reads_the_same_rows(data: Path) -> None:
     """Its nested columns are arrays of numpy."""
     program = (
-        "import json, sys; from eagleray.injected.agents import parquet_rows as rows;"
+        "import json, sys; from eagleray.remote.injected.agents import parquet_rows as rows;"
         "same = rows.read_rows(sys.argv[1], 2, 3);"
         "rows._read = rows._with_pandas;"
         "print(json.dumps([same, rows.read_rows(sys.argv[1], 2, 3)]))"

@@ -6,7 +6,7 @@ import json
 import tracemalloc
 
 import pytest
-from eagleray.injected.agents.token_counts import TokenCount
+from eagleray.remote.injected.agents.token_counts import TokenCount
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.injected.agents.token_requests import ENGINES
+from eagleray.remote.injected.agents.token_requests import ENGINES
 from eagleray.rollouts.agents.model import AgentPlan, DataItem
 
 from tests.engine.fixtures import ENGINE_PYTHON, Engine

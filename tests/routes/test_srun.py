@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.route_spec import RouteSpec
-from eagleray.remote_scripts import bridge
+from eagleray.remote.scripts import bridge
 from eagleray.routes.direct import DirectTransport
 from eagleray.routes.routes import Routes
 from eagleray.routes.srun import process as srun_process

@@ -11,10 +11,10 @@ from pathlib import Path
 import attrs
 import pytest
 
-from tests.injected.sockets_of_run import answers, listeners
 from tests.ray_cluster import REPOSITORY, temporary_home, wait_for
 from tests.real_ray.command import Command, line_of, stand
 from tests.real_ray.test_sessions import free_port
+from tests.remote.injected.sockets_of_run import answers, listeners
 from tests.runs.terminal import Terminal, row
 
 pytestmark = pytest.mark.real_ray

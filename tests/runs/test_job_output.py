@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.retry import Backoff
-from eagleray.remote_scripts.follow_files import DOUBTS, PIECE, STALE_S, FollowedFile
+from eagleray.remote.scripts.follow_files import DOUBTS, PIECE, STALE_S, FollowedFile
 from eagleray.runs.output import Output
 from eagleray.supervisor.launchers import job_output
 from eagleray.supervisor.launchers.job_output import JobOutput

@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.inspecting.readings import raw_reading
+from eagleray.remote.inspecting.readings import raw_reading
 from eagleray.runs.output import Output
 from eagleray.supervisor.launchers.local_program import LocalProgram, ProgramPaths
 
 from tests.ray_cluster import wait_for
+from tests.remote.sampling.test_dumps import state_of
 from tests.runs.terminal import PLAIN, Terminal, eagleray, listed, row
-from tests.sampling.test_dumps import state_of
 
 ODD = ["two words", "a=b", 'say "hi"', "it's", "x,y", "$HOME", "*.py", "", "ä\\n"]
 

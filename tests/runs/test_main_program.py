@@ -100,7 +100,7 @@ def test_script_on_another_host_is_not_looked_for_here(tmp_path: Path) -> None:
 PROGRAM = f"""\
 import sys
 sys.path.insert(0, {str(Path(eagleray.__file__).parents[1])!r})
-from eagleray.injected.hooks.driver import is_main_program
+from eagleray.remote.injected.hooks.driver import is_main_program
 print([is_main_program(named) for named in sys.argv[1:]])
 """
 NAMED = ["app/train.py", "train.py", "rain.py", "-m app.train", "-m app", ""]

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 from eagleray.protocol.control import CommandOutput
-from eagleray.remote_scripts import package_copies
-from eagleray.remote_scripts.package_copies import deliver, remove_unused
+from eagleray.remote.scripts import package_copies
+from eagleray.remote.scripts.package_copies import deliver, remove_unused
 from eagleray.runs.model import RunPlan, RunState
 from eagleray.runs.records import RunRecords
 from eagleray.runs.remote_files import delivered_to

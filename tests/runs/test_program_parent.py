@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from attrs import define
-from eagleray.injected import step_signals
+from eagleray.remote.injected import step_signals
 from eagleray.runs.streams import Streams
 from eagleray.supervisor.launchers import local_program, program_parent
 from eagleray.supervisor.launchers.local_program import LocalProgram, ProgramPaths

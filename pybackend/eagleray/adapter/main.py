@@ -22,7 +22,7 @@ from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import bounded_log, l10n, private_socket, tasks
 from eagleray.common.paths import adapter_log, adapter_socket, held_folder, host_name, run_folder
 from eagleray.common.retry import Clock
-from eagleray.injected import step_signals
+from eagleray.remote.injected import step_signals
 from eagleray.routes.relay import Relays
 from eagleray.routes.routes import LINGER_S, Routes, TransportFactory
 

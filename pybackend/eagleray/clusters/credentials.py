@@ -25,7 +25,6 @@ from eagleray.clusters.model import ClusterProblem
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
-from eagleray.injected.outside_files import opened
 from eagleray.protocol.control import CommandOutput
 from eagleray.ray.endpoint import CheckListener, Endpoint, FindEndpoint, HeaderSource, TokenSource
 from eagleray.ray.errors import (
@@ -35,6 +34,7 @@ from eagleray.ray.errors import (
     stranger_listens,
 )
 from eagleray.ray.tokens import own_token, sendable
+from eagleray.remote.injected.outside_files import opened
 from eagleray.tools.processes import (
     ACCESS_VARIABLE,
     Listener,

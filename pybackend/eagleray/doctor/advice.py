@@ -10,7 +10,7 @@ from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
 from eagleray.doctor.model import Cause, LogEvidence
 from eagleray.doctor.unknown_errors import TRACEBACK, is_error, is_frame, unlogged
-from eagleray.sampling.frames import PythonFrame
+from eagleray.remote.sampling.frames import PythonFrame
 
 _VERBS = (
     r"(?:set|use|try|install|pass|specify|provide|add|remove|enable|disable|increase|decrease|reduce|lower|raise|upgrade|update"

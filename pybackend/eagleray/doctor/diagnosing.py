@@ -56,8 +56,8 @@ from eagleray.doctor.unknown_errors import (
     states_failure,
     unlogged,
 )
-from eagleray.injected.outside_files import descriptor_of
-from eagleray.sampling.frames import PythonFrame
+from eagleray.remote.injected.outside_files import descriptor_of
+from eagleray.remote.sampling.frames import PythonFrame
 
 _MOST_UNKNOWN = 20
 _MOST_RAISED = 500

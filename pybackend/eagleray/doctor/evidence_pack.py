@@ -17,7 +17,7 @@ from eagleray.common.redact import redact_text
 from eagleray.common.token_limit import TOKEN, cut
 from eagleray.doctor import texts
 from eagleray.doctor.model import Diagnosis, LogEvidence
-from eagleray.injected.outside_files import descriptor_of
+from eagleray.remote.injected.outside_files import descriptor_of
 
 # Around a line: its traceback is above it mostly, and the advice of its message below it.
 _ABOVE = 30

@@ -18,7 +18,7 @@ _VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,5}")
 _PACKAGE = "package."
 
 
-# The packages whose versions `remote_scripts/node_facts.py` reads.
+# The packages whose versions `remote/scripts/node_facts.py` reads.
 PACKAGES = (
     *(
         "ray",

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from eagleray.doctor.log_files import ScannedFile
 from eagleray.doctor.model import Cause
-from eagleray.injected.outside_files import opened
+from eagleray.remote.injected.outside_files import opened
 from eagleray.runs.model import RunPlan
 
 # The modules of the frameworks, as rules name these in their settings.

@@ -15,9 +15,9 @@ from attrs import field, frozen
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
-from eagleray.injected.outside_files import whole
-from eagleray.injected.source_trees import tree_of
-from eagleray.sampling.frames import PythonFrame
+from eagleray.remote.injected.outside_files import whole
+from eagleray.remote.injected.source_trees import tree_of
+from eagleray.remote.sampling.frames import PythonFrame
 
 _MODULE = re.compile(r"/(?:site|dist)-packages/((?:[\w-]{1,100}/){0,20}[\w-]{1,100}\.py)$")
 _MISFIT = re.compile(

@@ -22,7 +22,7 @@ from attrs import define, evolve, field, frozen
 
 from eagleray.common.l10n import t
 from eagleray.doctor.log_files import ScannedFile
-from eagleray.injected.outside_files import opened
+from eagleray.remote.injected.outside_files import opened
 
 # Reports progress, in bytes that were read.
 OnBytes = Callable[[int], None]

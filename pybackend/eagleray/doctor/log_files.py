@@ -12,7 +12,7 @@ from attrs import frozen
 from eagleray.common.l10n import t
 from eagleray.doctor.errors import no_logs, no_such_path
 from eagleray.doctor.model import UncheckedFile
-from eagleray.injected.outside_files import opened
+from eagleray.remote.injected.outside_files import opened
 
 # Ray's own folders and logs of its services that hold no message of the program.
 _SKIPPED_FOLDERS = {".git", "node_modules", "__pycache__", "runtime_resources", "sockets"}

@@ -30,7 +30,7 @@ from eagleray.doctor.worker_python import WorkerPython
 from eagleray.runs.command_ports import CommandPort
 from eagleray.tools.commands import Commands
 
-SCRIPT = Path(__file__).parents[1] / "remote_scripts" / "node_facts.py"
+SCRIPT = Path(__file__).parents[1] / "remote" / "scripts" / "node_facts.py"
 _LIMIT_S = 20.0
 
 

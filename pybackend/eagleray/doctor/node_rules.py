@@ -1,6 +1,6 @@
 """Rules on the facts of a node: what will make a distributed program fail there, or slow.
 
-Each is a function of the facts that `remote_scripts/node_facts.py` prints; it returns what was read as text, or "" if all is
+Each is a function of the facts that `remote/scripts/node_facts.py` prints; it returns what was read as text, or "" if all is
 well.  Facts that a node couldn't read are None or missing and never a finding.
 """
 

@@ -21,7 +21,7 @@ from eagleray.observe.hangs.collecting.slurm import parse_job
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.ray.local_nodes import LocalNode
-from eagleray.sampling.proc import environment
+from eagleray.remote.sampling.proc import environment
 from eagleray.slurm.client import SlurmClient, step_of
 from eagleray.slurm.queue import SlurmQueue
 from eagleray.tools.commands import Commands, run_remote_script

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
-from eagleray.sampling.frames import PythonFrame, is_users
+from eagleray.remote.sampling.frames import PythonFrame, is_users
 
 TRACEBACK = "Traceback (most recent call last)"
 # Each such line has one of these words, or one of FORMS; Chinese frameworks log "错误" (error) and "失败" (failed).

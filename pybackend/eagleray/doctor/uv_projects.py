@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from eagleray.common.l10n import t
-from eagleray.injected.outside_files import whole
+from eagleray.remote.injected.outside_files import whole
 
 _LOCK = "uv.lock"
 # Lock files of large projects have 3 MB.

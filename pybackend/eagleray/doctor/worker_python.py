@@ -18,8 +18,8 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
 from eagleray.doctor.uv_projects import uv_versions
-from eagleray.injected.outside_files import whole
-from eagleray.injected.source_trees import tree_of
+from eagleray.remote.injected.outside_files import whole
+from eagleray.remote.injected.source_trees import tree_of
 from eagleray.runs.presets.checkout.yaml_tree import read_yaml
 
 _OPTIONS = ("--runtime-env-json", "--runtime-env")

@@ -4,7 +4,7 @@ A request is one line `{"id": 1, "op": "attach", "params": {…}}`.  Its respons
 `{"id": 1, "result": {…}}` or `{"id": 1, "error": {"code", "message", "next_step", "detail", "retries", "output"}}`, and
 may overtake others.  An event is one line `{"event": "workers", …}`.  The `limit` of a stream applies to a line.
 
-`injected/jsonlines.py` has the blocking side, which runs in the cluster.
+`remote/injected/jsonlines.py` has the blocking side, which runs in the cluster.
 """
 
 from __future__ import annotations

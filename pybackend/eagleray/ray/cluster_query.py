@@ -26,8 +26,8 @@ from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.ray.errors import job_failed, job_unfinished
 from eagleray.ray.jobs import JobState
 from eagleray.ray.local_nodes import LocalNode
+from eagleray.remote.sampling.proc import environment
 from eagleray.routes.commands import kill
-from eagleray.sampling.proc import environment
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from eagleray.common.off_loop import off_loop
 from eagleray.common.worker_errors import no_log
-from eagleray.injected.outside_files import opened
+from eagleray.remote.injected.outside_files import opened
 
 _PIECE = 2**18
 # Read backwards in search of the last lines.

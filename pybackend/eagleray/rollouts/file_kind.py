@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 from eagleray.common.l10n import later
-from eagleray.injected.outside_files import content_of
+from eagleray.remote.injected.outside_files import content_of
 
 _BEGINNING = 4096
 # The beginnings of formats, and their names.

@@ -17,8 +17,8 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.common.paths import private_folder
 from eagleray.common.route_errors import link_lost, port_taken, route_not_possible
-from eagleray.injected import tcp_peer
 from eagleray.protocol.route_spec import RouteSpec
+from eagleray.remote.injected import tcp_peer
 from eagleray.routes.routes import Routes
 from eagleray.routes.transport import ForwardedStream
 

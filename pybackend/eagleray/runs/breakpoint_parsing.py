@@ -11,8 +11,8 @@ from types import CodeType
 
 from eagleray.common.breakpoint_rules import problem_of
 from eagleray.common.errors import EaglerayError
-from eagleray.injected.outside_files import whole
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
+from eagleray.remote.injected.outside_files import whole
 from eagleray.runs.errors import (
     bad_breakpoint,
     bad_condition,

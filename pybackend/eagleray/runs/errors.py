@@ -341,7 +341,7 @@ def copy_not_there(copy: str, where: str) -> EaglerayError:
 def nothing_loaded(files: list[str], *, is_selected: bool) -> str:
     """No process that may pause was seen to run any of these files, one of which may be the program itself.
 
-    What a tool reads and executes itself isn't seen, unless `injected/process_identity.py` knows the tool.
+    What a tool reads and executes itself isn't seen, unless `remote/injected/process_identity.py` knows the tool.
     """
     named = ", ".join(printable(file, 120) for file in files[:3])
     more = f" and {len(files) - 3} more" if len(files) > 3 else ""

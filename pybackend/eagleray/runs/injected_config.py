@@ -10,7 +10,7 @@ from typing import Any
 from attrs import Attribute, asdict, frozen
 
 from eagleray.common.paths import host_name
-from eagleray.injected.ed25519 import SecretKey
+from eagleray.remote.injected.ed25519 import SecretKey
 from eagleray.runs.model import RunPlan
 from eagleray.tools.code_copies import NAME, SITE, Package, zip_package
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from eagleray.injected.outside_files import content_of
+from eagleray.remote.injected.outside_files import content_of
 from eagleray.runs.errors import (
     missing_file,
     no_program,

@@ -13,9 +13,9 @@ from attrs import evolve, frozen
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
-from eagleray.injected.outside_files import whole
-from eagleray.injected.worker_patterns import split_patterns
 from eagleray.protocol.runs import Breakpoint
+from eagleray.remote.injected.outside_files import whole
+from eagleray.remote.injected.worker_patterns import split_patterns
 from eagleray.runs import kinds
 from eagleray.runs.errors import (
     bad_profile,

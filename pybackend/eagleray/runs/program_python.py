@@ -16,8 +16,8 @@ from attrs import evolve, frozen
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import off_loop
-from eagleray.injected.outside_files import content_of
 from eagleray.ray.dashboard import Dashboard
+from eagleray.remote.injected.outside_files import content_of
 from eagleray.runs.model import RunPlan
 from eagleray.tools.commands import Commands
 

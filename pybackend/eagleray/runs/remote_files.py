@@ -14,8 +14,8 @@ from urllib.parse import quote, unquote_to_bytes
 from attrs import frozen
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.remote_scripts import package_copies
-from eagleray.remote_scripts.report_folder import MOST
+from eagleray.remote.scripts import package_copies
+from eagleray.remote.scripts.report_folder import MOST
 from eagleray.runs.errors import not_delivered, remote_folder_failed
 from eagleray.runs.model import RunPlan
 from eagleray.slurm.client import WrapCommand

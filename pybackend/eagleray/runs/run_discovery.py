@@ -15,9 +15,9 @@ from attrs import frozen
 from eagleray.clusters.clusters import ClusterRegistry
 from eagleray.clusters.discovery import address_of, dashboard_processes
 from eagleray.common.errors import UNREADABLE_JSON, EaglerayError
-from eagleray.injected.outside_files import content_of
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import WorkerRow
+from eagleray.remote.injected.outside_files import content_of
 from eagleray.runs.model import RunState
 
 Trouble = Literal["", "lost", "several"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from eagleray.injected.outside_files import whole
+from eagleray.remote.injected.outside_files import whole
 from eagleray.runs.scripts.bash_tokens import commands_of
 from eagleray.runs.scripts.script import read_script
 

@@ -198,7 +198,7 @@ class SlurmClient:
     async def _script(
         self, ssh: str, name: str, before: Sequence[str], arguments: Sequence[str], limit_s: float
     ) -> list[Any]:
-        """Returns the values that a script of `remote_scripts` prints; raises `job-not-looked-into` if there are none."""
+        """Returns the values that a script of `remote/scripts` prints; raises `job-not-looked-into` if there are none."""
         values, output = await run_remote_script(
             self._commands, ssh, name, before, arguments, limit_s
         )

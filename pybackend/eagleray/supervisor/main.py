@@ -16,8 +16,8 @@ from eagleray.common import l10n
 from eagleray.common.bounded_log import logging_to, open_log
 from eagleray.common.paths import host_name, runs
 from eagleray.common.retry import WATCHED_JOB
-from eagleray.injected import step_signals
 from eagleray.protocol.route_spec import RouteSpec
+from eagleray.remote.injected import step_signals
 from eagleray.runs.model import ProcessIdentity, RunPlan, RunState
 from eagleray.runs.output import Output
 from eagleray.runs.records import RunRecord, RunRecords

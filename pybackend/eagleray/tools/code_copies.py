@@ -1,6 +1,6 @@
 """Copies of our code and of debugpy, named by their content, and the command lines that start such a copy.
 
-Programs of runs get a copy of `injected/` as a folder or as a zip, and one of debugpy where their environment has none.
+Programs of runs get a copy of `remote/injected/` as a folder or as a zip, and one of debugpy where their environment has none.
 Processes that outlive us get a copy of everything: an update of the extension removes its folder while debug adapters
 and supervisors of the old version still run, and they read code later (modules that they import when needed, text that
 is sent into a worker or to another host, the askpass helper).
@@ -24,11 +24,12 @@ from attrs import frozen
 
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import home, injected, private_folder
-from eagleray.remote_scripts import package_copies
+from eagleray.remote.scripts import package_copies
 
 SOURCE = Path(__file__).resolve().parents[2]
 ENTRY = "eagleray_start.py"
-INJECTED = SOURCE / "eagleray" / "injected"
+REMOTE = SOURCE / "eagleray" / "remote"
+INJECTED = REMOTE / "injected"
 NODE_NAME = "_eagleray_node_"
 # The packages that sample and inspect processes, and the ones that they need.
 NODE_FILES = (
@@ -119,7 +120,7 @@ def zip_package(of: Package) -> tuple[str, bytes]:
 
 def node_package(py_spy: str) -> Package:
     """Returns the code that samples and inspects processes, with the program `py_spy`; both travel to nodes."""
-    package = SOURCE / "eagleray"
+    package = REMOTE
     files = {
         path.relative_to(package).as_posix(): path.read_bytes()
         for pattern in NODE_FILES

@@ -153,11 +153,11 @@ async def run_remote_script(
     limit_s: float,
     wrap: Callable[[list[str]], list[str]] = list,
 ) -> tuple[list[Any], str]:
-    """Returns the values that a script of `remote_scripts` prints, and what else it printed.
+    """Returns the values that a script of `remote/scripts` prints, and what else it printed.
 
     `before` are the arguments up to a Python, and `wrap` makes the final command; invalid JSON becomes None.
     """
-    text = resources.files("eagleray.remote_scripts").joinpath(f"{name}.py").read_text("utf-8")
+    text = resources.files("eagleray.remote.scripts").joinpath(f"{name}.py").read_text("utf-8")
     mark = secrets.token_hex(8)
     command = wrap([*before, "-I", "-", mark, *arguments])
     ran = await commands.run(ssh, command, text, limit_s)

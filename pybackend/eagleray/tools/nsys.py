@@ -17,8 +17,8 @@ from attrs import frozen
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
-from eagleray.injected.nsys import installations
-from eagleray.injected.nsys.installations import parse_version
+from eagleray.remote.injected.nsys import installations
+from eagleray.remote.injected.nsys.installations import parse_version
 from eagleray.routes.commands import kill
 
 VERSION_LIMIT_S = 20.0

@@ -21,7 +21,7 @@ import psutil
 from attrs import frozen
 
 from eagleray.common.errors import UNREADABLE_JSON
-from eagleray.injected.settings import VARIABLE
+from eagleray.remote.injected.settings import VARIABLE
 
 LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", ""})
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))

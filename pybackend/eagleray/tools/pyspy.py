@@ -15,7 +15,7 @@ from attrs import frozen
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.common.off_loop import off_loop
-from eagleray.sampling.seccomp import may_kill
+from eagleray.remote.sampling.seccomp import may_kill
 from eagleray.tools.processes import is_own
 
 AT_ONCE = 2

@@ -9,8 +9,8 @@ import sys
 import threading
 from pathlib import Path
 
-from eagleray.injected.debug_proxy import handle
-from eagleray.injected.debugpy.debugger import DebugpyServer
+from eagleray.remote.injected.debug_proxy import handle
+from eagleray.remote.injected.debugpy.debugger import DebugpyServer
 
 HERE = str(Path(__file__).resolve())
 options = json.loads(sys.argv[1])

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from eagleray.debug.pdb.pdb import PROGRAM
-from eagleray.remote_scripts.pdb_sessions import FIELDS, LARGEST, MOST, TRACEBACK, PdbStore
+from eagleray.remote.scripts.pdb_sessions import FIELDS, LARGEST, MOST, TRACEBACK, PdbStore
 
 VALUE = {"pdb_address": "localhost:1", "filename": "f.py", "lineno": 3, "timestamp": 1.5}
 

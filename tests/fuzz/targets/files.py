@@ -12,8 +12,8 @@ from eagleray.clusters.stored_lists import StoredClusters, StoredHosts
 from eagleray.common.errors import EaglerayError
 from eagleray.debug.attaching.ignored_breakpoints import _read as ignored_breakpoints
 from eagleray.debug.source_mapping.stored_mappings import StoredMappings
-from eagleray.injected import settings
-from eagleray.injected.worker_patterns import matchable_names, split_patterns
+from eagleray.remote.injected import settings
+from eagleray.remote.injected.worker_patterns import matchable_names, split_patterns
 from eagleray.runs import sbatch_arguments
 from eagleray.runs.handlers import wire_run
 from eagleray.runs.presets import user_presets

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.inspecting.readings import reading_of
 from eagleray.observe.hangs import saved
 from eagleray.observe.hangs.collecting.nodes import NodeAnswers, SamplingOrder
 from eagleray.observe.hangs.collecting.readings import answers_in, completed
@@ -25,12 +24,13 @@ from eagleray.observe.hangs.picture import picture
 from eagleray.observe.hangs.ras_evidence import evidence_of_answers
 from eagleray.observe.hangs.ras_notes import note_of
 from eagleray.observe.hangs.texts import lines, markdown
-from eagleray.sampling import dumps, ras, signalled, wire
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.inspecting.readings import reading_of
+from eagleray.remote.sampling import dumps, ras, signalled, wire
+from eagleray.remote.sampling.rank_sets import RankSet
 
 from tests.fakes.fake_ras import communicator, missing, rank, status
 from tests.fuzz.target import Target
-from tests.sampling.test_ras import TEXT_2_26, TEXT_INCOMPLETE
+from tests.remote.sampling.test_ras import TEXT_2_26, TEXT_INCOMPLETE
 
 GIVEN = Path(__file__).parents[2] / "observe" / "hangs" / "given"
 RECORDED = Path(__file__).parents[2] / "observe" / "hangs" / "recorded"

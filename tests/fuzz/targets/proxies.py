@@ -7,10 +7,10 @@ import random
 import zlib
 from typing import Any
 
-from eagleray.injected import ed25519
-from eagleray.injected.debug_proxy import dap_conversation as proxy_talk
-from eagleray.injected.debug_proxy import frames, request
-from eagleray.injected.jsonlines import MessageBuffer
+from eagleray.remote.injected import ed25519
+from eagleray.remote.injected.debug_proxy import dap_conversation as proxy_talk
+from eagleray.remote.injected.debug_proxy import frames, request
+from eagleray.remote.injected.jsonlines import MessageBuffer
 
 from tests.fuzz.target import Target
 from tests.fuzz.targets.wire import ANSWER, REQUEST, STOPPED, WORDS, framed, pieces

@@ -29,7 +29,7 @@ from eagleray.protocol.control import AttachParams, RouteState, WorkerState
 from eagleray.protocol.dap import NotDap
 from eagleray.protocol.records import read
 from eagleray.protocol.runs import AdapterRunState, Breakpoint, LineBreakpoint, RunRegister
-from eagleray.remote_scripts import bridge
+from eagleray.remote.scripts import bridge
 from eagleray.routes.ssh.mux import MuxError, _Packet
 from eagleray.wire.requests import Wire
 

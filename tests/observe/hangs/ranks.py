@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, NamedTuple
 
-from eagleray.sampling import proc
+from eagleray.remote.sampling import proc
 from eagleray.tools.pyspy import find_program
 
 from scripts.ray_cluster import free_ports

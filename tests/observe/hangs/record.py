@@ -6,10 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from eagleray.inspecting.readings import raw_reading
-from eagleray.sampling import wire
-from eagleray.sampling.dumps import Tools
-from eagleray.sampling.node import sample
+from eagleray.remote.inspecting.readings import raw_reading
+from eagleray.remote.sampling import wire
+from eagleray.remote.sampling.dumps import Tools
+from eagleray.remote.sampling.node import sample
 from eagleray.tools.pyspy import find_program
 
 from tests.observe.hangs.ranks import FROM_INSIDE, JOINING, SCENARIOS, hanging

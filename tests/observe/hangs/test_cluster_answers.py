@@ -6,7 +6,7 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.observe.hangs.collecting.cluster import answer_of
 from eagleray.observe.hangs.model import SilentNode
-from eagleray.sampling import wire
+from eagleray.remote.sampling import wire
 
 SILENT = {"node_id": "a", "host": "10.0.0.2", "reason": "timeout", "detail": "\x1b[31mx"}
 

@@ -33,7 +33,6 @@ from eagleray.ray.dashboard import Dashboard
 from eagleray.tools.commands import Commands
 
 from scripts.ray_cluster import MARK, free_ports
-from tests.injected.runs import Run
 from tests.ray_cluster import (
     PROGRAMS,
     Program,
@@ -44,6 +43,7 @@ from tests.ray_cluster import (
     wait_for,
 )
 from tests.real_ray.command import Command
+from tests.remote.injected.runs import Run
 
 pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("torch")]
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.inspecting.readings import ProcessReading
 from eagleray.observe.hangs import flight_recorder, ray_readings
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import DeadActor, HangEvidence, World, evidence
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.sampling.frames import PythonFrame
-from eagleray.sampling.kernel_waits import ANSWER, KernelWait
-from eagleray.sampling.merging import Member, ThreadStack, merged
-from eagleray.sampling.node import NodeSamples, ProcessSample, Round
-from eagleray.sampling.proc import ThreadUse
-from eagleray.sampling.processes import ACTOR, DRIVER, OTHER, RANK, Described
+from eagleray.remote.inspecting.readings import ProcessReading
+from eagleray.remote.sampling.frames import PythonFrame
+from eagleray.remote.sampling.kernel_waits import ANSWER, KernelWait
+from eagleray.remote.sampling.merging import Member, ThreadStack, merged
+from eagleray.remote.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.remote.sampling.proc import ThreadUse
+from eagleray.remote.sampling.processes import ACTOR, DRIVER, OTHER, RANK, Described
 
 TRAINER = "/home/me/train.py"
 TORCH = "/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py"

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from eagleray.inspecting.readings import ProcessReading, reading_of
 from eagleray.observe.hangs import saved, texts
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import HangEvidence
@@ -19,6 +18,7 @@ from eagleray.observe.hangs.inside import (
 )
 from eagleray.observe.hangs.model import SilentNode
 from eagleray.observe.hangs.picture import picture
+from eagleray.remote.inspecting.readings import ProcessReading, reading_of
 
 from tests.observe.hangs.ranks import FROM_INSIDE
 from tests.observe.hangs.record import PLACE, RECORDED, REPOSITORY

@@ -18,16 +18,16 @@ from eagleray.observe.hangs.ras_evidence import evidence_of_answers
 from eagleray.observe.hangs.ras_notes import note_of
 from eagleray.observe.hangs.texts import lines
 from eagleray.observe.hangs.verdict import Kind
-from eagleray.sampling import ras, wire
-from eagleray.sampling.frames import PythonFrame
-from eagleray.sampling.merging import MergedStack, ThreadStack
-from eagleray.sampling.node import NodeSamples, ProcessSample, Round
-from eagleray.sampling.processes import RANK, Described
-from eagleray.sampling.rank_sets import RankSet
-from eagleray.sampling.ras_records import Launches
+from eagleray.remote.sampling import ras, wire
+from eagleray.remote.sampling.frames import PythonFrame
+from eagleray.remote.sampling.merging import MergedStack, ThreadStack
+from eagleray.remote.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.remote.sampling.processes import RANK, Described
+from eagleray.remote.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.ras_records import Launches
 
 from tests.fakes.fake_ras import communicator, fake_ras, missing, rank, status
-from tests.sampling.test_ras import TEXT_2_26, TEXT_INCOMPLETE
+from tests.remote.sampling.test_ras import TEXT_2_26, TEXT_INCOMPLETE
 
 BEHIND = [rank(at, AllReduce=9, AllGather=4 - (at == 2)) for at in range(4)]
 EQUAL = [rank(at, AllReduce=9) for at in range(4)]

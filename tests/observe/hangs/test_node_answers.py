@@ -20,11 +20,11 @@ from eagleray.observe.hangs.collecting.nodes import (
 )
 from eagleray.observe.hangs.inside import Question
 from eagleray.observe.hangs.model import SilentNode
-from eagleray.sampling import wire
-from eagleray.sampling.endings import Ending
-from eagleray.sampling.native import NativeFrame, NativeReading
-from eagleray.sampling.node import NodeSamples, ProcessSample, Round
-from eagleray.sampling.processes import RANK, Described
+from eagleray.remote.sampling import wire
+from eagleray.remote.sampling.endings import Ending
+from eagleray.remote.sampling.native import NativeFrame, NativeReading
+from eagleray.remote.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.remote.sampling.processes import RANK, Described
 
 ORDER = SamplingOrder(rounds=3, pause_s=0.0)
 PROCESS = Described(100, 1, RANK, "world", 3, "train.py")

@@ -21,10 +21,10 @@ from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import evidence
 from eagleray.observe.hangs.model import Picture
 from eagleray.observe.hangs.picture import picture
-from eagleray.sampling import proc
-from eagleray.sampling.dumps import Tools
-from eagleray.sampling.node import sample_processes
-from eagleray.sampling.processes import described
+from eagleray.remote.sampling import proc
+from eagleray.remote.sampling.dumps import Tools
+from eagleray.remote.sampling.node import sample_processes
+from eagleray.remote.sampling.processes import described
 from eagleray.tools.pyspy import find_program
 
 from scripts.ray_cluster import free_ports

@@ -2,7 +2,7 @@
 
 from eagleray.observe.hangs.ray_names import hosts_of, names_of_nodes
 from eagleray.ray.rows import ActorRow, NodeRow, RuntimeEnv, WorkerRow
-from eagleray.sampling.processes import ACTOR, DRIVER, Named
+from eagleray.remote.sampling.processes import ACTOR, DRIVER, Named
 
 NODES = [
     NodeRow("aaaaaaaa", "10.0.0.1", "a", True, True),

@@ -14,18 +14,17 @@ from typing import Any
 
 import psutil
 import pytest
-from eagleray.injected import record_server
-from eagleray.inspecting.questions import INSIDE, inspect
-from eagleray.inspecting.served_record import served_record
 from eagleray.observe.hangs import texts
 from eagleray.observe.hangs.collecting import here
 from eagleray.observe.hangs.collecting.hosts import HostPictures
 from eagleray.observe.hangs.collecting.rounds import SamplingPlan
-from eagleray.sampling.dumps import BY_SIGNAL, Tools, dump
+from eagleray.remote.injected import record_server
+from eagleray.remote.inspecting.questions import INSIDE, inspect
+from eagleray.remote.inspecting.served_record import served_record
+from eagleray.remote.sampling.dumps import BY_SIGNAL, Tools, dump
 from eagleray.tools.pyspy import find_program
 
 from scripts.ray_cluster import free_ports
-from tests.injected.runs import Run
 from tests.observe.hangs.ranks import (
     PROGRAM,
     SCENARIOS,
@@ -36,6 +35,7 @@ from tests.observe.hangs.ranks import (
 )
 from tests.observe.hangs.test_slurm_pictures import FakeSite
 from tests.ray_cluster import wait_for
+from tests.remote.injected.runs import Run
 
 pytestmark = pytest.mark.torch_ranks
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import HangEvidence, evidence
-from eagleray.sampling import wire
+from eagleray.remote.sampling import wire
 
 from tests.observe.hangs.ranks import JOINING, SCENARIOS
 from tests.observe.hangs.record import PAUSE_S, PLACE, RECORDED, REPOSITORY

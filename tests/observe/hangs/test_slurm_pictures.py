@@ -13,11 +13,11 @@ from eagleray.common.errors import EaglerayError
 from eagleray.observe.hangs.collecting import nodes
 from eagleray.observe.hangs.collecting.rounds import SamplingPlan
 from eagleray.observe.hangs.collecting.slurm import SlurmPictures, parse_job
-from eagleray.remote_scripts.sample_node import TOO_OLD
+from eagleray.remote.scripts.sample_node import TOO_OLD
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.queue import JobQueue
 
-from tests.sampling.test_on_node import FAILING, JOB, TASK, WAITING, python
+from tests.remote.sampling.test_on_node import FAILING, JOB, TASK, WAITING, python
 
 FAILED = (
     "srun: error: Task launch for StepId=1.0 failed on node n2: Communication connection failure\n"

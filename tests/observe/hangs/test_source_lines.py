@@ -8,8 +8,8 @@ from eagleray.observe.hangs import source_lines
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import evidence
 from eagleray.observe.hangs.source_lines import calls_at
-from eagleray.sampling import blocks
-from eagleray.sampling.blocks import handler_at
+from eagleray.remote.sampling import blocks
+from eagleray.remote.sampling.blocks import handler_at
 
 from tests.bench.recorded_nodes import worlds
 from tests.observe.hangs.record import PAUSE_S

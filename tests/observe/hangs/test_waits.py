@@ -14,7 +14,7 @@ import pytest
 from eagleray.observe.hangs.collecting import here
 from eagleray.observe.hangs.collecting.rounds import SamplingPlan
 from eagleray.observe.hangs.model import Picture
-from eagleray.sampling import proc
+from eagleray.remote.sampling import proc
 
 PROGRAM = Path(__file__).parents[2] / "programs" / "hangs" / "waits.py"
 PROCESS = r"[Pp]rocess(es)? [\d-]+(( and|,) [\d-]+)*"

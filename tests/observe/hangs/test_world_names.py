@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from eagleray.observe.hangs.world_names import with_worlds
-from eagleray.sampling.processes import ACTOR, RANK, Described
+from eagleray.remote.sampling.processes import ACTOR, RANK, Described
 
 ADDRESS, OTHER = "10.0.0.1:29500", "10.0.0.2:29500"
 

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.injected.nsys.profile_settings import ProfileSettings
-from eagleray.injected.worker_patterns import matchable_names
 from eagleray.profile.recordings.class_matches import match_classes
 from eagleray.profile.recordings.model import RunProfile
 from eagleray.profile.recordings.scanner import Scanner, parse_classes
 from eagleray.profile.recordings.sources import LocalFolder
 from eagleray.ray.errors import dashboard_failed
 from eagleray.ray.rows import ActorRow, RuntimeEnv
+from eagleray.remote.injected.nsys.profile_settings import ProfileSettings
+from eagleray.remote.injected.worker_patterns import matchable_names
 from eagleray.runs.model import ProfileState
 
 from tests.profile.recordings.test_profiling import FakeGateway, FakeProfiles, profiling

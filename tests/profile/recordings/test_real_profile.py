@@ -14,24 +14,24 @@ from typing import Any
 
 import pytest
 from eagleray.adapter_client.client import AdapterClient
-from eagleray.injected.nsys import node_reports
 from eagleray.profile.recordings.collector import ReportCollector
 from eagleray.profile.recordings.run_sources import RunSources
 from eagleray.profile.recordings.store import ReportStore
 from eagleray.profile.reports.reports import Reports
 from eagleray.protocol.route_spec import DIRECT
 from eagleray.ray.dashboard import Dashboard
+from eagleray.remote.injected.nsys import node_reports
 from eagleray.runs.adapter_gateway import AdapterRunGateway
 
-from tests.injected.real_nsys import calls_in, real_nsys
 from tests.profile.recordings.reports import RUN, content, put, status
 from tests.ray_cluster import REPOSITORY, RayCluster, wait_for
+from tests.remote.injected.real_nsys import calls_in, real_nsys
 from tests.runs.conftest import joined
 from tests.runs.terminal import Terminal, eagleray, row
 
 __all__ = ["joined"]
 
-PROGRAM = REPOSITORY / "tests" / "injected" / "programs" / "profiled.py"
+PROGRAM = REPOSITORY / "tests" / "remote" / "injected" / "programs" / "profiled.py"
 LOG_MESSAGE = "Nsight profiling enabled for worker 'PolicyWorker' (matched pattern '*Policy*')"
 
 

@@ -20,8 +20,8 @@ from eagleray.profile.recordings.sources import RemoteFolder
 from eagleray.profile.recordings.store import ReportStore
 from eagleray.protocol.control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
-from eagleray.remote_scripts import report_folder as script
-from eagleray.remote_scripts.report_folder import MOST
+from eagleray.remote.scripts import report_folder as script
+from eagleray.remote.scripts.report_folder import MOST
 from eagleray.runs.model import Kind, ProfilePlan, RunPlan, WorkerProfile
 from eagleray.runs.remote_files import (
     RemoteFiles,

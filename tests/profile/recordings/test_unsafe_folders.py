@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.injected.nsys import node_reports
 from eagleray.profile.recordings.sources import LocalFolder
 from eagleray.profile.recordings.store import ReportStore
+from eagleray.remote.injected.nsys import node_reports
 from eagleray.runs.remote_files import RemoteFiles
 from eagleray.tools.commands import Commands
 
-from tests.injected.nsys_watcher import watched
 from tests.profile.recordings.gathered import gathered
 from tests.profile.recordings.reports import RUN, put
 from tests.profile.recordings.test_remote_reports import Login
+from tests.remote.injected.nsys_watcher import watched
 
 NOBODY = 65534
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.injected.real_nsys import FOLDER, real_nsys
+from tests.remote.injected.real_nsys import FOLDER, real_nsys
 
 PROGRAM = Path(__file__).parent / "programs" / "ranges.c"
 

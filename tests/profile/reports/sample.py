@@ -9,8 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.adapter.harness import ROOT
-from tests.injected.real_nsys import real_nsys
 from tests.profile.reports.recorded import compiled
+from tests.remote.injected.real_nsys import real_nsys
 
 SAMPLE = ROOT / "samples" / "policy-0.sqlite"
 PROGRAM = Path(__file__).parent / "programs" / "training.c"

@@ -9,8 +9,8 @@ import pytest
 from eagleray.profile.reports.report_file import ReportFile, examine
 
 from tests.cli.test_commands import eagleray
-from tests.injected.real_nsys import real_nsys
 from tests.profile.reports.recorded import record, stats
+from tests.remote.injected.real_nsys import real_nsys
 
 pytestmark = pytest.mark.nsys
 

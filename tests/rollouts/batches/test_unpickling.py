@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.remote_scripts.unpickling import (
+from eagleray.remote.scripts.unpickling import (
     Import,
     NotListedError,
     UnlistableError,

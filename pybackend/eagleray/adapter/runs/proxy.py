@@ -13,8 +13,6 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.common.retry import Backoff
 from eagleray.common.route_errors import link_lost
-from eagleray.injected.debug_proxy import request
-from eagleray.injected.ed25519 import SecretKey
 from eagleray.protocol import jsonlines
 from eagleray.protocol.errors import (
     not_a_proxy,
@@ -24,6 +22,8 @@ from eagleray.protocol.errors import (
 )
 from eagleray.protocol.jsonlines import Json
 from eagleray.protocol.route_spec import RouteSpec
+from eagleray.remote.injected.debug_proxy import request
+from eagleray.remote.injected.ed25519 import SecretKey
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)

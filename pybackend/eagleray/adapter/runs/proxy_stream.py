@@ -13,7 +13,8 @@ from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
 from eagleray.common.route_errors import link_lost
-from eagleray.injected.debug_proxy.frames import (
+from eagleray.protocol.errors import proxy_left
+from eagleray.remote.injected.debug_proxy.frames import (
     BEAT,
     DATA,
     END,
@@ -23,7 +24,6 @@ from eagleray.injected.debug_proxy.frames import (
     OutgoingStream,
     frame,
 )
-from eagleray.protocol.errors import proxy_left
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from eagleray.adapter.runs.breakpoint_table import BreakpointTable
 from eagleray.adapter.runs.process_info import ProcessInfo, mappings
 from eagleray.adapter.runs.proxy import ProxyClient
-from eagleray.injected.ed25519 import SecretKey
 from eagleray.protocol.control import AttachParams
 from eagleray.protocol.runs import RunRegister
+from eagleray.remote.injected.ed25519 import SecretKey
 
 # Called with the ids of run and worker, and the text.
 OutputListener = Callable[[str, str, str], None]

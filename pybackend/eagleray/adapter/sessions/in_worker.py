@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from eagleray.adapter.sessions.pydevd_patches import clear_filters, patch, set_call
 
     def opened(path: str) -> BinaryIO:
-        """The function of `injected/outside_files.py`, whose text runs in the worker, too."""
+        """The function of `remote/injected/outside_files.py`, whose text runs in the worker, too."""
 
 
 RAY_FILES = (

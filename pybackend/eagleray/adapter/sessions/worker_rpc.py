@@ -124,7 +124,7 @@ def _text_of(path: str) -> str:
 _TEXTS = tuple(
     _text_of(f"{name}.py")
     for name in (
-        "../../injected/outside_files",
+        "../../remote/injected/outside_files",
         "value_texts",
         "unreachable",
         "pydevd_patches",

@@ -11,9 +11,9 @@ from eagleray.cli.output import print_json
 from eagleray.cli.targets import cluster_ids, live_worker
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t, translated
-from eagleray.inspecting.questions import OUTSIDE, Inspection
 from eagleray.observe.look_inside.model import InspectionTarget
 from eagleray.observe.look_inside.stacks import MORE_FRAMES, more_variables
+from eagleray.remote.inspecting.questions import OUTSIDE, Inspection
 
 if TYPE_CHECKING:
     from eagleray.cli.command_line import CommandParser

@@ -29,7 +29,7 @@ from eagleray.ray.rows import NodeRow
 # The first job of a cluster on a busy machine; a quiet one answers within two seconds.
 ASK_S = 60.0
 FOLLOW_S = 300.0
-PROGRAM = Path(__file__).parents[2] / "remote_scripts" / "pdb_sessions.py"
+PROGRAM = Path(__file__).parents[2] / "remote" / "scripts" / "pdb_sessions.py"
 
 WHAT = "list of waiting pdb sessions"
 

@@ -6,8 +6,8 @@ import hashlib
 import os
 from pathlib import Path
 
-from eagleray.injected.outside_files import opened
 from eagleray.protocol.control import Mounts
+from eagleray.remote.injected.outside_files import opened
 
 _UNRELATED = {"node_modules", "__pycache__", "site-packages"}
 _MOST_ENTRIES = 300_000

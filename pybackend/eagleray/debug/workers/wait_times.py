@@ -9,7 +9,7 @@ import os
 import time
 from pathlib import Path
 
-from eagleray.injected.outside_files import opened
+from eagleray.remote.injected.outside_files import opened
 
 # The beginning of the line in every version of Ray from 2.9 on (ray/util/debugpy.py).
 _WAITING = b"Waiting for debugger to attach"

@@ -9,10 +9,10 @@ from enum import Enum
 from attrs import frozen
 
 from eagleray.observe.hangs import source_lines
-from eagleray.sampling.frames import PythonFrame, is_collective, is_users, waits_for_debugger
-from eagleray.sampling.merging import ThreadStack
-from eagleray.sampling.node import ProcessSample
-from eagleray.sampling.unwinding import handler_of, is_exit_function, is_tearing_down
+from eagleray.remote.sampling.frames import PythonFrame, is_collective, is_users, waits_for_debugger
+from eagleray.remote.sampling.merging import ThreadStack
+from eagleray.remote.sampling.node import ProcessSample
+from eagleray.remote.sampling.unwinding import handler_of, is_exit_function, is_tearing_down
 
 
 class Doing(Enum):

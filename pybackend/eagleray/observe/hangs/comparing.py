@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from attrs import frozen
 
 from eagleray.observe.hangs.model import Picture, StackClass
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.rank_sets import RankSet
 
 
 @frozen

@@ -15,7 +15,7 @@ from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess, World
 from eagleray.observe.hangs.flight_recorder import UNSURE, Mismatch, RankRecord
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.rank_sets import RankSet
 
 Records = Mapping[int, RankRecord]
 

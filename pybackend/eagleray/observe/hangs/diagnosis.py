@@ -14,8 +14,8 @@ from eagleray.observe.hangs.rules.scene import WAITS, Scene
 from eagleray.observe.hangs.rules.table import RULES
 from eagleray.observe.hangs.verdict import LEAST_CONFIDENCE, HangVerdict, Kind, Reading
 from eagleray.observe.hangs.wait_graph import WaitGraph
-from eagleray.sampling.frames import is_noise
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.frames import is_noise
+from eagleray.remote.sampling.rank_sets import RankSet
 
 _EXPLAINS_ALL = (Kind.DEBUGGER, Kind.STOPPED, Kind.RAY_GET_CYCLE, Kind.STARVATION)
 # Verdicts that are impossible while the program makes progress.

@@ -11,18 +11,18 @@ from typing import NamedTuple
 
 from attrs import define, evolve, field, frozen
 
-from eagleray.inspecting.readings import WAITS, HeldException, ProcessReading
 from eagleray.observe.hangs import flight_recorder
 from eagleray.observe.hangs.activity import Activity, Doing, activity, is_in_ray_get
 from eagleray.observe.hangs.model import RasRow
 from eagleray.observe.hangs.ras_notes import note_of
 from eagleray.observe.hangs.task_graph import OpenTask
 from eagleray.observe.hangs.world_names import with_worlds
-from eagleray.sampling.endings import Ending
-from eagleray.sampling.frames import is_users
-from eagleray.sampling.merging import MergedStack, ThreadStack
-from eagleray.sampling.native import NativeReading
-from eagleray.sampling.node import (
+from eagleray.remote.inspecting.readings import WAITS, HeldException, ProcessReading
+from eagleray.remote.sampling.endings import Ending
+from eagleray.remote.sampling.frames import is_users
+from eagleray.remote.sampling.merging import MergedStack, ThreadStack
+from eagleray.remote.sampling.native import NativeReading
+from eagleray.remote.sampling.node import (
     RUNNABLE,
     WAKES_PER_S,
     WORKING_CPU,
@@ -30,8 +30,8 @@ from eagleray.sampling.node import (
     ProcessSample,
     Round,
 )
-from eagleray.sampling.printed import PrintedException
-from eagleray.sampling.processes import (
+from eagleray.remote.sampling.printed import PrintedException
+from eagleray.remote.sampling.processes import (
     ACTOR,
     DATA_LOADER,
     LAUNCHER,
@@ -39,8 +39,8 @@ from eagleray.sampling.processes import (
     RANK,
     Described,
 )
-from eagleray.sampling.rank_sets import RankSet
-from eagleray.sampling.unwinding import is_at_exit, since_fork
+from eagleray.remote.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.unwinding import is_at_exit, since_fork
 
 # A thread that logs or reads /proc for a monitor stays far below that many bytes in a second.
 _WORKING_BYTES = 5_000_000

@@ -13,10 +13,10 @@ from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.counter_readings import record_of
 from eagleray.observe.hangs.evidence import HangEvidence, SampledProcess, World
 from eagleray.observe.hangs.inside import place_of
-from eagleray.sampling.endings import Ending
-from eagleray.sampling.merging import ThreadStack
-from eagleray.sampling.processes import LAUNCHER
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.endings import Ending
+from eagleray.remote.sampling.merging import ThreadStack
+from eagleray.remote.sampling.processes import LAUNCHER
+from eagleray.remote.sampling.rank_sets import RankSet
 
 # More different ends make a sentence unreadable.
 _MOST_ENDS = 3

@@ -45,7 +45,7 @@ class GroupProgress:
 class RankRecord:
     """The record of a rank: its progress by process group, and its collectives by group and number.
 
-    `launches` come from NCCL's RAS (`sampling/ras_records.py`), by group and operation; a flight recorder has none.
+    `launches` come from NCCL's RAS (`remote/sampling/ras_records.py`), by group and operation; a flight recorder has none.
     `is_logged`: it is what a log has of a rank (`pasted/logged_waits.py`), where further ranks may be missing.
     """
 
@@ -70,7 +70,7 @@ class Mismatch:
 def parse(text: bytes | str) -> RankRecord | None:
     """The record in a dump; None if `text` is none.
 
-    `groups`, which `inspecting/inside.py` adds, are those that the rank has joined, also without a collective in them.
+    `groups`, which `remote/inspecting/inside.py` adds, are those that the rank has joined, also without a collective in them.
     """
     try:
         value = json.loads(text)

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from eagleray.common.l10n import t
 from eagleray.observe.hangs import wording
 from eagleray.observe.hangs.model import GpuRow, RankRow
-from eagleray.sampling.processes import RANK
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.processes import RANK
+from eagleray.remote.sampling.rank_sets import RankSet
 
 _MIB_PER_GB = 1024
 # Percent up to which a GPU is idle, and from which it is busy.

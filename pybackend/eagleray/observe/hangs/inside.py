@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attrs import evolve, frozen
 
-from eagleray.inspecting.readings import ProcessReading
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import HangEvidence, SampledProcess
 from eagleray.observe.hangs.verdict import HangVerdict, Kind, Reading
+from eagleray.remote.inspecting.readings import ProcessReading
 
 # Each of them gets a thread for two minutes: so many of one machine, and of all.
 MOST_PROCESSES = 32

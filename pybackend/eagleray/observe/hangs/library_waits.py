@@ -15,8 +15,8 @@ from attrs import frozen
 from eagleray.common.l10n import counted, later, t, translated
 from eagleray.observe.hangs import wording
 from eagleray.observe.hangs.evidence import SampledProcess
-from eagleray.sampling.frames import PythonFrame, is_users
-from eagleray.sampling.merging import ThreadStack
+from eagleray.remote.sampling.frames import PythonFrame, is_users
+from eagleray.remote.sampling.merging import ThreadStack
 
 # More sentences than these don't say what a reader should look at.
 _MOST = 3

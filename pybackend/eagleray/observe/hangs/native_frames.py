@@ -10,8 +10,8 @@ from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import HangEvidence, SampledProcess
 from eagleray.observe.hangs.inside import Place, place_of
 from eagleray.observe.hangs.verdict import HangVerdict, Kind, Reading
-from eagleray.sampling.dumps import BY_SIGNAL
-from eagleray.sampling.native import NativeReading
+from eagleray.remote.sampling.dumps import BY_SIGNAL
+from eagleray.remote.sampling.native import NativeReading
 
 Natives = Mapping[Place, NativeReading]
 

@@ -21,7 +21,7 @@ from eagleray.observe.hangs.collecting.rounds import SamplingPlan
 from eagleray.observe.hangs.model import Picture, RankRow
 from eagleray.observe.hangs.verdict import Kind
 from eagleray.ray.dashboard import Dashboard
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.rank_sets import RankSet
 from eagleray.tools.processes import is_own, local_addresses
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,6 @@ from attrs import asdict, fields, has
 
 from eagleray.common.errors import printable
 from eagleray.common.redact import redact_text
-from eagleray.inspecting.readings import AwaitChain, HeldException, ProcessReading
 from eagleray.observe.hangs import ras_texts
 from eagleray.observe.hangs.activity import MESSAGES, Doing
 from eagleray.observe.hangs.counter_readings import parsed
@@ -38,10 +37,11 @@ from eagleray.observe.hangs.model import (
     VerdictRow,
 )
 from eagleray.observe.hangs.verdict import HangVerdict, Reading
-from eagleray.sampling.dumps import BY_SIGNAL
-from eagleray.sampling.frames import PythonFrame, is_noise, is_users
-from eagleray.sampling.gpus import UNKNOWN
-from eagleray.sampling.merging import (
+from eagleray.remote.inspecting.readings import AwaitChain, HeldException, ProcessReading
+from eagleray.remote.sampling.dumps import BY_SIGNAL
+from eagleray.remote.sampling.frames import PythonFrame, is_noise, is_users
+from eagleray.remote.sampling.gpus import UNKNOWN
+from eagleray.remote.sampling.merging import (
     Member,
     MergedStack,
     ThreadStack,
@@ -50,10 +50,10 @@ from eagleray.sampling.merging import (
     tree,
     united,
 )
-from eagleray.sampling.native import NativeReading
-from eagleray.sampling.printed import PrintedException
-from eagleray.sampling.processes import RANK
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.native import NativeReading
+from eagleray.remote.sampling.printed import PrintedException
+from eagleray.remote.sampling.processes import RANK
+from eagleray.remote.sampling.rank_sets import RankSet
 
 R = TypeVar("R")
 

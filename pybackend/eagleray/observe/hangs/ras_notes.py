@@ -1,4 +1,4 @@
-"""The note of a node on NCCL's RAS (`sampling/ras_records.py`), of which nothing is trusted."""
+"""The note of a node on NCCL's RAS (`remote/sampling/ras_records.py`), of which nothing is trusted."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from cattrs.errors import BaseValidationError
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.observe.hangs.model import RasRow
-from eagleray.sampling.rank_sets import RankSet
-from eagleray.sampling.ras import UNREADABLE
+from eagleray.remote.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.ras import UNREADABLE
 
 _PLACE = re.compile(r"\d{1,9}: \d{1,19}@[0-9A-Za-z.:%_+?-]{0,64}")
 

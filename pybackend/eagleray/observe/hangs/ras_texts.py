@@ -9,8 +9,8 @@ from attrs import evolve
 from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs.model import RasRow
 from eagleray.observe.hangs.wording import Ranks_of
-from eagleray.sampling.rank_sets import RankSet
-from eagleray.sampling.ras import OLD, TIMEOUT
+from eagleray.remote.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.ras import OLD, TIMEOUT
 
 
 def with_sentences(row: RasRow, *, has_messages: bool) -> RasRow:

@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from eagleray.common.errors import printable
 from eagleray.ray.rows import ActorRow, NodeRow, WorkerRow
-from eagleray.sampling.processes import ACTOR, DRIVER, Named
+from eagleray.remote.sampling.processes import ACTOR, DRIVER, Named
 
 ALIVE = "ALIVE"
 # Actors of Ray itself and of ours.

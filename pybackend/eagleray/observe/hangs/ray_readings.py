@@ -19,7 +19,7 @@ from eagleray.observe.hangs.task_graph import (
 )
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.observe.hangs.wait_graph import task_text
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.rank_sets import RankSet
 
 # More of these make a sentence unreadable.
 _MOST_DEATHS = 3

@@ -16,11 +16,11 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from eagleray.common.atomic_file import replace_text
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.common.l10n import t
-from eagleray.injected.outside_files import content_of
 from eagleray.observe.hangs import errors
 from eagleray.observe.hangs.comparing import Move
 from eagleray.observe.hangs.model import VERSION, Coverage, Picture
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.injected.outside_files import content_of
+from eagleray.remote.sampling.rank_sets import RankSet
 
 # A picture grows with its classes: one of 10,000 ranks has some megabytes.
 _LARGEST = 256 * 2**20

@@ -27,10 +27,10 @@ from eagleray.observe.hangs.model import (
 )
 from eagleray.observe.hangs.picture import tree_of
 from eagleray.observe.hangs.verdict import Kind
-from eagleray.sampling.frames import PythonFrame, is_noise, is_users
-from eagleray.sampling.merging import TreeNode
-from eagleray.sampling.processes import OTHER, RANK
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.frames import PythonFrame, is_noise, is_users
+from eagleray.remote.sampling.merging import TreeNode
+from eagleray.remote.sampling.processes import OTHER, RANK
+from eagleray.remote.sampling.rank_sets import RankSet
 
 _MOST_THREADS = 20
 _LONGEST_CHAIN = 170

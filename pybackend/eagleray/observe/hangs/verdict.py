@@ -6,7 +6,7 @@ from enum import Enum
 
 from attrs import field, frozen
 
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.rank_sets import RankSet
 
 
 class Kind(Enum):

@@ -26,9 +26,9 @@ from eagleray.observe.hangs.task_graph import (
     is_running,
     waits,
 )
-from eagleray.sampling import kernel_waits
-from eagleray.sampling.frames import is_users
-from eagleray.sampling.kernel_waits import (
+from eagleray.remote.sampling import kernel_waits
+from eagleray.remote.sampling.frames import is_users
+from eagleray.remote.sampling.kernel_waits import (
     ANSWER,
     CHILD,
     CLIENT,
@@ -38,8 +38,8 @@ from eagleray.sampling.kernel_waits import (
     READ,
     SHARED_LOCK,
 )
-from eagleray.sampling.merging import ThreadStack
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.merging import ThreadStack
+from eagleray.remote.sampling.rank_sets import RankSet
 
 # A longer sentence says less.
 _LONGEST_PATH = 6

@@ -9,15 +9,15 @@ from pathlib import PurePosixPath
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, listed, t
 from eagleray.common.redact import redact_text
-from eagleray.inspecting.readings import WAITS, AwaitChain, HeldException
 from eagleray.observe.hangs import source_lines
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
-from eagleray.sampling.frames import PythonFrame, is_users
-from eagleray.sampling.native import NativeFrame
-from eagleray.sampling.printed import PrintedException
-from eagleray.sampling.processes import ACTOR, DRIVER, OTHER, RANK, Described
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.inspecting.readings import WAITS, AwaitChain, HeldException
+from eagleray.remote.sampling.frames import PythonFrame, is_users
+from eagleray.remote.sampling.native import NativeFrame
+from eagleray.remote.sampling.printed import PrintedException
+from eagleray.remote.sampling.processes import ACTOR, DRIVER, OTHER, RANK, Described
+from eagleray.remote.sampling.rank_sets import RankSet
 
 # More calls, or parts of a set of ranks, than these in a sentence make it a list.
 _MOST_CALLS = 3

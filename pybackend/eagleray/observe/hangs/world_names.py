@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 
 from attrs import frozen
 
-from eagleray.sampling.processes import RANK, Described, place_of
+from eagleray.remote.sampling.processes import RANK, Described, place_of
 
 # A world of more programs than these is called by the first of them.
 _MOST_NAMES = 2

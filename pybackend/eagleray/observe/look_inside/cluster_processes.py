@@ -15,14 +15,14 @@ from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
-from eagleray.inspecting.asking import ProcessEnded, Unanswered
-from eagleray.inspecting.questions import INSIDE
 from eagleray.observe.look_inside.errors import not_inspected
 from eagleray.ray import job_logs
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import job_failed, job_unfinished
 from eagleray.ray.rows import NodeRow
+from eagleray.remote.inspecting.asking import ProcessEnded, Unanswered
+from eagleray.remote.inspecting.questions import INSIDE
 from eagleray.tools.code_copies import zipped_node_package
 from eagleray.tools.pyspy import find_program
 

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any, Protocol
 
 from eagleray.common.off_loop import InOrder, off_loop
-from eagleray.inspecting.asking import QueriedProcess
-from eagleray.inspecting.questions import INSIDE
-from eagleray.sampling.dumps import Tools
+from eagleray.remote.inspecting.asking import QueriedProcess
+from eagleray.remote.inspecting.questions import INSIDE
+from eagleray.remote.sampling.dumps import Tools
 
 # How often the stacks of a process of this machine are compared, which takes it half a millisecond.
 LOCAL_CHECK_S = 1.0

@@ -16,9 +16,6 @@ from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import run_folder
 from eagleray.common.worker_errors import no_such_worker
 from eagleray.debug.source_mapping.source_mapping import SourceMapping
-from eagleray.inspecting.asking import ProcessEnded, Unanswered
-from eagleray.inspecting.questions import Inspection, steps
-from eagleray.inspecting.remote_thread import NotStarted
 from eagleray.observe.look_inside.cluster_processes import ClusterProcesses
 from eagleray.observe.look_inside.conversations import InspectedProcess, local_process
 from eagleray.observe.look_inside.errors import not_inspected, process_elsewhere
@@ -26,7 +23,10 @@ from eagleray.observe.look_inside.model import InspectionTarget, OpenedInspectio
 from eagleray.observe.look_inside.virtual_stop import VirtualStop
 from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.ray.rows import NodeRow
-from eagleray.sampling.dumps import Tools
+from eagleray.remote.inspecting.asking import ProcessEnded, Unanswered
+from eagleray.remote.inspecting.questions import Inspection, steps
+from eagleray.remote.inspecting.remote_thread import NotStarted
+from eagleray.remote.sampling.dumps import Tools
 from eagleray.tools.processes import is_own, local_addresses
 from eagleray.tools.pyspy import find_program
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from eagleray.inspecting.asking import ProcessEnded, Unanswered
 from eagleray.observe.look_inside.conversations import InspectedProcess
-from eagleray.sampling.frames import NOT_USERS
+from eagleray.remote.inspecting.asking import ProcessEnded, Unanswered
+from eagleray.remote.sampling.frames import NOT_USERS
 
 # The names of steps in DAP.
 STEPS = {"next": "over", "stepIn": "in", "stepOut": "out"}

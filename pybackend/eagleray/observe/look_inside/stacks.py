@@ -7,7 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from eagleray.common.l10n import counted, later
-from eagleray.sampling.frames import PythonFrame, is_users
+from eagleray.remote.sampling.frames import PythonFrame, is_users
 
 MORE_FRAMES = later("More frames aren't shown.")
 

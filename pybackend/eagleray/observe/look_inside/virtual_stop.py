@@ -19,8 +19,6 @@ from attrs import frozen
 from eagleray.common import tasks
 from eagleray.common.errors import printable
 from eagleray.common.l10n import later, t, translated
-from eagleray.inspecting.asking import ProcessEnded, Unanswered
-from eagleray.inspecting.questions import INSIDE
 from eagleray.observe.look_inside.conversations import InspectedProcess
 from eagleray.observe.look_inside.real_stop import STEPS, NotStopped, RealStop
 from eagleray.observe.look_inside.stacks import (
@@ -32,6 +30,8 @@ from eagleray.observe.look_inside.stacks import (
 )
 from eagleray.protocol import dap
 from eagleray.protocol.dap import Arguments, Body, Message
+from eagleray.remote.inspecting.asking import ProcessEnded, Unanswered
+from eagleray.remote.inspecting.questions import INSIDE
 
 # After this long without a request, the client no longer shows the stacks.
 UNUSED_S = 600.0

@@ -10,10 +10,10 @@ from dataclasses import replace
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
-from eagleray.injected.worker_patterns import first_match, matchable_names, split_patterns
 from eagleray.profile.recordings.collector import FindCluster, ReportCollector
 from eagleray.profile.recordings.model import ClassMatch
 from eagleray.ray.rows import ActorRow
+from eagleray.remote.injected.worker_patterns import first_match, matchable_names, split_patterns
 from eagleray.runs.model import ProfileState
 
 # How often the list of all actors is requested: rarely, and more rarely once other classes are known.

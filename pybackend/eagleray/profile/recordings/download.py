@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from eagleray.common.l10n import t
-from eagleray.injected.outside_files import descriptor_of
 from eagleray.profile.recordings.errors import bad_report, no_room, report_unreachable
 from eagleray.profile.recordings.manifest import ReportEntry
 from eagleray.profile.recordings.sources import Source, closing
+from eagleray.remote.injected.outside_files import descriptor_of
 
 PART = ".part"
 # A connection that delivers nothing for this long is lost.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
-from eagleray.injected.nsys.installations import NO_NSYS
+from eagleray.remote.injected.nsys.installations import NO_NSYS
 from eagleray.runs.model import WorkerProfile
 
 

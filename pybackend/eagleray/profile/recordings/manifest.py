@@ -12,8 +12,8 @@ from attrs import asdict, field, frozen
 
 from eagleray.common.atomic_file import replace_text
 from eagleray.common.errors import printable
-from eagleray.injected.outside_files import whole
 from eagleray.profile.recordings.file_names import is_accepted
+from eagleray.remote.injected.outside_files import whole
 
 NAME = "manifest.json"
 # No file system has a larger file.

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Protocol
 
 from eagleray.common.errors import EaglerayError
-from eagleray.injected.outside_files import descriptor_of
 from eagleray.profile.recordings.errors import (
     report_unreachable,
     report_unsendable,
@@ -27,6 +26,7 @@ from eagleray.profile.recordings.file_names import (
 )
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.logs import RayAgent
+from eagleray.remote.injected.outside_files import descriptor_of
 from eagleray.runs.remote_files import RemoteFiles, is_full_piece
 
 # A description of a report or a worker is never larger.

@@ -13,8 +13,6 @@ from weakref import WeakValueDictionary
 from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
-from eagleray.injected.nsys.installations import is_newer
-from eagleray.injected.outside_files import content_of
 from eagleray.profile.reports.database import ReadLimits, open_database
 from eagleray.profile.reports.errors import (
     damaged_report,
@@ -27,6 +25,8 @@ from eagleray.profile.reports.errors import (
 )
 from eagleray.profile.reports.report_file import examine
 from eagleray.profile.reports.summary import OnProgress
+from eagleray.remote.injected.nsys.installations import is_newer
+from eagleray.remote.injected.outside_files import content_of
 from eagleray.tools import nsys
 
 SQLITE_HEADER = b"SQLite format 3\0"

@@ -11,11 +11,11 @@ from typing import Any
 
 from attrs import field, frozen
 
-from eagleray.injected.outside_files import whole
 from eagleray.profile.recordings.file_names import REPORT
 from eagleray.profile.recordings.manifest import NAME, rank_number
 from eagleray.profile.reports.database import META_TABLES, Database, display_text, to_int
 from eagleray.profile.reports.model import RecordedWorker, ReportMetadata
+from eagleray.remote.injected.outside_files import whole
 
 # A row of a manifest has some kilobytes, and there may be thousands.
 _LARGEST_NOTE = 32 * 2**20

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from eagleray.injected.outside_files import opened
+from eagleray.remote.injected.outside_files import opened
 
 _BEGIN = b"NVIDIA Tegra Profiler Report "
 _END = b"[END]"

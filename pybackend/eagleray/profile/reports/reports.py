@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from eagleray.common.l10n import t
-from eagleray.injected.outside_files import opened
 from eagleray.profile.reports import summary
 from eagleray.profile.reports.database import ReadLimits
 from eagleray.profile.reports.errors import empty_report, no_report, other_file
@@ -17,6 +16,7 @@ from eagleray.profile.reports.metadata import read_note
 from eagleray.profile.reports.model import LoadedReport, ReportTable, Summary, TableId
 from eagleray.profile.reports.summary import OnProgress, ignore_progress
 from eagleray.profile.reports.summary_cache import SummaryCache
+from eagleray.remote.injected.outside_files import opened
 
 # Summaries that stay in memory: sorting a table requests it again and again.
 MOST_IN_MEMORY = 4

@@ -17,9 +17,9 @@ from attrs import frozen
 from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import shown_language
-from eagleray.injected.outside_files import whole
 from eagleray.profile.reports.database import display_text
 from eagleray.profile.reports.model import Cell, Summary
+from eagleray.remote.injected.outside_files import whole
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from eagleray.injected.source_trees import tree_of
+from eagleray.remote.injected.source_trees import tree_of
 from eagleray.rollouts.agents.model import AgentClass
 
 # Arguments that the framework passes by name; an agent takes them all with `**kwargs`, or by these names.

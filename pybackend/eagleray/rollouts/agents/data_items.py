@@ -14,7 +14,7 @@ from typing import IO, Any
 from attrs import frozen
 
 from eagleray.common.errors import UNREADABLE_JSON, printable
-from eagleray.injected.outside_files import opened
+from eagleray.remote.injected.outside_files import opened
 from eagleray.rollouts.agents.errors import (
     bad_line,
     empty_data,

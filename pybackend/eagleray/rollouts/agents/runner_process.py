@@ -22,8 +22,8 @@ from attrs import frozen
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import HIDDEN
-from eagleray.injected.jsonlines import encode
-from eagleray.injected.settings import PROCESS_NAME
+from eagleray.remote.injected.jsonlines import encode
+from eagleray.remote.injected.settings import PROCESS_NAME
 from eagleray.rollouts.agents.errors import runner_not_started
 from eagleray.runs.program_python import activated_environment
 from eagleray.tools.code_copies import deliver, read_package

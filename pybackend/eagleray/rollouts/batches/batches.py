@@ -48,7 +48,7 @@ from eagleray.rollouts.trajectories.reading import DumpReading, read_off_loop
 from eagleray.rollouts.trajectories.roles import FORMATS
 from eagleray.runs.program_python import activated_environment
 
-_SCRIPTS = Path(__file__).parents[2] / "remote_scripts"
+_SCRIPTS = Path(__file__).parents[2] / "remote" / "scripts"
 # The last characters of what the script printed beside its answer.
 _OUTPUT = 2000
 

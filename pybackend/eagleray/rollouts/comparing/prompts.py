@@ -9,7 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from eagleray.common.l10n import t
-from eagleray.injected.outside_files import opened_text
+from eagleray.remote.injected.outside_files import opened_text
 from eagleray.rollouts.comparing import errors
 from eagleray.rollouts.comparing.model import RolloutPrompt
 

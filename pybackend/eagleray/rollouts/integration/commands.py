@@ -9,7 +9,7 @@ from attrs import frozen
 
 from eagleray.runs.presets.overrides import hydra_override
 
-SCRIPT = Path(__file__).parents[2] / "remote_scripts" / "areal_rollouts.py"
+SCRIPT = Path(__file__).parents[2] / "remote" / "scripts" / "areal_rollouts.py"
 # A rollout that waits for a training step, which never comes, would wait for ever (AReaL, best practices for debugging).
 _NO_STALENESS = 1_000_000
 

@@ -21,9 +21,9 @@ from eagleray.common.folder_changes import FolderChanges
 from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.paths import home, private_folder
 from eagleray.common.tasks import wait_for_event
-from eagleray.injected.outside_files import content_of
 from eagleray.observe.hangs.collecting.slurm import parse_job
 from eagleray.protocol.route_spec import RouteSpec, checked
+from eagleray.remote.injected.outside_files import content_of
 from eagleray.rollouts.servers.engines import LOOPBACK, ServerCommand, completed, of_script
 from eagleray.rollouts.servers.errors import (
     bad_server_name,

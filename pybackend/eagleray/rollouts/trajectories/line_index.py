@@ -12,7 +12,7 @@ from bisect import bisect_right
 from pathlib import Path
 
 from eagleray.common.errors import UNREADABLE_JSON
-from eagleray.injected.outside_files import opened
+from eagleray.remote.injected.outside_files import opened
 from eagleray.rollouts.trajectories.errors import dump_unreadable, not_json_lines
 
 CHUNK = 4 * 2**20

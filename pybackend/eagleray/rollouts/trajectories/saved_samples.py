@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from attrs import define, frozen
 
-from eagleray.injected.outside_files import opened
+from eagleray.remote.injected.outside_files import opened
 
 LARGEST = 128 * 2**20
 # Each sample of 32,768 tokens has some lists of as many numbers.

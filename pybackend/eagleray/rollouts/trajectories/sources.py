@@ -21,7 +21,7 @@ from attrs import frozen
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.common.l10n import later, t
-from eagleray.injected.outside_files import content_of, opened
+from eagleray.remote.injected.outside_files import content_of, opened
 from eagleray.rollouts.file_kind import file_kind
 from eagleray.rollouts.trajectories.errors import (
     document_unreadable,
@@ -42,7 +42,7 @@ _CHUNK = 4 * MEGABYTE
 _FIRST_LINES = 20
 _TEXTS = ("JSON", "a text", "an empty file", "")
 _SAVED = later("a file of torch.save or pickle: `eagleray rollouts batch` opens it")
-_PARQUET_LINES = Path(__file__).parents[2] / "remote_scripts" / "parquet_lines.py"
+_PARQUET_LINES = Path(__file__).parents[2] / "remote" / "scripts" / "parquet_lines.py"
 _NO_READER, _TOO_LARGE = 3, 4
 CONVERSION_S = 300.0
 

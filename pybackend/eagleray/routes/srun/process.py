@@ -18,8 +18,8 @@ from eagleray.common.slurm_errors import no_srun
 from eagleray.common.tasks import wait_for_event
 from eagleray.protocol import jsonlines
 from eagleray.protocol.route_spec import RouteSpec
-from eagleray.remote_scripts import bridge
-from eagleray.remote_scripts.bridge import (
+from eagleray.remote.scripts import bridge
+from eagleray.remote.scripts.bridge import (
     CLOSE,
     GREETING,
     OPEN,

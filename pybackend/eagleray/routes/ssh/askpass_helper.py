@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from eagleray.injected import jsonlines
+from eagleray.remote.injected import jsonlines
 
 SOCKET_VARIABLE = "EAGLERAY_ASKPASS_SOCKET"
 _LONGEST_ANSWER = 2**20

@@ -11,7 +11,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from eagleray.common.l10n import t
-from eagleray.injected.outside_files import whole
+from eagleray.remote.injected.outside_files import whole
 from eagleray.runs.kinds import script_at
 from eagleray.runs.model import RunPlan
 from eagleray.runs.presets.checkout.files import near, roots, text_of

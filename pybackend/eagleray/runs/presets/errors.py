@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
-from eagleray.injected.nsys.installations import SEARCHED
+from eagleray.remote.injected.nsys.installations import SEARCHED
 
 BAD_ANSWER = "bad-answer"
 

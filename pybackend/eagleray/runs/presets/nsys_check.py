@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from eagleray.common.errors import EaglerayError
-from eagleray.injected.nsys.installations import find_nsys
+from eagleray.remote.injected.nsys.installations import find_nsys
 from eagleray.runs.model import RunPlan
 from eagleray.runs.presets.errors import no_configured_nsys, no_nsys_here
 from eagleray.runs.program_python import environment_of

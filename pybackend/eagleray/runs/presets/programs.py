@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from eagleray.injected.source_trees import tree_of
+from eagleray.remote.injected.source_trees import tree_of
 from eagleray.runs.presets.checkout.files import near, roots, text_of
 from eagleray.runs.scripts.launch_lines import Launch
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 
 from eagleray.common.errors import EaglerayError
-from eagleray.injected.outside_files import whole
-from eagleray.injected.worker_patterns import first_match, matchable_names
+from eagleray.remote.injected.outside_files import whole
+from eagleray.remote.injected.worker_patterns import first_match, matchable_names
 from eagleray.runs.model import RunPlan
 from eagleray.runs.presets.analysis import analyze
 from eagleray.runs.presets.errors import unmatched_workers

@@ -13,7 +13,7 @@ from eagleray.clusters.clusters import ClusterRegistry
 from eagleray.common.atomic_file import replace_text
 from eagleray.common.paths import injected
 from eagleray.ray.dashboard import Dashboard
-from eagleray.remote_scripts import package_copies
+from eagleray.remote.scripts import package_copies
 from eagleray.runs import injected_config
 from eagleray.runs.errors import no_gcs
 from eagleray.runs.injected_config import InjectedConfig

@@ -14,7 +14,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
 from eagleray.common.tasks import wait_for_event
 from eagleray.protocol import jsonlines
-from eagleray.remote_scripts.follow_files import PIECE, TAIL
+from eagleray.remote.scripts.follow_files import PIECE, TAIL
 from eagleray.routes.commands import kill
 from eagleray.runs.errors import output_not_read
 from eagleray.runs.output import Output
@@ -169,7 +169,7 @@ class JobOutput:
 
 
 def _follower_text() -> bytes:
-    text = resources.files("eagleray.remote_scripts").joinpath("follow_files.py").read_text("utf-8")
+    text = resources.files("eagleray.remote.scripts").joinpath("follow_files.py").read_text("utf-8")
     return jsonlines.encode(text)
 
 

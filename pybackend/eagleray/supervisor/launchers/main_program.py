@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from eagleray.common.errors import EaglerayError
-from eagleray.injected.outside_files import content_of
-from eagleray.injected.process_identity import LAUNCHERS, module_of_script
+from eagleray.remote.injected.outside_files import content_of
+from eagleray.remote.injected.process_identity import LAUNCHERS, module_of_script
 from eagleray.runs import kinds
 from eagleray.runs.model import RunPlan
 from eagleray.runs.program_python import environment_of, files_on_path, target_of

@@ -18,7 +18,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import REMOTE_PROGRAM, Backoff
 from eagleray.common.tasks import wait_for_event
 from eagleray.protocol import jsonlines
-from eagleray.remote_scripts import detached_program
+from eagleray.remote.scripts import detached_program
 from eagleray.runs.errors import (
     not_started_there,
     outcome_unknown,

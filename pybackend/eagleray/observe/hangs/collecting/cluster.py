@@ -47,8 +47,8 @@ from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.ray.errors import job_failed, job_unfinished
 from eagleray.ray.rows import NodeRow, PlacementGroupRow, TaskRow
-from eagleray.sampling import wire
-from eagleray.sampling.node import NodeSamples
+from eagleray.remote.sampling import wire
+from eagleray.remote.sampling.node import NodeSamples
 from eagleray.tools.code_copies import zipped_node_package
 from eagleray.tools.pyspy import find_program
 

@@ -7,18 +7,18 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from eagleray.inspecting.readings import raw_readings, reading_of
-from eagleray.inspecting.served_record import served_records
 from eagleray.observe.hangs import errors
 from eagleray.observe.hangs.collecting.readings import FurtherAnswers, answered, completed
 from eagleray.observe.hangs.collecting.rounds import DEFAULT_PLAN, OnProgress, SamplingPlan
 from eagleray.observe.hangs.evidence import evidence
 from eagleray.observe.hangs.inside import Question
 from eagleray.observe.hangs.model import Picture
-from eagleray.sampling import proc
-from eagleray.sampling.dumps import Tools
-from eagleray.sampling.native import native_of, raw_natives
-from eagleray.sampling.node import NodeSamples, sample
+from eagleray.remote.inspecting.readings import raw_readings, reading_of
+from eagleray.remote.inspecting.served_record import served_records
+from eagleray.remote.sampling import proc
+from eagleray.remote.sampling.dumps import Tools
+from eagleray.remote.sampling.native import native_of, raw_natives
+from eagleray.remote.sampling.node import NodeSamples, sample
 from eagleray.tools.pyspy import find_program
 
 # Takes the number of rounds that are done.

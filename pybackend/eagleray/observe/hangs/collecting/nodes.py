@@ -1,4 +1,4 @@
-"""Answers of nodes without Ray: a process of srun or ssh passes on the lines of `sampling/on_node.py`."""
+"""Answers of nodes without Ray: a process of srun or ssh passes on the lines of `remote/sampling/on_node.py`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from eagleray.observe.hangs.collecting.rounds import OnProgress
 from eagleray.observe.hangs.inside import Question
 from eagleray.observe.hangs.model import SilentNode
 from eagleray.protocol import jsonlines
+from eagleray.remote.sampling import wire
+from eagleray.remote.sampling.node import NodeSamples
 from eagleray.routes.commands import kill
-from eagleray.sampling import wire
-from eagleray.sampling.node import NodeSamples
 from eagleray.tools.code_copies import zipped_node_package
 from eagleray.tools.pyspy import find_program
 
@@ -348,4 +348,4 @@ def _decompressed(content: bytes) -> bytes:
 
 @cache
 def _bootstrap() -> str:
-    return resources.files("eagleray.remote_scripts").joinpath("sample_node.py").read_text("utf-8")
+    return resources.files("eagleray.remote.scripts").joinpath("sample_node.py").read_text("utf-8")

@@ -10,8 +10,8 @@ from eagleray.observe.hangs.collecting.readings import completed
 from eagleray.observe.hangs.collecting.rounds import SamplingPlan
 from eagleray.observe.hangs.model import Picture
 from eagleray.observe.hangs.ras_evidence import evidence_of_answers
-from eagleray.sampling import ras
-from eagleray.sampling.ras_node import own_addresses, sockets_at
+from eagleray.remote.sampling import ras
+from eagleray.remote.sampling.ras_node import own_addresses, sockets_at
 
 _LIMIT_S = 20.0
 

@@ -9,9 +9,9 @@ from attrs import evolve, frozen
 
 from eagleray.debug.workers.model import DRIVER
 from eagleray.debug.workers.worker_facts import clean
-from eagleray.injected.worker_patterns import first_match, matchable_names, split_patterns
 from eagleray.observe.hangs.ray_names import NodeNames, job_of_driver
 from eagleray.ray.rows import ActorRow, JobRow, TaskRow, WorkerRow
+from eagleray.remote.injected.worker_patterns import first_match, matchable_names, split_patterns
 from eagleray.runs.model import RunState
 
 _RUNNING = "RUNNING"

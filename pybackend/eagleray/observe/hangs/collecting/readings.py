@@ -9,7 +9,6 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from eagleray.common.l10n import counted
-from eagleray.inspecting.readings import ProcessReading, reading_of
 from eagleray.observe.hangs.collecting.rounds import SamplingPlan
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import HangEvidence
@@ -17,7 +16,8 @@ from eagleray.observe.hangs.inside import Place, Question, question, with_readin
 from eagleray.observe.hangs.model import Picture, SilentNode
 from eagleray.observe.hangs.native_frames import Natives, representatives, with_natives
 from eagleray.observe.hangs.picture import picture
-from eagleray.sampling.native import NativeReading, native_of
+from eagleray.remote.inspecting.readings import ProcessReading, reading_of
+from eagleray.remote.sampling.native import NativeReading, native_of
 
 Readings = Mapping[Place, ProcessReading]
 

@@ -23,9 +23,9 @@ from eagleray.observe.hangs.collecting.rounds import DEFAULT_PLAN, SamplingPlan
 from eagleray.observe.hangs.evidence import HangEvidence, evidence
 from eagleray.observe.hangs.model import Picture
 from eagleray.protocol.route_spec import RouteSpec, checked
-from eagleray.remote_scripts.sample_node import TOO_OLD
+from eagleray.remote.sampling.job_processes import STEP_NAME
+from eagleray.remote.scripts.sample_node import TOO_OLD
 from eagleray.routes.srun.stderr import explain
-from eagleray.sampling.job_processes import STEP_NAME
 from eagleray.slurm.client import SlurmClient, step_of
 from eagleray.slurm.queue import SlurmQueue
 from eagleray.tools.commands import EXIT_NO_COMMAND, Commands

@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 
-from eagleray.sampling import proc
+from eagleray.remote.sampling import proc
 from eagleray.slurm.client import SlurmClient
 
 _JOB = re.compile(r"--jobid=(\d{1,10})")

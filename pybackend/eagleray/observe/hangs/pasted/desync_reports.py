@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from attrs import define, field, frozen
 
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.rank_sets import RankSet
 
 HEAD = "Timeout at collective: "
 _MARKERS = ("lagging ranks", " ranks:", "] started ", "] finished ")

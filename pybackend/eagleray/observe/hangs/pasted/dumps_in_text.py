@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from attrs import define, evolve, field, frozen
 
-from eagleray.sampling.dumps import Thread, failure_reason
-from eagleray.sampling.frames import PythonFrame
-from eagleray.sampling.native import NativeFrame
+from eagleray.remote.sampling.dumps import Thread, failure_reason
+from eagleray.remote.sampling.frames import PythonFrame
+from eagleray.remote.sampling.native import NativeFrame
 
 MAIN = "MainThread"
 _DIGITS = re.compile(r"\d+")

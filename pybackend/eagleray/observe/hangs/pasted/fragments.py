@@ -18,8 +18,8 @@ from eagleray.observe.hangs.pasted.dumps_in_text import (
     plain_line,
     tags_of,
 )
-from eagleray.sampling.dumps import Thread
-from eagleray.sampling.frames import PythonFrame
+from eagleray.remote.sampling.dumps import Thread
+from eagleray.remote.sampling.frames import PythonFrame
 
 UNKNOWN_THREAD = "?"
 _FRAME = re.compile(

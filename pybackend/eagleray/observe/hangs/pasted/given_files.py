@@ -18,7 +18,7 @@ from typing import IO, Any, BinaryIO
 from attrs import define, field, frozen
 
 from eagleray.common.errors import cancelled
-from eagleray.injected.outside_files import opened
+from eagleray.remote.injected.outside_files import opened
 
 STDIN = "-"
 # A dump of a process has some hundred kilobytes, with variables some megabytes; a log may be long.

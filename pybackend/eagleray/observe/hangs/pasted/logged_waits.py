@@ -23,9 +23,9 @@ from eagleray.observe.hangs.pasted import desync_reports
 from eagleray.observe.hangs.pasted.desync_reports import DesyncReport
 from eagleray.observe.hangs.pasted.dumps_in_text import Tags, full_name, plain_line, tags_of
 from eagleray.observe.hangs.pasted.records import DumpedRecord
-from eagleray.sampling.dumps import Thread
-from eagleray.sampling.frames import PythonFrame
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.dumps import Thread
+from eagleray.remote.sampling.frames import PythonFrame
+from eagleray.remote.sampling.rank_sets import RankSet
 
 _DEFAULT = "default_pg"
 _GROUP = re.compile(

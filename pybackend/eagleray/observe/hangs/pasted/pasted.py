@@ -30,11 +30,11 @@ from eagleray.observe.hangs.pasted.given_files import GivenFile, GivenFiles
 from eagleray.observe.hangs.pasted.logged_waits import LoggedWaits
 from eagleray.observe.hangs.pasted.records import DumpedRecord, is_pickle, record_in, stacks_in
 from eagleray.observe.hangs.ras_evidence import evidence_of_answers
-from eagleray.sampling import ras
-from eagleray.sampling.dumps import Thread
-from eagleray.sampling.merging import Member, ThreadStack, merged
-from eagleray.sampling.native import NativeReading
-from eagleray.sampling.node import (
+from eagleray.remote.sampling import ras
+from eagleray.remote.sampling.dumps import Thread
+from eagleray.remote.sampling.merging import Member, ThreadStack, merged
+from eagleray.remote.sampling.native import NativeReading
+from eagleray.remote.sampling.node import (
     RUNNABLE,
     NodeSamples,
     ProcessSample,
@@ -42,8 +42,8 @@ from eagleray.sampling.node import (
     leading_thread,
     stack_of,
 )
-from eagleray.sampling.processes import ACTOR, LAUNCHER, OTHER, RANK, Described, role_of
-from eagleray.sampling.ras import RasAnswer
+from eagleray.remote.sampling.processes import ACTOR, LAUNCHER, OTHER, RANK, Described, role_of
+from eagleray.remote.sampling.ras import RasAnswer
 
 # Processes of inference engines that say their rank in their title; processes of other stages and replicas are other
 # worlds.

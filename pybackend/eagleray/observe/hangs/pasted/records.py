@@ -13,9 +13,9 @@ from attrs import frozen
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.observe.hangs.pasted.dumps_in_text import DumpedProcess, Tags, full_name
-from eagleray.sampling import dumps
-from eagleray.sampling.dumps import Thread
-from eagleray.sampling.frames import PythonFrame
+from eagleray.remote.sampling import dumps
+from eagleray.remote.sampling.dumps import Thread
+from eagleray.remote.sampling.frames import PythonFrame
 
 _BLANKS = re.compile(r"\s*")
 _RANKS = re.compile(r"\d+")

@@ -10,7 +10,7 @@ from eagleray.observe.hangs.activity import BACKWARD, MESSAGES, WAIT, collective
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.scene import COMPUTES_CPU, Scene, about, minority, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.sampling.frames import is_users
+from eagleray.remote.sampling.frames import is_users
 
 
 def counters(scene: Scene) -> Iterator[Reading]:

@@ -8,7 +8,7 @@ from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import exit_texts, ray_readings, wording
 from eagleray.observe.hangs.rules.scene import Scene, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.sampling.processes import OTHER
+from eagleray.remote.sampling.processes import OTHER
 
 
 def dead(scene: Scene) -> Iterator[Reading]:

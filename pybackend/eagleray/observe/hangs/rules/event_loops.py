@@ -10,7 +10,7 @@ from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.scene import Scene, about, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.sampling.kernel_waits import CLIENT
+from eagleray.remote.sampling.kernel_waits import CLIENT
 
 
 def event_loops(scene: Scene) -> Iterator[Reading]:

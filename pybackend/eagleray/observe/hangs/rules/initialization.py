@@ -11,7 +11,7 @@ from eagleray.observe.hangs.activity import Doing, is_store
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.scene import Scene, about, inspect_step, minority, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.rank_sets import RankSet
 
 
 def initializing(scene: Scene) -> Iterator[Reading]:

@@ -11,7 +11,7 @@ from eagleray.observe.hangs import wording
 from eagleray.observe.hangs.model import CommunicatorRow
 from eagleray.observe.hangs.rules.scene import Scene, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.rank_sets import RankSet
 
 
 def silent_or_behind(scene: Scene) -> Iterator[Reading]:

@@ -10,7 +10,7 @@ from eagleray.observe.hangs import wording
 from eagleray.observe.hangs.evidence import LoggedAbsence
 from eagleray.observe.hangs.rules.scene import Scene, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.rank_sets import RankSet
 
 # The first of these says most.
 _ORDER = ("barrier", "never", "id", "nodes", "store", "ended-store", "gloo")

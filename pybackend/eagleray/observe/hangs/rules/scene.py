@@ -12,7 +12,7 @@ from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import HangEvidence, SampledProcess, World
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.observe.hangs.wait_graph import WaitGraph
-from eagleray.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.rank_sets import RankSet
 
 WAITS = (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
 # Cores: of a process that doesn't wait.

@@ -10,8 +10,8 @@ from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.scene import Scene, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.observe.hangs.wait_graph import Path
-from eagleray.sampling.kernel_waits import FILE_LOCK, WRITE
-from eagleray.sampling.processes import ACTOR
+from eagleray.remote.sampling.kernel_waits import FILE_LOCK, WRITE
+from eagleray.remote.sampling.processes import ACTOR
 
 _MOST_PATHS = 2
 

@@ -18,7 +18,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from eagleray.common.l10n import t
-from eagleray.injected.outside_files import opened_text
+from eagleray.remote.injected.outside_files import opened_text
 from eagleray.rollouts.comparing import errors
 from eagleray.rollouts.comparing.model import Ids, ScoredTokens, TokenSequence
 from eagleray.rollouts.comparing.wave_prompts import (

@@ -1,4 +1,4 @@
-"""A model in torch, computed by `remote_scripts/torch_reference.py` in the user's interpreter."""
+"""A model in torch, computed by `remote/scripts/torch_reference.py` in the user's interpreter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from eagleray.rollouts.comparing.model import (
 )
 from eagleray.routes.commands import kill
 
-PROGRAM = Path(__file__).parents[3] / "remote_scripts" / "torch_reference.py"
+PROGRAM = Path(__file__).parents[3] / "remote" / "scripts" / "torch_reference.py"
 # The logprobs of all sequences come as one line.
 _LONGEST_LINE = 2**30
 _SHOWN_OUTPUT = 20_000

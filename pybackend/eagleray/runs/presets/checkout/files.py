@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from eagleray.injected.outside_files import whole
+from eagleray.remote.injected.outside_files import whole
 
 # Source and configuration files are small; a larger one is data.
 _LARGEST = 2**18

@@ -11,7 +11,7 @@ from typing import TypeGuard
 
 from attrs import frozen
 
-from eagleray.injected.source_trees import tree_of
+from eagleray.remote.injected.source_trees import tree_of
 from eagleray.runs.presets.checkout.files import Definition, Files, is_file
 
 
