@@ -125,6 +125,36 @@ export const suites = [
   editor("site", NEWEST, { more: ["lab"], lane: "lab" }),
 ];
 
+/** The editor's suites of each area; `tests/<area>` has its other tests. */
+const AREAS = {
+  clusters: ["panel"],
+  debug: ["debugging"],
+  runs: ["runs"],
+  profile: ["profiling"],
+  observe: ["stuck", "inspecting"],
+  rollouts: ["rollouts"],
+  doctor: ["host"],
+};
+export const areas = Object.keys(AREAS);
+
+/** The suites of one area: its unit tests in both languages, and its stories in the newest editor. */
+export function suitesOf(area) {
+  const stories = AREAS[area].map((name) => `${name} ${NEWEST}`);
+  return [
+    {
+      ...suites.find(({ name }) => name === "unit (TypeScript)"),
+      command: ({ junit }) => [
+        process.execPath,
+        ["scripts/unit.mjs", `tests/${area}/`, "--junit", junit],
+      ],
+    },
+    pytest(`${area} (Python)`, ["python", "workers", "engine"], FAST, {
+      folders: [`tests/${area}`],
+    }),
+    ...suites.filter(({ name }) => stories.includes(name)),
+  ];
+}
+
 /** A story ends at its first wait or test that takes too long. */
 function editor(suite, version, { more = [], lane = "common", onlyByName } = {}) {
   return script(

@@ -1,4 +1,5 @@
-// Runs all suites but those that run only by name, or the named ones, and closes with `N passed, N failed`.
+// Runs all suites but those that run only by name, the named ones, or with `--area NAME` those of one area, and closes
+// with `N passed, N failed`.
 // What only later suites need is installed in the background.  A failure in the lane "first" is found within a minute:
 // suites that have started by then end, and no others start.
 import { randomBytes } from "node:crypto";
@@ -19,7 +20,7 @@ import {
 } from "./results.mjs";
 import { endWithChildren, run } from "./run.mjs";
 import { SecondTries } from "./second_tries.mjs";
-import { needs, suites } from "./suites.mjs";
+import { areas, needs, suites, suitesOf } from "./suites.mjs";
 
 // Only a suite that hangs takes so long: on one machine they take four times as long as on another.
 const LIMIT_MIN = 50;
@@ -33,6 +34,11 @@ rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 
 const names = process.argv.slice(2);
+const area = names[0] === "--area" ? names.splice(0, 2)[1] : undefined;
+if (area === undefined ? process.argv[2] === "--area" : !areas.includes(area)) {
+  console.error(`Name an area: ${areas.join(", ")}`);
+  process.exit(2);
+}
 const unknown = names.filter((name) => !suites.some((suite) => suite.name.startsWith(name)));
 if (unknown.length > 0) {
   console.error(
@@ -40,9 +46,10 @@ if (unknown.length > 0) {
   );
   process.exit(2);
 }
-const selected = suites.filter(({ name, onlyByName }) =>
+const named = suites.filter(({ name, onlyByName }) =>
   names.length === 0 ? !onlyByName : names.some((start) => name.startsWith(start)),
 );
+const selected = area === undefined ? named : suitesOf(area);
 const ready = prepare(new Set(selected.flatMap((suite) => suite.needs)));
 const total = { passed: 0, failed: [], skipped: [], logs: [], durations: [] };
 const secondTries = new SecondTries(join(out, "second_tries.json"));
