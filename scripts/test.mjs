@@ -1,4 +1,4 @@
-// Runs all suites but those that run only by name, the named ones, or with `--area NAME` those of one area, and closes
+// Runs all suites but those that run only by name, the named ones, or with `--area NAME` the suites of one area, and closes
 // with `N passed, N failed`.
 // What only later suites need is installed in the background.  A failure in the lane "first" is found within a minute:
 // suites that have started by then end, and no others start.

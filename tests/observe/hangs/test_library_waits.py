@@ -37,6 +37,11 @@ def sentence(*frames: str, more: str = "") -> str:
             ["readinto (socket.py:3)", "getresponse (http/client.py:1)"],
             "an answer over the network",
         ),
+        (
+            ["_sleep_backoff (urllib3/util/retry.py:3)", "urlopen (urllib3/connectionpool.py:1)"],
+            "its next attempt",
+        ),
+        (["sleep (/v/site-packages/tenacity/nap.py:3)"], "its next attempt"),
         (["poll (zmq/sugar/poll.py:3)", "recv (zmq/sugar/socket.py:1)"], "a message of ZeroMQ"),
         (["wait (torch/utils/file_baton.py:3)"], "a lock file"),
         (["synchronize (torch/cuda/__init__.py:3)"], "the GPU"),

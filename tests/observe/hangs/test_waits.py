@@ -113,6 +113,11 @@ EXPECTED = {
         "deadlock",
         r"P waits for (data|an answer) of P, which waits for an answer of P: none of them can continue\.",
     ),
+    "server_thread": (
+        "wait-chain",
+        r"P waits for an answer of P\. "
+        r"Thread-\d+ \(process_request_thread\) waits for another thread in Handler\.handle \(waits\.py:\d+\)\.",
+    ),
     "left_barrier": (
         "deadlock",
         r"P waits for the end of P, which waits for others at a barrier that it shares with P: "

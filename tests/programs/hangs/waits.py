@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import queue
 import socket
+import socketserver
 import subprocess
 import sys
 import threading
@@ -363,6 +364,23 @@ def both_receive() -> None:
     connection, _ = listener.accept()
     ready()
     connection.recv(1)
+
+
+def server_thread() -> None:
+    """A client waits for a thread of a server, whose main thread waits for further clients."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(1)
+            ready()
+            threading.Event().wait()
+
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+    FORKED.Process(target=server.serve_forever).start()
+    with socket.create_connection(server.server_address) as connection:
+        server.server_close()
+        connection.sendall(b"?")
+        connection.recv(1)
 
 
 def left_barrier() -> None:

@@ -40,6 +40,14 @@ def _wait(file: str, function: str, what: str, *, is_own: bool = False) -> Libra
     )
 
 
+# Functions that sleep before they try again; their callers wait for something else otherwise.
+PAUSES = (
+    _wait(
+        r"(?:urllib3/util/retry|tenacity/(?:nap|asyncio/\w+))\.py",
+        "_sleep_backoff|sleep_for_retry|sleep|_portable_async_sleep",
+        later("its next attempt"),
+    ),
+)
 _WORK = later("the work of a queue")
 _BARRIER = later("others at a barrier")
 _POOL = later("the processes of a pool")
@@ -95,6 +103,7 @@ def wait_of(frames: Sequence[PythonFrame]) -> LibraryWait | None:
     end = 1 + max((at for at, frame in enumerate(frames) if is_users(frame)), default=-1)
     of_user = reversed(frames[max(end - _INNERMOST, 0) : end])
     pairs = (
+        *((wait, frame) for frame in frames[end:][-1:] for wait in PAUSES),
         *((wait, frame) for frame in of_user for wait in OF_ENGINES),
         *((wait, frame) for frame in frames[end:] for wait in TABLE),
     )

@@ -113,6 +113,8 @@ class Path:
             return f"{text}."
         if awaited := wording.awaited([self.end]):
             return f"{text}. {awaited}."
+        if any(wait.kind == CLIENT for wait in self.end.last.waits):
+            return f"{text}.{library_waits.threads_of(self.end)}"
         does = doing_of(self.end)
         return f"{text}{self.waits[-1].which(does) if does else ''}."
 
@@ -171,7 +173,8 @@ class WaitGraph:
         end = None
         while len(listed) < _LONGEST_PATH:
             step = self._step(processes)
-            if step is None:
+            # A server waits for clients in one thread, while others answer the one that waits for it.
+            if step is None or (listed and step[0].kind == CLIENT):
                 break
             wait, end = step
             listed.append(wait)

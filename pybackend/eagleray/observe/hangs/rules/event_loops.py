@@ -35,8 +35,8 @@ def event_loop_reading(
     scene: Scene, loops: Sequence[SampledProcess], confidence: float, text: str
 ) -> Reading:
     """The reading `text`, with what the tasks of the loops await if they have told that."""
-    awaited = wording.awaited(loops)
-    if awaited:
+    step = t("Read from inside what the tasks of the event loop await.")
+    if awaited := wording.awaited(loops):
         text, confidence = f"{text} {awaited}.", 0.9
-    step = t("Look at what the tasks of the event loop await.")
+        step = t("Look at what the tasks of the event loop await.")
     return reading(scene, Kind.ASYNCIO, loops, confidence, text, step)
