@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from eagleray.cli.rollouts.agent_shapes import agent_wave_json
 from eagleray.cli.rollouts.agent_texts import wave_lines
+from eagleray.remote.injected.agents.http_recording import HttpRecord, HttpRecorder, current_run
 from eagleray.rollouts.agents.lost_server import no_answer
 from eagleray.rollouts.agents.model import DataItem, Mode, Observed
 from eagleray.rollouts.agents.verdicts import verdicts
@@ -106,3 +107,19 @@ async def test_requests_of_threads_without_a_run_belong_to_none(own_home: Path, 
     wave = agent_wave_json(observed, "")
     assert (wave["requests"], wave["request_ms"], wave["unattributed_requests"]) == (None, None, 3)
     assert "3 requests came from threads of which no run is known." in wave_lines(observed)
+
+
+def test_recording_that_fails_never_fails_the_request(capsys: pytest.CaptureFixture[str]) -> None:
+    class WithoutText(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    recorder = HttpRecorder()
+    token = current_run.set(HttpRecord())
+    try:
+        exchange = recorder.begin("POST", "http://127.0.0.1:8000/v1/chat/completions")
+        assert exchange is not None
+        recorder.ended(exchange, WithoutText())
+    finally:
+        current_run.reset(token)
+    assert "HttpRecorder.ended" in capsys.readouterr().err

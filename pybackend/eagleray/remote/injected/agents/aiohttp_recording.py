@@ -6,6 +6,7 @@ import functools
 import sys
 import time
 
+from ..guard import never_raise, report_once
 from .unobserved_connections import mark_recorded
 
 TYPE_CHECKING = False
@@ -27,12 +28,12 @@ class AiohttpRecording:
         # Until their end, which comes with the connection's at the latest.
         self._readers: dict[Any, Exchange] = {}
         self._trace = module.TraceConfig()
-        self._trace.on_request_start.append(self._begin)
-        self._trace.on_request_chunk_sent.append(self._sent)
-        self._trace.on_connection_queued_start.append(self._queued)
-        self._trace.on_connection_queued_end.append(self._assigned)
-        self._trace.on_request_end.append(self._answered)
-        self._trace.on_request_exception.append(self._failed)
+        self._trace.on_request_start.append(_guarded(self._begin))
+        self._trace.on_request_chunk_sent.append(_guarded(self._sent))
+        self._trace.on_connection_queued_start.append(_guarded(self._queued))
+        self._trace.on_connection_queued_end.append(_guarded(self._assigned))
+        self._trace.on_request_end.append(_guarded(self._answered))
+        self._trace.on_request_exception.append(_guarded(self._failed))
         module.ClientSession.__init__ = self._session(module.ClientSession.__init__)
         reader = module.StreamReader
         reader.feed_data = self._observed(reader.feed_data, self._fed)
@@ -51,7 +52,7 @@ class AiohttpRecording:
         @functools.wraps(original)
         def call(reader: Any, *args: Any, **kwargs: Any) -> Any:
             if self._readers and reader in self._readers:
-                observe(reader, *args[:1])
+                never_raise(observe)(reader, *args[:1])
             return original(reader, *args, **kwargs)
 
         return call
@@ -107,3 +108,16 @@ class AiohttpRecording:
         if getattr(error, "status", 0):
             exchange.begin_response(error.status, error.headers or {})
         self._recorder.ended(exchange, error)
+
+
+def _guarded(observe: Any) -> Any:
+    """An error of ours would fail the request."""
+
+    @functools.wraps(observe)
+    async def call(*args: Any) -> None:
+        try:
+            await observe(*args)
+        except Exception as error:
+            report_once("aiohttp", error)
+
+    return call

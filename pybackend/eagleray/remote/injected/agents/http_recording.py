@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import time
 
+from ..guard import never_raise
 from .blocking_calls import BlockingCalls
 from .code_locations import caller_location
 from .token_counts import TokenCount
@@ -26,7 +27,7 @@ current_run: contextvars.ContextVar[HttpRecord | None] = contextvars.ContextVar(
 
 
 class Exchange:
-    """A request and its response."""
+    """A request and its response; what records it never fails the request."""
 
     # A wave keeps thousands of them, in each of which the garbage collector would look at a dictionary.
     __slots__ = (
@@ -65,10 +66,12 @@ class Exchange:
         """Without its query, which may have a key."""
         return str(self._url).partition("?")[0]
 
+    @never_raise
     def send(self, part: bytes) -> None:
         """A part of the request's body."""
         self.body += part[: max(0, LONGEST_BODY - len(self.body))]
 
+    @never_raise
     def begin_response(self, status: int, headers: Any, is_decoded: bool = False) -> None:
         """`is_decoded`: its parts are received as the client has decoded them."""
         self.status = status
@@ -84,6 +87,7 @@ class Exchange:
         """Its stream is compressed, and counted where the client decodes it."""
         return self._is_encoded
 
+    @never_raise
     def receive(self, chunk: bytes) -> None:
         """Bytes as they came from the server."""
         if self._is_encoded:
@@ -167,6 +171,7 @@ class HttpRecorder:
         self.blocking = BlockingCalls()
         self.unobserved = UnobservedConnections()
 
+    @never_raise
     def begin(self, method: str, url: Any, body: bytes = b"") -> Exchange | None:
         """None for a request that no run sends, unless it is to the server."""
         exchange = Exchange(method, url, body)
@@ -182,6 +187,7 @@ class HttpRecorder:
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
         return exchange
 
+    @never_raise
     def ended(self, exchange: Exchange, error: BaseException | None = None) -> None:
         """Its body was read, given up or interrupted; later calls do nothing."""
         if exchange.seconds is not None:
