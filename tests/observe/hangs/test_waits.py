@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +16,6 @@ import pytest
 from eagleray.observe.hangs.collecting import here
 from eagleray.observe.hangs.collecting.rounds import SamplingPlan
 from eagleray.observe.hangs.model import Picture
-from eagleray.remote.sampling import proc
 
 PROGRAM = Path(__file__).parents[2] / "programs" / "hangs" / "waits.py"
 PROCESS = r"[Pp]rocess(es)? [\d-]+(( and|,) [\d-]+)*"
@@ -150,15 +151,14 @@ EXPECTED = {
 def waiting(scenario: str, folder: Path) -> Iterator[int]:
     """The number of the program, all processes of which wait; all of them end."""
     command = [sys.executable, str(PROGRAM), scenario, str(folder / "lock")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as program:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == b"ready\n"
         try:
             yield program.pid
         finally:
-            # The parent first: a pool starts others in place of its processes.
-            for pid in proc.descendants([program.pid], proc.all_processes()):
-                subprocess.run(["kill", "-KILL", str(pid)], check=False)
+            # Also those whose parents have ended.
+            os.killpg(program.pid, signal.SIGKILL)
 
 
 def take(pid: int) -> Picture:
