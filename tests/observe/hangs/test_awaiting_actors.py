@@ -69,6 +69,7 @@ def test_actor_whose_tasks_all_wait_is_named() -> None:
     assert found.sentence == (
         "The driver waits for Rollout.generate. All 2 tasks wait in Rollout.tokens (rollout.py:41)."
     )
+    assert found.next_step == "Look at what the tasks of the event loop await."
 
 
 def test_actor_that_tells_nothing_is_the_end_of_the_chain() -> None:

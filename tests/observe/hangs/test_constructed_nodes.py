@@ -250,6 +250,11 @@ def test_verbs_agree_with_the_number_of_ranks(
     assert reading.sentence.startswith(sentence)
 
 
+def test_tasks_of_event_loops_that_were_not_read_are_the_next_step() -> None:
+    reading = verdict_on(dict.fromkeys(map(rank, range(2)), LOOP))
+    assert reading.next_step == "Read from inside what the tasks of the event loop await."
+
+
 def test_ranks_at_one_line_without_one_that_was_not_seen_leave_a_doubt() -> None:
     assert verdict_on({rank(0): REDUCES, rank(1): REDUCES}, is_whole=False).kind is Kind.UNKNOWN
     stacks = dict.fromkeys(map(rank, range(3)), REDUCES)

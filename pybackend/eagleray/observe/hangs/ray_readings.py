@@ -125,7 +125,7 @@ def awaiting_actors(evidence: HangEvidence) -> Iterator[Reading]:
         caller=task_text(calls[0].caller, is_first=True),
         called=task_text(calls[0].called),
     )
-    step = t("Read from inside what the tasks of the event loop await.")
+    step = t("Look at what the tasks of the event loop await.")
     # They may wait for a process that works, such as an inference engine, or for one that was not sampled.
     is_part = bool(evidence.workers) or not evidence.is_whole
     yield Reading(

@@ -35,8 +35,10 @@ def event_loop_reading(
     scene: Scene, loops: Sequence[SampledProcess], confidence: float, text: str
 ) -> Reading:
     """The reading `text`, with what the tasks of the loops await if they have told that."""
-    step = t("Read from inside what the tasks of the event loop await.")
     if awaited := wording.awaited(loops):
         text, confidence = f"{text} {awaited}.", 0.9
+    if any(each.reading and each.reading.awaits for each in loops):
         step = t("Look at what the tasks of the event loop await.")
+    else:
+        step = t("Read from inside what the tasks of the event loop await.")
     return reading(scene, Kind.ASYNCIO, loops, confidence, text, step)
