@@ -251,7 +251,7 @@ def test_verbs_agree_with_the_number_of_ranks(
 
 
 def test_tasks_of_event_loops_that_were_not_read_are_the_next_step() -> None:
-    reading = verdict_on(dict.fromkeys(map(rank, range(2)), LOOP))
+    reading = verdict_on(dict.fromkeys(map(rank, range(3)), LOOP))
     assert reading.next_step == "Read from inside what the tasks of the event loop await."
 
 
