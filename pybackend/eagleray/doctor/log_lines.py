@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import lru_cache
 
 from attrs import frozen
 
@@ -85,7 +86,7 @@ def parse_line(raw: bytes) -> LogLine:
         text = text[label.end() :]
     prefix = _PREFIX.match(text)
     if prefix:
-        name = printable(redact_text(prefix["name"] or prefix["daemon"] or ""), _LONGEST_NAME)
+        name = _shown_name(prefix["name"] or prefix["daemon"] or "")
         worker = f"{name} pid={prefix['pid']}".strip() if prefix["pid"] else name
         node = prefix["ip"] or prefix["daemon_ip"] or ""
         text = text[prefix.end() :]
@@ -107,6 +108,12 @@ def parse_line(raw: bytes) -> LogLine:
         int(rank["rank"]) if rank else None,
         stamp["time"] if stamp else "",
     )
+
+
+@lru_cache(maxsize=4096)
+def _shown_name(name: str) -> str:
+    """A million lines have the names of a few workers."""
+    return printable(redact_text(name), _LONGEST_NAME)
 
 
 def shown(line: LogLine, sign: str = "") -> str:
