@@ -67,7 +67,7 @@ async def test_node_that_answers_not_the_first(world: World) -> None:
     assert (head.node, head.url) == ("node-10", "http://node-10:8265")
     assert head.routes == (LOGIN, bridge("node-10"))
     assert head.addresses["node-9"] == (address("node-9"),)
-    # No other user can run on these nodes: no step of the job is needed to identify its owner.
+    # Only this user can run on these nodes, so the owner is known without a step of the job.
     assert world.steps() == 0
 
 

@@ -1,4 +1,4 @@
-"""Which cluster gets which token."""
+"""The rules that choose the token of a cluster."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ test("settings and their defaults", () => {
   assert.deepEqual(Object.fromEntries(inManifest), { ...SETTINGS });
 });
 
-test("editors: a report opens by itself, a database only by choice", () => {
+test("editors: Eagleray is the default editor of reports, and a choice for databases", () => {
   const editors = contributes.customEditors.map(
     ({ viewType, priority, selector }) =>
       [viewType, priority, selector.map((one) => one.filenamePattern).join()] as const,

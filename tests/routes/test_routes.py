@@ -1,4 +1,4 @@
-"""Which clients keep a route alive and share it, and which route is tried first."""
+"""Routes: the clients that keep one alive and share it, and the order in which routes are tried."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_script_copy_does_not_overwrite_files_of_the_run(record: RunRecord, name
 
 
 class FakeProgram:
-    """A program that ends when it is told to, or by itself, with this code; no code searches for its processes."""
+    """A program that ends on request, or earlier with this code; no code searches for its processes."""
 
     is_waiting = False
 

@@ -194,7 +194,7 @@ class Environment:
 
 
 class LeavesTasks:
-    """Two tasks of each run run on; another is cancelled, one is awaited, and one ends by itself."""
+    """Each run leaves two tasks that still run; it cancels one, awaits one, and one ends before the run."""
 
     async def run(self, data, **extra_kwargs):
         for _ in range(2):

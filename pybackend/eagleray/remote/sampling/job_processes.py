@@ -1,4 +1,4 @@
-"""Which processes of a node a picture samples without Ray: the processes of a SLURM job, or the ranks of this user."""
+"""Chooses the processes of a node that a picture samples without Ray: the processes of a SLURM job, or the ranks of this user."""
 
 from __future__ import annotations
 
