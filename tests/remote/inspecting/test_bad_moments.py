@@ -202,13 +202,23 @@ def test_python_that_ends_is_read_from_outside_and_ends(monkeypatch: pytest.Monk
 def test_files_of_processes_that_have_ended_are_removed_a_day_later() -> None:
     with python(WAITING) as process, python(WAITING) as other:
         socket = opened_socket(process.pid)
-        left = Path(f"/tmp/eagleray-inspect-{os.geteuid()}", socket.name)
+        folder = Path(f"/tmp/eagleray-inspect-{os.geteuid()}")
+        left = folder / socket.name
         assert ends(process) == (0, "went on\n", "")
         assert left.exists()
         yesterday = time.time() - 86_401
         os.utime(left, (yesterday, yesterday))
-        assert look(other.pid).how == INSIDE
-        assert not left.exists()
+        # Those that a day of many killed processes leaves come before it or after it in the folder.
+        recent = [folder / f"{2**22 + number}-0-recent" for number in range(1100)]
+        try:
+            for file in recent:
+                file.touch()
+            assert look(other.pid).how == INSIDE
+            assert not left.exists()
+            assert all(file.exists() for file in recent)
+        finally:
+            for file in recent:
+                file.unlink(missing_ok=True)
         assert ends(other) == (0, "went on\n", "")
 
 
