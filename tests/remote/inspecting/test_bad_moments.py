@@ -206,18 +206,20 @@ def test_files_of_processes_that_have_ended_are_removed_a_day_later() -> None:
         left = folder / socket.name
         assert ends(process) == (0, "went on\n", "")
         assert left.exists()
-        yesterday = time.time() - 86_401
-        os.utime(left, (yesterday, yesterday))
-        # Those that a day of many killed processes leaves come before it or after it in the folder.
+        # A day of many killed processes leaves thousands, in any order.
         recent = [folder / f"{2**22 + number}-0-recent" for number in range(1100)]
+        old = [left, *(folder / f"{2**22 + number}-0-old" for number in range(20))]
+        yesterday = time.time() - 86_401
         try:
-            for file in recent:
+            for file in recent + old[1:]:
                 file.touch()
+            for file in old:
+                os.utime(file, (yesterday, yesterday))
             assert look(other.pid).how == INSIDE
-            assert not left.exists()
+            assert not any(file.exists() for file in old)
             assert all(file.exists() for file in recent)
         finally:
-            for file in recent:
+            for file in recent + old:
                 file.unlink(missing_ok=True)
         assert ends(other) == (0, "went on\n", "")
 
