@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from eagleray.common import tasks
-from eagleray.common.errors import EaglerayError
+from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.off_loop import off_loop
 from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.ray.errors import job_failed, job_unfinished
@@ -99,7 +99,7 @@ class ClusterQuery:
         `what` names it in the user's list of jobs and in errors.  The value is unchecked.
         """
         mark = secrets.token_hex(16)
-        env = {"EAGLERAY_TEXT": text, "EAGLERAY_ASKED": json.dumps({**params, "mark": mark})}
+        env = _environment(text, params, mark)
         if local := await self._local_nodes(dashboard, await dashboard.nodes()):
             node = next(iter(local.values()))
             try:
@@ -174,6 +174,28 @@ class ClusterQuery:
         removal.add_done_callback(self._removing.discard)
 
 
+async def answer_of_node(
+    node: LocalNode, text: str, params: Mapping[str, object], seconds: float
+) -> Any:
+    """Returns what `ClusterQuery.ask` does, of the cluster of a node of this machine; None without an answer."""
+    mark = secrets.token_hex(16)
+    try:
+        env = _environment(text, params, mark)
+        code, output = await asyncio.wait_for(_printed(node, env), seconds)
+    except (asyncio.TimeoutError, OSError) as error:
+        log.info("the Python of node %s doesn't answer: %r", node.node_id, error)
+        return None
+    for line in _marked(output, mark):
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(line)
+    log.info("no answer of node %s, exit code %s: %s", node.node_id, code, printable(output, 2000))
+    return None
+
+
+def _environment(text: str, params: Mapping[str, object], mark: str) -> dict[str, str]:
+    return {"EAGLERAY_TEXT": text, "EAGLERAY_ASKED": json.dumps({**params, "mark": mark})}
+
+
 async def _printed(node: LocalNode, environ: Mapping[str, str]) -> tuple[int | None, str]:
     """The exit code and the output of a query that the Python of the node runs, in the environment of its raylet."""
     inherited = await off_loop(partial(environment, node.raylet))
@@ -193,11 +215,14 @@ async def _printed(node: LocalNode, environ: Mapping[str, str]) -> tuple[int | N
 
 
 def _answer(dashboard: Dashboard, what: str, ended: str, output: str, mark: str) -> Any:
-    for line in output.splitlines():
-        if line.startswith(mark):
-            with contextlib.suppress(ValueError, RecursionError):
-                return json.loads(line[len(mark) :])
+    for line in _marked(output, mark):
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(line)
     raise job_failed(dashboard.address, what, f"{ended}\n{output}")
+
+
+def _marked(output: str, mark: str) -> list[str]:
+    return [line[len(mark) :] for line in output.splitlines() if line.startswith(mark)]
 
 
 async def _ended(dashboard: Dashboard, job: str, seconds: float) -> JobState | None:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eagleray.ray.rows import NodeRow
 from eagleray.tools.processes import own_commands
@@ -66,7 +66,11 @@ def local_nodes(
         for node in nodes
         if node.alive
     )
-    return {node.node_id: _local(node, raylet) for node, raylet in fitting if raylet}
+    return {
+        node.node_id: evolve(node_of(raylet), node_id=node.node_id, ip=node.ip)
+        for node, raylet in fitting
+        if raylet
+    }
 
 
 def _options(arguments: Iterable[str]) -> dict[str, str]:
@@ -74,14 +78,15 @@ def _options(arguments: Iterable[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _local(node: NodeRow, raylet: Raylet) -> LocalNode:
+def node_of(raylet: Raylet) -> LocalNode:
     options = raylet.options
     logs = options.get("log_dir") or f"{options.get('session_dir', '')}/logs"
     python = next(iter(_arguments(options, "python_worker_command")), "")
     agent = _options(_arguments(options, "dashboard_agent_command"))
     port = agent.get("listen-port", "")
     agent_port = int(port) if port.isdecimal() else 0
-    return LocalNode(node.node_id, node.ip, raylet.pid, Path(logs), python, agent_port)
+    ip = options.get("node_ip_address", "")
+    return LocalNode(raylet.node_id, ip, raylet.pid, Path(logs), python, agent_port)
 
 
 def _arguments(options: Mapping[str, str], name: str) -> list[str]:

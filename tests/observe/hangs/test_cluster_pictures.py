@@ -338,6 +338,7 @@ async def test_picture_of_a_job_judges_only_that_job(
     assert of_processes(directly) == of_processes(of_cycle)
     by_pid = await here.take([cycle.process.pid], SamplingPlan(pause_s=PAUSE_S))
     assert {row.pid for row in by_pid.ranks} == {row.pid for row in of_cycle.ranks}
+    assert by_pid.verdict == of_cycle.verdict
     assert (of_other.verdict.kind, of_cycle.verdict.kind) == ("starvation", "ray-get-cycle")
     drivers = {
         row.pid for taken in (of_other, of_cycle) for row in taken.ranks if row.role == "driver"
@@ -433,6 +434,7 @@ async def test_own_cluster_is_read_while_another_program_has_the_port_of_its_age
                 program.terminate()
                 await beside.close()
     assert taken.verdict.kind == "starvation"
+    assert by_pid.verdict == taken.verdict
     # None of Ray's own processes.
     for picture in (taken, by_pid):
         assert [row.pid for row in picture.ranks] == [program.pid]

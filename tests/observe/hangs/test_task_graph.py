@@ -1,5 +1,6 @@
 """Cycles of `ray.get`: proved from the tasks that Ray 2.60 listed for two actors that call each other."""
 
+from attrs import evolve
 from eagleray.observe.hangs.task_graph import OpenTask, cycle, waits, without_node
 
 LEFT, RIGHT = ("10.0.0.1", 11), ("10.0.0.1", 12)
@@ -61,5 +62,12 @@ def test_method_does_not_wait_for_a_node_while_its_actor_is_made() -> None:
     step = OpenTask("t2", "A.step", "PENDING_NODE_ASSIGNMENT", "t1", "a")
     caller = OpenTask("t1", "train", "RUNNING", "driver", "", process=LEFT)
     assert without_node([make, step, caller], [LEFT]) == []
-    [call] = without_node([step, caller], [LEFT])
+    # Behind a method whose arguments are not there: the actor has its room.
+    assert without_node([step, caller], [LEFT]) == []
+    pending = evolve(make, state="PENDING_NODE_ASSIGNMENT")
+    [call] = without_node([pending, step, caller], [LEFT])
     assert call.called.name == "A.step"
+
+
+def test_task_that_has_changed_during_the_samples_proves_nothing() -> None:
+    assert cycle([CALL, BACK, evolve(QUEUED, is_steady=False)], BOTH) == ()

@@ -144,6 +144,13 @@ def _sentence_and_step(worlds: Sequence[World], evidence: HangEvidence) -> tuple
         text = library_waits.sentence_of(readable) or text
     if evidence.is_single_sample and len({each.stack for each in readable}) == 1:
         return text, t("To see whether it moves, add a later dump.")
-    if not evidence.tasks and any(each.is_in_ray_get for each in readable):
-        return text, t("Take a picture of its cluster: the dashboard knows Ray's tasks.")
+    # A driver is there without a list, too.
+    if any(each.is_in_ray_get for each in readable) and not any(
+        each.name for each in evidence.tasks
+    ):
+        return text, (
+            t("Ray lists no task that is open. Take the picture again.")
+            if evidence.has_tasks
+            else t("Take a picture of its cluster: the dashboard knows Ray's tasks.")
+        )
     return text, t("Compare the stacks below: the smallest class is often the cause.")

@@ -247,7 +247,8 @@ class HangEvidence:
 
     `workers` names the workers of a cluster that alone were sampled, "" for all.  `endings` are the ends of ranks
     without Ray. `is_given`: Eagleray hasn't dumped the stacks itself.  `ras` is what NCCL's RAS has answered on each
-    node. `absences`: messages in a log that name processes which others have missed.
+    node. `absences`: messages in a log that name processes which others have missed.  `has_tasks`: Ray was asked
+    for `tasks`.
     """
 
     processes: tuple[SampledProcess, ...]
@@ -259,6 +260,7 @@ class HangEvidence:
     is_given: bool = False
     ras: tuple[RasRow, ...] = ()
     absences: tuple[LoggedAbsence, ...] = ()
+    has_tasks: bool = False
 
     @cached_property
     def is_single_sample(self) -> bool:
@@ -332,12 +334,12 @@ def evidence(
     nodes: Iterable[NodeSamples],
     pause_s: float,
     is_whole: bool,
-    tasks: Iterable[OpenTask] = (),
+    tasks: Iterable[OpenTask] | None = None,
     workers: str = "",
     dead: Iterable[DeadActor] = (),
 ) -> HangEvidence:
     """Returns what `nodes` have sampled every `pause_s` seconds or, on a busy node, less often; `is_whole`: they are
-    all nodes on which ranks may be.
+    all nodes on which ranks may be.  `tasks` is None where Ray wasn't asked.
     """
     listed = list(nodes)
     sampled = [each for node in listed for each in _sampled_on(node, max(pause_s, node.interval_s))]
@@ -348,7 +350,7 @@ def evidence(
     return HangEvidence(
         processes,
         is_whole,
-        tuple(tasks),
+        tuple(tasks or ()),
         workers,
         tuple(dead),
         tuple(_endings(listed, processes)),
@@ -358,6 +360,7 @@ def evidence(
             for taken in node.rounds[-1:]
             if taken.ras
         ),
+        has_tasks=tasks is not None,
     )
 
 

@@ -26,14 +26,17 @@ def rows(
     hosts: Mapping[str, str],
     room: Mapping[str, float],
     groups: Iterable[PlacementGroupRow] = (),
+    earlier: Iterable[TaskRow] | None = None,
 ) -> tuple[OpenTask, ...]:
     """The `tasks`, and one that runs for each driver.  `room`: the most that a single node has of each resource.
+    `earlier` are the tasks before the samples, None if these are the same.
 
     Ray 2.60 lists no task for `ray.get(group.ready())`: of a driver that has called nothing else, a placement group stands
     for it.
     """
     names = {row.actor_id: printable(row.name or row.class_name, 100) for row in actors}
     needs = {task.actor_id: task.resources for task in tasks if task.kind == _CREATION}
+    before = {_state(task) for task in (tasks if earlier is None else earlier)}
     listed = []
     for task in tasks:
         needed = task.resources or needs.get(task.actor_id, {})
@@ -53,6 +56,7 @@ def rows(
                     if not _OF_GROUP.match(name)
                 ),
                 task.kind == _CREATION,
+                _state(task) in before,
             )
         )
     parents = {task.parent_task_id for task in tasks}
@@ -62,10 +66,8 @@ def rows(
     return (*listed, *_drivers(workers, hosts), *map(_of_group, pending))
 
 
-def steady(before: Iterable[TaskRow], after: Iterable[TaskRow]) -> list[TaskRow]:
-    """The tasks of `after` that were in the same state `before`: a task that changes isn't part of a hang."""
-    earlier = {(task.task_id, task.attempt, task.state) for task in before}
-    return [task for task in after if (task.task_id, task.attempt, task.state) in earlier]
+def _state(task: TaskRow) -> tuple[str, int, str]:
+    return task.task_id, task.attempt, task.state
 
 
 def amounts_text(resources: Mapping[str, float]) -> str:

@@ -14,6 +14,7 @@ RUNNING_IN_RAY_GET = "RUNNING_IN_RAY_GET"
 RUNNING_IN_RAY_WAIT = "RUNNING_IN_RAY_WAIT"
 QUEUED_AT_ACTOR = ("SUBMITTED_TO_WORKER", "PENDING_ACTOR_TASK_ORDERING_OR_CONCURRENCY")
 NEEDS_NODE = "PENDING_NODE_ASSIGNMENT"
+NEEDS_ARGUMENTS = "PENDING_ARGS_AVAIL"
 # The id of the task of a constructor is this prefix and the id of its actor.
 _CONSTRUCTORS = "f" * 16
 
@@ -27,7 +28,7 @@ class OpenTask:
 
     `name` is "" for a driver's.  `actor` is the name of its actor, `process` where it runs, and `needs` the
     resources that it or its actor needs; `fits`: some node has as many, if nothing else runs there.  `is_constructor`:
-    it makes its actor.
+    it makes its actor.  `is_steady`: it was in the same state before the samples.
     """
 
     task_id: str
@@ -40,6 +41,7 @@ class OpenTask:
     needs: str = ""
     fits: bool = True
     is_constructor: bool = False
+    is_steady: bool = True
 
 
 @frozen
@@ -84,7 +86,7 @@ def cycle(tasks: Sequence[OpenTask], waiting: Collection[Process]) -> tuple[Call
     has called that runs there: the actor takes the next one after that.
     """
     by_caller: dict[str, list[Call]] = defaultdict(list)
-    for call in waits(tasks, waiting):
+    for call in waits(filter(_is_steady, tasks), waiting):
         by_caller[call.caller.task_id].append(call)
     running: dict[str, list[OpenTask]] = defaultdict(list)
     for task in tasks:
@@ -99,14 +101,17 @@ def cycle(tasks: Sequence[OpenTask], waiting: Collection[Process]) -> tuple[Call
 def without_node(tasks: Iterable[OpenTask], waiting: Collection[Process]) -> list[Call]:
     """The calls of processes `waiting` in `ray.get` for which no node has the resources.
 
-    Ray 2.60 lists a method in the same state while the constructor of its actor runs, which has its resources.
+    Ray 2.60 lists a method in the same state while the constructor of its actor runs, and while it is queued behind
+    another method whose arguments are not there: only a constructor in this state needs a node.
     """
-    listed = list(tasks)
-    placed = {task.actor_id for task in listed if task.is_constructor and is_running(task)}
+    listed = list(filter(_is_steady, tasks))
+    unplaced = {
+        task.actor_id for task in listed if task.is_constructor and task.state == NEEDS_NODE
+    }
     return [
         call
         for call in waits(listed, waiting)
-        if call.called.state == NEEDS_NODE and call.called.actor_id not in placed
+        if call.called.state == NEEDS_NODE and call.called.actor_id in ("", *unplaced)
     ]
 
 
@@ -143,6 +148,10 @@ def _holder(called: OpenTask, running: Mapping[str, Sequence[OpenTask]]) -> str:
         return called.task_id
     occupying = running.get(called.actor_id, ())
     return occupying[0].task_id if len(occupying) == 1 else called.task_id
+
+
+def _is_steady(task: OpenTask) -> bool:
+    return task.is_steady
 
 
 def is_running(task: OpenTask) -> bool:

@@ -18,6 +18,7 @@ from eagleray.observe.hangs import library_waits, source_lines, wording
 from eagleray.observe.hangs.activity import Doing, innermost
 from eagleray.observe.hangs.evidence import HangEvidence, SampledProcess
 from eagleray.observe.hangs.task_graph import (
+    NEEDS_ARGUMENTS,
     NEEDS_NODE,
     QUEUED_AT_ACTOR,
     Call,
@@ -53,7 +54,7 @@ class Wait:
 
     `kind` is the kernel's, "" for a wait in Ray.  `alone` says why nothing can end it, or what keeps the last process
     of the path from it, "" without that.  `outside` names those that can end it where the picture has no other process
-    that can.
+    that can.  `is_new`: the task for which it waits has begun, or changed its state, during the samples.
     """
 
     what: str
@@ -62,6 +63,7 @@ class Wait:
     kind: str = ""
     alone: str = ""
     outside: str = ""
+    is_new: bool = False
 
     @property
     def place(self) -> str:
@@ -88,6 +90,11 @@ class Path:
     processes: tuple[SampledProcess, ...]
     end: SampledProcess | None
     is_cycle: bool = False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it leads over a task that has begun during the samples, or may end soon as well."""
+        return any(wait.is_new for wait in self.waits)
 
     @property
     def is_idle_server(self) -> bool:
@@ -283,6 +290,11 @@ class WaitGraph:
         return calls
 
     @cached_property
+    def _unplaced(self) -> set[str]:
+        """The actors whose constructors have not ended."""
+        return {task.actor_id for task in self.evidence.tasks if task.is_constructor}
+
+    @cached_property
     def _running(self) -> dict[str, list[OpenTask]]:
         """The tasks that run by their actor, its constructor included."""
         running: dict[str, list[OpenTask]] = defaultdict(list)
@@ -302,9 +314,38 @@ class WaitGraph:
             before = task_text(running[0])
             text = t("{task}, which is queued behind {before}", task=name, before=before)
             return Wait(text, self._targets(task.process for task in running))
+        if called.state == NEEDS_ARGUMENTS:
+            return Wait(t("{task}, {lacking}", task=name, lacking=self._lacking(called)))
+        if called.state == NEEDS_NODE and called.actor_id not in ("", *self._unplaced):
+            # Ray sends the methods of a caller in order.
+            first = next(filter(_needs_arguments, self._at_actor(called)), None)
+            if first is None:
+                return Wait(name, is_new=not called.is_steady)
+            text = t(
+                "{task}, which is queued behind {before}, {lacking}",
+                task=name,
+                before=task_text(first),
+                lacking=self._lacking(first),
+            )
+            return Wait(text)
         if called.state == NEEDS_NODE:
-            return Wait(t("{task}, for which no node has room", task=name))
-        return Wait(name, self._targets([called.process]))
+            name = t("{task}, for which no node has room", task=name)
+        return Wait(name, self._targets([called.process]), is_new=not called.is_steady)
+
+    def _at_actor(self, called: OpenTask) -> list[OpenTask]:
+        return [each for each in self.evidence.tasks if each.actor_id == called.actor_id]
+
+    def _lacking(self, task: OpenTask) -> str:
+        """`whose arguments aren't ready (open calls: part)`; Ray doesn't list which calls return them."""
+        others = [
+            each.name
+            for each in self.evidence.tasks
+            if each.parent_id == task.parent_id and each.actor_id != task.actor_id
+        ]
+        calls = ", ".join(dict.fromkeys(others[:_MOST_NAMED]))
+        if not calls:
+            return t("whose arguments aren't ready")
+        return t("whose arguments aren't ready (open calls: {calls})", calls=calls)
 
     def _of_kernel(self, process: SampledProcess, wait: kernel_waits.KernelWait) -> Wait:
         targets = self._targets(
@@ -365,6 +406,10 @@ def task_text(task: OpenTask, is_first: bool = False) -> str:
     if not task.actor or task.name.startswith(f"{task.actor}."):
         return task.name
     return t("{method} of {actor}", method=task.name, actor=task.actor)
+
+
+def _needs_arguments(task: OpenTask) -> bool:
+    return task.state == NEEDS_ARGUMENTS
 
 
 def _why_alone(process: SampledProcess) -> str:

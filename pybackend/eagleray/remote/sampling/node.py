@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from . import gpus as gpu_uses
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .frames import PythonFrame
+    from .processes import Named
 
     # Asks processes, by their pids, for more than stacks; then come those whose native code keeps the GIL, and a function
     # that waits, and may raise to cancel.
@@ -121,22 +123,25 @@ def sample(
     host: str = "",
     on_round: Callable[[int], None] = lambda taken: None,
     wait: Callable[[float], object] = time.sleep,
+    named: Mapping[int, Named] = MappingProxyType({}),
 ) -> NodeSamples:
     """Samples `pids`, the ranks of their worlds and all processes below them `rounds` times, `pause_s` apart.
 
-    Of a driver of Ray, its workers on this machine are among them, and Ray's own processes are not.
+    Of a driver of Ray, its workers on this machine are among them, and Ray's own processes are not.  `named` has the
+    names of drivers and actors on this machine.
     `on_round` and `wait`, which pauses, may raise to cancel.  This process is sampled only if it is one of `pids`: it may be
     below one of them, such as a shell, and only waits for its samples.
     """
     processes = proc.all_processes()
-    roots = [*pids, *partners(pids, processes), *workers_of_drivers(pids, processes)]
+    workers = [*workers_of_drivers(pids, processes), *(pid for pid in named if pid in processes)]
+    roots = list(dict.fromkeys((*pids, *partners(pids, processes), *workers)))
     of_programs = set(without_services(proc.descendants(roots, processes), processes))
     wanted = [
         pid for pid in proc.descendants(roots, processes) if pid in of_programs or pid in pids
     ]
     own = os.getpid()
     processes_here = described(
-        [pid for pid in wanted if pid != own or own in pids], processes, host
+        [pid for pid in wanted if pid != own or own in pids], processes, host, named
     )
     gone = [gone_process(pid) for pid in dict.fromkeys(pids) if pid not in processes]
     return sample_processes(

@@ -55,8 +55,7 @@ def workers_of_drivers(pids: Iterable[int], processes: Mapping[int, proc.Process
     A worker that was started before it had a job belongs to the only driver of its session; of several, that isn't
     known.
     """
-    below = proc.descendants(list(pids), processes)
-    own = {job for pid in below if (job := _job_of_driver(pid))}
+    own = jobs_of_drivers(pids, processes)
     if not own:
         return []
     jobs = {job for pid in processes if (job := _job_of_driver(pid))}
@@ -65,6 +64,14 @@ def workers_of_drivers(pids: Iterable[int], processes: Mapping[int, proc.Process
         if not any(other.logs == each.logs for other in jobs - own):
             wanted.add(SessionJob(each.logs, _NO_JOB))
     return [pid for pid in sorted(processes) if _job_of_worker(pid) in wanted]
+
+
+def jobs_of_drivers(
+    pids: Iterable[int], processes: Mapping[int, proc.ProcessStat]
+) -> set[SessionJob]:
+    """The jobs of the drivers among `pids` and below them."""
+    below = proc.descendants(list(pids), processes)
+    return {job for pid in below if (job := _job_of_driver(pid))}
 
 
 class SessionJob(NamedTuple):

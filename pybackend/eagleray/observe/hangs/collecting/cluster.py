@@ -23,6 +23,8 @@ from eagleray.observe.hangs.collecting import local_sampling
 from eagleray.observe.hangs.collecting.here import ask
 from eagleray.observe.hangs.collecting.ray_jobs import (
     ClusterRows,
+    dead_in,
+    graph_of,
     of_workers,
     restricted,
     with_jobs,
@@ -41,7 +43,6 @@ from eagleray.observe.hangs.evidence import DeadActor, evidence
 from eagleray.observe.hangs.inside import Question
 from eagleray.observe.hangs.model import Picture, SilentNode
 from eagleray.observe.hangs.ray_names import NodeNames, hosts_of, names_of_nodes
-from eagleray.observe.hangs.ray_tasks import rows, steady
 from eagleray.ray import job_logs
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard, FindLocalNodes
@@ -98,9 +99,8 @@ class ClusterPictures:
             raise no_workers(dashboard.address, workers)
         async with self._sampled(dashboard, nodes, names, plan) as (answer, ask_further):
             later = restricted(evolve(listed, tasks=tuple(await _tasks(dashboard))), jobs)
-            tasks = steady(part.tasks, later.tasks)
             groups = await _pending_groups(dashboard)
-            graph = rows(tasks, part.actors, part.workers, hosts_of(nodes), _room(nodes), groups)
+            graph = graph_of(part, later, nodes, hosts_of(nodes), groups)
             sampled = evidence(
                 answer.nodes,
                 plan.pause_s,
@@ -312,12 +312,7 @@ async def _dead(dashboard: Dashboard, jobs: Collection[str]) -> list[DeadActor]:
         log.info("the actors of %s are not listed: %s %s", dashboard.address, error, error.detail)
         return []
     # Ray also lists actors of jobs that ended long ago.
-    current = jobs or {row.job_id for row in listed if row.state != "DEAD"}
-    return [
-        DeadActor(row.class_name, row.name, row.pid, row.death)
-        for row in listed
-        if row.state == "DEAD" and row.job_id in current
-    ]
+    return dead_in(listed, jobs or {row.job_id for row in listed if row.state != "DEAD"})
 
 
 async def _tasks(dashboard: Dashboard) -> list[TaskRow]:
@@ -336,15 +331,6 @@ async def _pending_groups(dashboard: Dashboard) -> list[PlacementGroupRow]:
     except EaglerayError as error:
         log.info("the groups of %s are not listed: %s %s", dashboard.address, error, error.detail)
         return []
-
-
-def _room(nodes: Sequence[NodeRow]) -> dict[str, float]:
-    """The most that one living node has of each resource."""
-    room: dict[str, float] = {}
-    for node in nodes:
-        for name, amount in node.resources.items() if node.alive else ():
-            room[name] = max(room.get(name, 0.0), amount)
-    return room
 
 
 async def _announced(

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from eagleray.common.off_loop import off_loop
 from eagleray.observe.hangs import errors
+from eagleray.observe.hangs.collecting.drivers_here import (
+    drivers_of,
+    graph_between,
+    named_of,
+)
+from eagleray.observe.hangs.collecting.ray_jobs import dead_in
 from eagleray.observe.hangs.collecting.readings import FurtherAnswers, answered, completed
 from eagleray.observe.hangs.collecting.rounds import DEFAULT_PLAN, OnProgress, SamplingPlan
 from eagleray.observe.hangs.evidence import evidence
@@ -19,6 +26,7 @@ from eagleray.remote.sampling import proc
 from eagleray.remote.sampling.dumps import Tools
 from eagleray.remote.sampling.native import native_of, raw_natives
 from eagleray.remote.sampling.node import NodeSamples, sample
+from eagleray.remote.sampling.processes import Named
 from eagleray.tools.pyspy import find_program
 
 # Takes the number of rounds that are done.
@@ -32,15 +40,26 @@ class Cancelled(Exception):
 
 
 async def take(pids: Sequence[int], plan: SamplingPlan = DEFAULT_PLAN) -> Picture:
-    """The picture of `pids`, of the ranks of their worlds and of what they have started.
+    """The picture of `pids`, of the ranks of their worlds and of what they have started; of a driver of Ray also the
+    workers of its job on this machine.
 
     Raises EaglerayError if none of them runs.
     """
-    sample = partial(_sample_now, pids, plan.rounds, plan.pause_s)
+    drivers = await off_loop(partial(drivers_of, pids))
+    before = await drivers.state() if drivers else None
+    named = named_of(before) if before else {}
+    sample = partial(_sample_now, pids, named, plan.rounds, plan.pause_s)
     node = await sampled_in_thread(sample, plan.on_progress, plan.rounds)
     if not node.processes:
         raise errors.no_processes(pids)
-    sampled = evidence([node], plan.pause_s, is_whole=False)
+    after = await drivers.state() if drivers and before else None
+    sampled = evidence(
+        [node],
+        plan.pause_s,
+        is_whole=False,
+        tasks=graph_between(before, after) if before and after else None,
+        dead=dead_in(after.actors, drivers.jobs) if drivers and after else (),
+    )
     return completed(await answered(sampled, ask, plan))
 
 
@@ -57,13 +76,20 @@ async def ask(question: Question) -> FurtherAnswers:
 
 
 def _sample_now(
-    pids: Sequence[int], rounds: int, pause_s: float, on_round: OnRound, wait: Wait
+    pids: Sequence[int],
+    named: Mapping[int, Named],
+    rounds: int,
+    pause_s: float,
+    on_round: OnRound,
+    wait: Wait,
 ) -> NodeSamples:
     """Blocks while it samples; without any process it doesn't wait for the next round."""
     if not any(proc.stat(pid) for pid in pids):
         raise errors.no_processes(pids)
     tools = Tools(find_program(), served_records)
-    return sample(pids, tools, rounds=rounds, pause_s=pause_s, on_round=on_round, wait=wait)
+    return sample(
+        pids, tools, rounds=rounds, pause_s=pause_s, on_round=on_round, wait=wait, named=named
+    )
 
 
 async def sampled_in_thread(

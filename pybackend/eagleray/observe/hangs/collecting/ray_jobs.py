@@ -9,8 +9,18 @@ from attrs import evolve, frozen
 
 from eagleray.debug.workers.model import DRIVER
 from eagleray.debug.workers.worker_facts import clean
+from eagleray.observe.hangs import ray_tasks
+from eagleray.observe.hangs.evidence import DeadActor
 from eagleray.observe.hangs.ray_names import NodeNames, job_of_driver
-from eagleray.ray.rows import ActorRow, JobRow, TaskRow, WorkerRow
+from eagleray.observe.hangs.task_graph import OpenTask
+from eagleray.ray.rows import (
+    ActorRow,
+    JobRow,
+    NodeRow,
+    PlacementGroupRow,
+    TaskRow,
+    WorkerRow,
+)
 from eagleray.remote.injected.worker_patterns import first_match, matchable_names, split_patterns
 from eagleray.runs.model import RunState
 
@@ -115,3 +125,37 @@ def with_jobs(
         )
         for node_id, each in names.items()
     }
+
+
+def dead_in(listed: Iterable[ActorRow], jobs: Collection[str]) -> list[DeadActor]:
+    return [
+        DeadActor(row.class_name, row.name, row.pid, row.death)
+        for row in listed
+        if row.state == "DEAD" and row.job_id in jobs
+    ]
+
+
+def graph_of(
+    before: ClusterRows,
+    after: ClusterRows,
+    nodes: Sequence[NodeRow],
+    hosts: Mapping[str, str],
+    groups: Iterable[PlacementGroupRow],
+) -> tuple[OpenTask, ...]:
+    """The tasks `after` the samples, with those marked that were in the same state `before`.
+
+    `hosts` has the names of nodes.
+    """
+    room = _room(nodes)
+    return ray_tasks.rows(
+        after.tasks, before.actors, before.workers, hosts, room, groups, before.tasks
+    )
+
+
+def _room(nodes: Sequence[NodeRow]) -> dict[str, float]:
+    """The most that one living node has of each resource."""
+    room: dict[str, float] = {}
+    for node in nodes:
+        for name, amount in node.resources.items() if node.alive else ():
+            room[name] = max(room.get(name, 0.0), amount)
+    return room

@@ -80,7 +80,8 @@ def chains(scene: Scene) -> Iterator[Reading]:
                 step = t("Look at {processes}.", processes=outside)
             if last[0].process.role == ACTOR and last[0].activity.place is None:
                 step = t("Read from inside what its tasks await.")
-            yield reading(scene, Kind.WAIT_CHAIN, last, 0.75, text, step)
+            confidence = 0.4 if any(path.is_new for path in shown) else 0.75
+            yield reading(scene, Kind.WAIT_CHAIN, last, confidence, text, step)
 
 
 def lost_tasks(scene: Scene) -> Iterator[Reading]:
