@@ -5,7 +5,8 @@ import * as vscode from "vscode";
 import type { Disposable } from "./common/disposables";
 import { TITLE_COMMANDS, type CommandId } from "./contributions";
 import type { App } from "./app";
-import { FOCUSED_ROW, type Row } from "./panel";
+import { FOCUSED_ROW } from "./panel";
+import { type Row } from "./rows";
 
 type Work<H> = (handlers: H, rows: readonly Row[], args: readonly unknown[]) => unknown;
 

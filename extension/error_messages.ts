@@ -9,7 +9,7 @@ import { asEaglerayError, type EaglerayError, isCancellation, isSshError } from 
 import { plain } from "./common/texts";
 import { COMMANDS, type CommandId } from "./contributions";
 import { showPrinted } from "./dialogs";
-import type { Row } from "./panel";
+import type { Row } from "./rows";
 
 /** A further button of a message. */
 export interface Action {

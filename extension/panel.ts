@@ -4,8 +4,7 @@ import type { TreeView } from "vscode";
 
 import { Disposables, type Disposable } from "./common/disposables";
 import { Store, type Readable } from "./common/readable";
-import type { RunsRow } from "./runs/rows";
-import type { ClusterTreeRow, PausedRow } from "./debug/workers/rows";
+import { isRow, type Row } from "./rows";
 
 export class Panel implements Disposable {
   private readonly shown = new Store(false);
@@ -127,10 +126,3 @@ export class Selection {
 
 /** The argument of the keys of our views. */
 export const FOCUSED_ROW = "focusedRow";
-
-/** Whether `value` is a row: commands may be called with anything, by keys, other extensions and tests. */
-export function isRow(value: unknown): value is Row {
-  return typeof value === "object" && value !== null && "row" in value;
-}
-
-export type Row = PausedRow | ClusterTreeRow | RunsRow;

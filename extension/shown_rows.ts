@@ -1,7 +1,15 @@
 /** The rows that the editor has of a view, and which of them have changed. */
 
-import type { Row } from "./panel";
-import type { TreeModel } from "./tree_view";
+import type { RowTexts } from "./common/texts";
+import type { Row } from "./rows";
+
+/** The content of a view; pure, so that it is tested without an editor. */
+export interface TreeModel<R extends Row> {
+  children(row?: R): readonly R[];
+  texts(row: R): RowTexts;
+  /** The command that a click or Enter runs, with the row as its argument. */
+  click?(row: R): string | undefined;
+}
 
 /** `drawn` is what the editor shows of the row, and `children` are there once it has asked for them. */
 interface ShownRow<R> {

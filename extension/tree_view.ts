@@ -4,16 +4,9 @@ import * as vscode from "vscode";
 
 import { Disposables, type Disposable } from "./common/disposables";
 import type { RowTexts } from "./common/texts";
-import type { Row, Selection } from "./panel";
-import type { ShownRows } from "./shown_rows";
-
-/** The content of a view; pure, so that it is tested without an editor. */
-export interface TreeModel<R extends Row> {
-  children(row?: R): readonly R[];
-  texts(row: R): RowTexts;
-  /** The command that a click or Enter runs, with the row as its argument. */
-  click?(row: R): string | undefined;
-}
+import type { Selection } from "./panel";
+import type { Row } from "./rows";
+import type { ShownRows, TreeModel } from "./shown_rows";
 
 const EXPANSIONS: Readonly<Record<RowTexts["children"], vscode.TreeItemCollapsibleState>> = {
   none: vscode.TreeItemCollapsibleState.None,

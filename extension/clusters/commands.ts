@@ -8,7 +8,7 @@ import type { Store } from "../common/readable";
 import { plain } from "../common/texts";
 import { VIEWS } from "../contributions";
 import { isConfirmed, longWork, showPrinted } from "../dialogs";
-import type { Row } from "../panel";
+import type { Row } from "../rows";
 import { AddClusterWizard } from "./add_cluster";
 import { connectingToJob } from "./choices";
 import { ClusterConnector } from "./cluster_connector";
@@ -28,7 +28,8 @@ import {
   type JobHost,
 } from "./messages";
 import { openTerminal } from "./node_terminal";
-import { clusterIdOf, hasOwnRoute } from "./rows";
+import { hasOwnRoute } from "./rows";
+import { clusterIdOf } from "../rows";
 
 export class ClusterCommands {
   readonly adding: AddClusterWizard;

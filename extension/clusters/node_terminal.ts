@@ -6,7 +6,7 @@ import type { App } from "../app";
 import { noCluster, withEach } from "../common/errors";
 import { plain } from "../common/texts";
 import { longWork } from "../dialogs";
-import type { Row } from "../panel";
+import type { Row } from "../rows";
 import { askForTrust } from "../workspace";
 import { TERMINAL, type TerminalRef } from "./messages";
 

@@ -5,7 +5,6 @@ import { l10n } from "vscode";
 import { isSshError, type EaglerayError } from "../common/errors";
 import { lines, plain, spokenText, type RowTexts } from "../common/texts";
 import { ROWS } from "../contributions";
-import type { Row } from "../panel";
 import type { Cluster, ClusterProblem, ClusterRoute, Job, JobHost } from "./messages";
 
 export interface ClusterRow {
@@ -35,19 +34,6 @@ export interface ProblemRow {
 }
 
 export type ClustersRow = ClusterRow | JobRow | JobHostRow | ProblemRow;
-
-/** The cluster of a cluster's row, or of a problem's, in any view. */
-export function clusterIdOf(row: Row | undefined): string | undefined {
-  switch (row?.row) {
-    case "cluster":
-    case "empty":
-      return row.cluster.id;
-    case "problem":
-      return row.cluster === "" ? undefined : row.cluster;
-    default:
-      return undefined;
-  }
-}
 
 interface ClusterIcon {
   readonly icon: string;

@@ -6,7 +6,7 @@ import type { App } from "../app";
 import { plain } from "../common/texts";
 import { longWork } from "../dialogs";
 import { selectedFilesOrFolder } from "../file_or_folder";
-import type { Row } from "../panel";
+import type { Row } from "../rows";
 import { ifTrusted, ruleFolders } from "../workspace";
 import type { Job } from "../clusters/messages";
 import { connected } from "../observe/hangs/connected_job";

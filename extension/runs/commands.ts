@@ -8,7 +8,7 @@ import type { App } from "../app";
 import { withEach } from "../common/errors";
 import { dotted, plain } from "../common/texts";
 import { isConfirmed } from "../dialogs";
-import type { Row } from "../panel";
+import type { Row } from "../rows";
 import { draftOf, emptyDraft, NO_PRESET, noProgram } from "./draft";
 import { selectProgramPython } from "./interpreters";
 import { lastOptions } from "./last_options";

@@ -11,10 +11,10 @@ import {
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
 
-import { answerError, progressOf, type Channel, type ChannelListener } from "./connection";
+import { answerError, progressOf } from "./answers";
 import type { Launch } from "./launch";
 import { SidecarProcess } from "./processes";
-import type { RequestOptions } from "./sidecar";
+import type { Channel, ChannelListener, RequestOptions } from "./sidecar";
 
 /** How long the process may take to end after it was asked to. */
 const END_TIME_LIMIT_MS = 3_000;

@@ -6,22 +6,7 @@ import { asEaglerayError, EaglerayError, sidecarLost, unsupportedPlatform } from
 import { Store } from "../common/readable";
 import type { NotificationMethod, RequestMethod } from "../common/wire";
 import type { SidecarPython } from "./interpreter";
-import type { Progress, RequestOptions, Sidecar, SidecarState } from "./sidecar";
-
-/** One run of the process.  Whatever `request` rejects with is an error of the catalogue. */
-export interface Channel {
-  request(method: string, params: object, options: RequestOptions): Promise<unknown>;
-  /** Passes notifications of `method` on to the listener that the channel was opened with. */
-  listen(method: string): void;
-  /** Ends the process and returns when it has ended. */
-  close(): Promise<void>;
-}
-
-export interface ChannelListener {
-  notified(method: string, value: unknown): void;
-  /** The process ended without being asked to; called at most once. */
-  closed(why: string): void;
-}
+import type { Channel, ChannelListener, RequestOptions, Sidecar, SidecarState } from "./sidecar";
 
 /** The process and time as the connection uses them; tests pass their own. */
 interface World {
@@ -223,50 +208,6 @@ export class SidecarConnection implements Sidecar, Disposable {
       listener(value);
     }
   }
-}
-
-/** A `$/progress` value of LSP as a report; its end is none. */
-export function progressOf(value: unknown): Progress | undefined {
-  const { kind, title, message, percentage } = value as {
-    kind: string;
-    title?: string;
-    message?: string;
-    percentage?: number;
-  };
-  return kind === "end" ? undefined : { message: message ?? title, percentage };
-}
-
-/** LSP's RequestCancelled. */
-const REQUEST_CANCELLED = -32800;
-/** vscode-jsonrpc's own: the connection went before the answer came, or was gone already. */
-const CONNECTION_GONE = [-32097, -32096, -32098, -32099];
-
-/** The rejection of a request to the sidecar, as an error of the catalogue. */
-export function answerError(error: unknown): EaglerayError {
-  const { code: answered, data } = (error ?? {}) as { code?: unknown; data?: unknown };
-  if (isCatalogued(data)) {
-    const { code, message, next_step, output, doctor } = data;
-    return new EaglerayError(code, message, next_step, "", output, doctor);
-  }
-  if (answered === REQUEST_CANCELLED) {
-    return new EaglerayError("cancelled", "Cancelled.");
-  }
-  const gone = typeof answered === "number" && CONNECTION_GONE.includes(answered);
-  if (gone || (error instanceof Error && /connection is (closed|disposed)/i.test(error.message))) {
-    return sidecarLost();
-  }
-  return asEaglerayError(error);
-}
-
-function isCatalogued(data: unknown): data is {
-  code: string;
-  message: string;
-  next_step?: string;
-  output?: string;
-  doctor?: string;
-} {
-  const value = data as { code?: unknown; message?: unknown } | null | undefined;
-  return typeof value?.code === "string" && typeof value.message === "string";
 }
 
 /** The real process and the real time; `chosen` is called with the Python that was chosen, before the process starts. */

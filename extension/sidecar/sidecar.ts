@@ -45,3 +45,18 @@ export interface Sidecar {
   start(): Promise<void>;
   restart(): Promise<void>;
 }
+
+/** One run of the process.  Whatever `request` rejects with is an error of the catalogue. */
+export interface Channel {
+  request(method: string, params: object, options: RequestOptions): Promise<unknown>;
+  /** Passes notifications of `method` on to the listener that the channel was opened with. */
+  listen(method: string): void;
+  /** Ends the process and returns when it has ended. */
+  close(): Promise<void>;
+}
+
+export interface ChannelListener {
+  notified(method: string, value: unknown): void;
+  /** The process ended without being asked to; called at most once. */
+  closed(why: string): void;
+}

@@ -5,10 +5,10 @@ import * as vscode from "vscode";
 import { noPython } from "../common/errors";
 import { setting } from "../settings";
 import { openChannel } from "./channel";
-import type { Channel, ChannelListener } from "./connection";
 import { findPython, type SidecarPython } from "./interpreter";
 import { sidecarEnvironment, sidecarLaunch } from "./launch";
 import { bundledLibraries, pythonSearchInput } from "./python_probe";
+import type { Channel, ChannelListener } from "./sidecar";
 
 /** `chosen` is called with the Python before the process starts; `ending` cancels the start. */
 export async function openSidecar(

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { EaglerayError } from "../../extension/common/errors";
 import { headerOf } from "../../extension/clusters/credential_boxes";
 import { CHANGED, REMOVE, SET_ACCESS } from "../../extension/clusters/messages";
-import type { Row } from "../../extension/panel";
+import type { Row } from "../../extension/rows";
 import { settled, type FakeApp } from "../fakes/app";
 import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor, type Asked } from "../fakes/vscode";

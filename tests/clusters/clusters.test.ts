@@ -20,7 +20,7 @@ import {
   CHANGED as PAUSED_CHANGED,
   REFRESH as REFRESH_WORKERS,
 } from "../../extension/debug/workers/messages";
-import type { Row } from "../../extension/panel";
+import type { Row } from "../../extension/rows";
 import { settled, type FakeApp } from "../fakes/app";
 import { registerClusters, registeredForEach } from "../fakes/registered";
 import { editor } from "../fakes/vscode";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Row } from "../../extension/panel";
+import type { Row } from "../../extension/rows";
 import { CHANGED, TERMINAL, type TerminalRef } from "../../extension/clusters/messages";
 import { nodesOf } from "../../extension/clusters/node_terminal";
 import { type FakeApp } from "../fakes/app";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
-import type { Row } from "../../extension/panel";
+import type { Row } from "../../extension/rows";
 import {
   ADD,
   CHANGED,

@@ -3,7 +3,7 @@ import { beforeEach, test } from "node:test";
 
 import { lazily, registerCommands } from "../../extension/commands";
 import { COMMANDS } from "../../extension/contributions";
-import type { Row } from "../../extension/panel";
+import type { Row } from "../../extension/rows";
 import { fakeApp } from "../fakes/app";
 import { editor } from "../fakes/vscode";
 import { cluster } from "../debug/workers/samples";

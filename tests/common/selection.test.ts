@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pausedWorkersOf, workersOf, type GroupRow } from "../../extension/debug/workers/rows";
-import { Selection, type Row } from "../../extension/panel";
+import { type GroupRow } from "../../extension/debug/workers/rows";
+import { pausedWorkersOf, workersOf } from "../../extension/rows";
+import { Selection } from "../../extension/panel";
+import { type Row } from "../../extension/rows";
 import { pausedWorker } from "../debug/workers/samples";
 
 const workers = ["a", "b", "c"].map((worker_id) => pausedWorker({ worker_id }));

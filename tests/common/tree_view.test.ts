@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 
 import type { RowTexts } from "../../extension/common/texts";
-import { Selection, type Row } from "../../extension/panel";
-import { RowTree, type TreeModel } from "../../extension/tree_view";
+import { Selection } from "../../extension/panel";
+import { type Row } from "../../extension/rows";
+import { RowTree } from "../../extension/tree_view";
+import { type TreeModel } from "../../extension/shown_rows";
 import { editor } from "../fakes/vscode";
 
 /** Any row; the tree doesn't read it. */

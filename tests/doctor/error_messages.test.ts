@@ -4,7 +4,7 @@ import { beforeEach, test } from "node:test";
 
 import { EaglerayError, noCluster, someFailed } from "../../extension/common/errors";
 import type { ErrorMessages } from "../../extension/error_messages";
-import type { Row } from "../../extension/panel";
+import type { Row } from "../../extension/rows";
 import { fakeApp, settled } from "../fakes/app";
 import { editor } from "../fakes/vscode";
 

@@ -1,5 +1,6 @@
 // Every rule of eslint.layers.mjs catches an import that is planted, and lets its neighbour pass.
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -74,4 +75,47 @@ test("only a neighbour is read later, whatever it may import at once", async () 
   for (const from of ["../runs/commands.js", "vscode-languageclient/node.js", "./deep/view.js"]) {
     assert.equal((await refusalsOf(file, later(from))).length, 1);
   }
+});
+
+/** Each file of the extension, with the files that it imports; types and later imports count as well. */
+function importGraph(): Map<string, string[]> {
+  const files = readdirSync("extension", { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts"))
+    .map((file) => join("extension", file));
+  const imports = (file: string): string[] =>
+    [...readFileSync(file, "utf8").matchAll(/(?:from |import\()"(\.[^"]+)"/g)].flatMap(([, to]) => {
+      const path = join(file, "..", (to ?? "").replace(/\.js$/, ""));
+      return [`${path}.ts`, join(path, "index.ts")].filter((target) => files.includes(target));
+    });
+  return new Map(files.map((file) => [file, imports(file)]));
+}
+
+/** The files of a graph that remain after all that import nothing else in it are removed, again and again. */
+function circles(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const left = new Map(graph);
+  for (let before = -1; before !== left.size;) {
+    before = left.size;
+    for (const [file, imports] of left) {
+      if (!imports.some((to) => left.has(to))) {
+        left.delete(file);
+      }
+    }
+  }
+  return [...left.keys()];
+}
+
+test("files of the extension import one another in one direction", () => {
+  assert.deepEqual(
+    circles(
+      new Map([
+        ["a", ["b"]],
+        ["b", ["a", "c"]],
+        ["c", []],
+      ]),
+    ),
+    ["a", "b"],
+  );
+  const graph = importGraph();
+  assert.ok(graph.get(join("extension", "tree_view.ts"))?.includes(join("extension", "panel.ts")));
+  assert.deepEqual(circles(graph), []);
 });

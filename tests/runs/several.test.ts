@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Row } from "../../extension/panel";
+import type { Row } from "../../extension/rows";
 import {
   CHANGED,
   COMMAND,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { answerError } from "../../extension/sidecar/connection";
+import { answerError } from "../../extension/sidecar/answers";
 
 const DATA = { code: "worker-gone", message: "policy_0 has ended.", next_step: "See its log." };
 

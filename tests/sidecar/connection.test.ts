@@ -4,12 +4,9 @@ import { test } from "node:test";
 
 import { EaglerayError, noPython } from "../../extension/common/errors";
 import { notification, request } from "../../extension/common/wire";
-import {
-  SidecarConnection,
-  progressOf,
-  type Channel,
-  type ChannelListener,
-} from "../../extension/sidecar/connection";
+import { SidecarConnection } from "../../extension/sidecar/connection";
+import { progressOf } from "../../extension/sidecar/answers";
+import { type Channel, type ChannelListener } from "../../extension/sidecar/sidecar";
 
 const ASK = request<{ readonly text: string }, string>("test/ask");
 const HEARD = notification<number>("test/heard");

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import type { RequestMethod } from "../../common/wire";
-import type { Row } from "../../panel";
+import type { Row } from "../../rows";
 import {
   CONTINUE,
   FORGET_IGNORED,

@@ -5,7 +5,7 @@ import { basename } from "node:path";
 import { l10n } from "vscode";
 
 import { plain } from "../../common/texts";
-import type { Row } from "../../panel";
+import type { Row } from "../../rows";
 import type { PausedGroup, PausedWorker, Snapshot } from "../workers/messages";
 import { shortPlace, workerName } from "../workers/names";
 import type { GroupRow } from "../workers/rows";

@@ -6,10 +6,10 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { dotted, plain } from "../../common/texts";
-import { isRow, type Row } from "../../panel";
+import { isRow, type Row } from "../../rows";
 import type { PausedWorker } from "../workers/messages";
 import { stateWord, workerName } from "../workers/names";
-import { pausedWorkersOf } from "../workers/rows";
+import { pausedWorkersOf } from "../../rows";
 import { currentRows, targetOf, waiting, type Target } from "./model";
 
 /**

@@ -6,9 +6,9 @@ import type { App } from "../../app";
 import { noCluster } from "../../common/errors";
 import { dotted, duration, plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
-import type { Row } from "../../panel";
+import type { Row } from "../../rows";
 import { askForTrust } from "../../workspace";
-import { clusterIdOf } from "../../clusters/rows";
+import { clusterIdOf } from "../../rows";
 import { LIST, TERMINAL, type PdbSession } from "./messages";
 
 export async function openSession(app: App, rows: readonly Row[]): Promise<void> {

@@ -1,6 +1,5 @@
 /** The row types of the views Paused and Clusters, and the workers that rows are about. */
 
-import type { Row } from "../../panel";
 import type { Cluster } from "../../clusters/messages";
 import type { ClustersRow, ProblemRow } from "../../clusters/rows";
 import type { LiveNode, LiveWorker, PausedWorker } from "./messages";
@@ -67,20 +66,6 @@ interface AnyWorkerRow {
   readonly worker: LiveWorker;
 }
 
-/**
- * The paused workers of rows, each once.  Rows of other kinds give none.
- */
-export function pausedWorkersOf(rows: readonly Row[]): PausedWorker[] {
-  const found = new Map<string, PausedWorker>();
-  for (const row of rows) {
-    const workers = row.row === "group" ? row.workers : row.row === "worker" ? [row.worker] : [];
-    for (const worker of workers) {
-      found.set(`${worker.cluster} ${worker.worker_id}`, worker);
-    }
-  }
-  return [...found.values()];
-}
-
 /** A worker of either view, as the commands about logs need it. */
 export interface WorkerName {
   readonly cluster: string;
@@ -93,23 +78,6 @@ export interface WorkerName {
 export interface WorkerPlace extends WorkerName {
   readonly pid: number;
   readonly node_ip: string;
-}
-
-/** All workers of rows of any view. */
-export function workersOf(rows: readonly Row[]): WorkerPlace[] {
-  return rows.flatMap((row): readonly WorkerPlace[] => {
-    switch (row.row) {
-      case "worker":
-      case "anyWorker":
-        return [row.worker];
-      case "group":
-      case "anyGroup":
-      case "node":
-        return row.workers;
-      default:
-        return [];
-    }
-  });
 }
 
 export type PausedRow = GroupRow | SentenceRow | WorkerRow | EmptyRow | ProblemRow;

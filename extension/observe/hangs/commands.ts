@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
-import type { Row } from "../../panel";
+import type { Row } from "../../rows";
 import { runName } from "../../runs/worker_names";
 import { connected } from "./connected_job";
 import { pickedStacks } from "./given_stacks";

@@ -3,9 +3,9 @@
 import { l10n } from "vscode";
 
 import { dotted, plain } from "../../common/texts";
-import type { Row } from "../../panel";
+import type { Row } from "../../rows";
 import type { Cluster, Clusters, Job } from "../../clusters/messages";
-import { clusterIdOf } from "../../clusters/rows";
+import { clusterIdOf } from "../../rows";
 import { jobLabels } from "../../clusters/tree_rows";
 import type { Run } from "../../runs/messages";
 import { isLive } from "../../runs/states";

@@ -7,7 +7,7 @@ import type { Disposable } from "../../common/disposables";
 import { EaglerayError } from "../../common/errors";
 import { COMMANDS, DEBUG_TYPE, INSPECTION_TYPE } from "../../contributions";
 import { isConfirmed, longWork } from "../../dialogs";
-import type { Row } from "../../panel";
+import type { Row } from "../../rows";
 import { askForTrust, workspaceFolders } from "../../workspace";
 import type { AdapterFactory } from "../../debug/attaching/debug_adapter";
 import { AT_ONCE, bringToFront, PATIENT } from "../../debug/attaching/sessions";

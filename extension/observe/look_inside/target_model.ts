@@ -3,7 +3,7 @@
 import { l10n } from "vscode";
 
 import { dotted, plain } from "../../common/texts";
-import type { Row } from "../../panel";
+import type { Row } from "../../rows";
 import type { Run, RunWorkerStatus } from "../../runs/messages";
 import type { LiveWorker } from "../../debug/workers/messages";
 import { workerName } from "../../debug/workers/names";

@@ -6,7 +6,7 @@ import type { App } from "../../app";
 import { withEach } from "../../common/errors";
 import { plain } from "../../common/texts";
 import { isConfirmed, longWork } from "../../dialogs";
-import type { Row } from "../../panel";
+import type { Row } from "../../rows";
 import { LIST as RUNS, type Run } from "../../runs/messages";
 import { isLive } from "../../runs/states";
 import { noReportSentence, openReport, openReportOf } from "./gathered_reports";

@@ -4,7 +4,7 @@ import type { App } from "../../app";
 import { registerCommands } from "../../commands";
 import type { Disposable } from "../../common/disposables";
 import { COMMANDS } from "../../contributions";
-import { isRow } from "../../panel";
+import { isRow } from "../../rows";
 import { setContextKey } from "../../settings";
 import type { ProfiledRuns } from "./messages";
 

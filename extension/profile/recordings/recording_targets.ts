@@ -1,7 +1,7 @@
 /** The workers of profiled runs that rows are about. */
 
 import { plain } from "../../common/texts";
-import type { Row } from "../../panel";
+import type { Row } from "../../rows";
 import { workerName } from "../../debug/workers/names";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
 

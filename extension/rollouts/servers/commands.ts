@@ -7,7 +7,7 @@ import { EaglerayError } from "../../common/errors";
 import { quoted } from "../../common/shell";
 import { plain } from "../../common/texts";
 import { isConfirmed, longWork } from "../../dialogs";
-import type { Row } from "../../panel";
+import type { Row } from "../../rows";
 import { windowName, workspaceFolder } from "../../workspace";
 import type { AddedServers } from "./added_servers";
 import type { ChosenServer } from "./chosen_server";

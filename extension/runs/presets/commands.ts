@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { EaglerayError } from "../../common/errors";
 import { longWork } from "../../dialogs";
-import type { Row } from "../../panel";
+import type { Row } from "../../rows";
 import { draftOf, emptyDraft, NO_PRESET, type Draft } from "../draft";
 import { lastOptions, optionsOfRun } from "../last_options";
 import { NEW_PROFILE } from "../profile_options";

@@ -5,6 +5,9 @@ from __future__ import annotations
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 
+# The codes of these errors where the node is reached, and nothing listens there.
+NOT_LISTENING = frozenset({"port-refused", "far-port-refused"})
+
 
 def bad_route(written: str) -> EaglerayError:
     return EaglerayError(

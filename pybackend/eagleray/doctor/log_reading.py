@@ -17,7 +17,7 @@ from eagleray.doctor.log_copies import with_nodes
 from eagleray.doctor.log_files import list_logs
 from eagleray.doctor.model import Diagnosis, Rule, UncheckedFile
 from eagleray.doctor.packed_logs import unpacked
-from eagleray.runs.presets.checkout.files import installed_folders
+from eagleray.runs.presets.checkout_files import installed_folders
 
 # Shows what is being done, and how much of it is done, from 0 to 100; called on the event loop.
 ReportStep = Callable[[str, int], None]

@@ -20,7 +20,7 @@ from eagleray.common.redact import redact_text
 from eagleray.doctor.uv_projects import uv_versions
 from eagleray.remote.injected.outside_files import whole
 from eagleray.remote.injected.source_trees import tree_of
-from eagleray.runs.presets.checkout.yaml_tree import read_yaml
+from eagleray.runs.presets.yaml_tree import read_yaml
 
 _OPTIONS = ("--runtime-env-json", "--runtime-env")
 _KEY = "py_executable"

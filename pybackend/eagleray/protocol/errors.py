@@ -5,6 +5,9 @@ from __future__ import annotations
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 
+# The codes of these errors where the listener is not a debug proxy of this run.
+NOT_A_PROXY = frozenset({"gate-refused", "gate-of-another-version", "not-a-gate"})
+
 
 def adapter_in_use(count: int) -> EaglerayError:
     return EaglerayError(

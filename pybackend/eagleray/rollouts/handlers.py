@@ -32,11 +32,11 @@ from eagleray.rollouts.batches.model import WrittenBatch
 from eagleray.rollouts.batches.replay import areal_script, write_script
 from eagleray.rollouts.batches.verl_replay import verl_command
 from eagleray.rollouts.comparing import stored
+from eagleray.rollouts.comparing.engines.wave_prompts import listed_server
 from eagleray.rollouts.comparing.errors import untrusted_model
 from eagleray.rollouts.comparing.named import ComparisonRequest, compare_named
 from eagleray.rollouts.comparing.shown import ShownComparison, shown
 from eagleray.rollouts.comparing.targets import names_model
-from eagleray.rollouts.comparing.wave_prompts import listed_server
 from eagleray.rollouts.servers.servers import Servers
 from eagleray.rollouts.trajectories.model import (
     DumpStatistics,

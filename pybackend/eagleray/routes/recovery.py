@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from eagleray.common.listeners import Listeners
 from eagleray.common.retry import Backoff
 from eagleray.common.tasks import wait_for_event
 from eagleray.protocol.route_spec import RouteSpec
-
-if TYPE_CHECKING:
-    from eagleray.routes.routes import Routes
 
 # Attempts over a lost route.  The route itself retries its connection, and reports a loss at once.
 OF_ROUTE = Backoff(first_s=2.0, longest_s=60.0)
@@ -31,10 +29,20 @@ class _Lost:
     waiting: int = 0
 
 
+class OpenRoutes(Protocol):
+    """What recovery needs of the owner of all routes, which is `Routes`."""
+
+    listeners: Listeners[[]]
+
+    def may_reach(self, specs: Sequence[RouteSpec]) -> bool: ...
+    def hold(self, holder: Hashable, spec: RouteSpec) -> object: ...
+    def release(self, holder: Hashable) -> None: ...
+
+
 class Recovery:
     """Decides when callers retry; owned by `Routes`."""
 
-    def __init__(self, routes: Routes) -> None:
+    def __init__(self, routes: OpenRoutes) -> None:
         self._routes = routes
         self._lost: dict[tuple[RouteSpec, ...], _Lost] = {}
         self._changed = asyncio.Event()

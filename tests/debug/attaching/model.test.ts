@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { Row } from "../../../extension/panel";
+import type { Row } from "../../../extension/rows";
 import {
   currentRows,
   asksToStop,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../../extension/common/errors";
-import type { Row } from "../../../extension/panel";
+import type { Row } from "../../../extension/rows";
 import { CHANGED as CLUSTERS_CHANGED } from "../../../extension/clusters/messages";
 import { logTitle, searchOf } from "../../../extension/debug/workers/logs/model";
 import {

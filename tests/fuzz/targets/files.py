@@ -18,11 +18,11 @@ from eagleray.runs import sbatch_arguments
 from eagleray.runs.handlers import wire_run
 from eagleray.runs.presets import user_presets
 from eagleray.runs.presets.checkout.declared import declared
-from eagleray.runs.presets.checkout.files import Files
-from eagleray.runs.presets.checkout.yaml_tree import read_yaml
+from eagleray.runs.presets.checkout_files import Files
 from eagleray.runs.presets.job_submission import with_variables
 from eagleray.runs.presets.programs import read_program
 from eagleray.runs.presets.recognition import metadata_version
+from eagleray.runs.presets.yaml_tree import read_yaml
 from eagleray.runs.records import RunRecord, load_if_readable
 from eagleray.runs.run_discovery import in_folder, joined_in
 from eagleray.runs.scripts.bash_tokens import commands_of

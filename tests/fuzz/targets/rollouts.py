@@ -6,9 +6,9 @@ import contextlib
 import json
 
 from eagleray.common.errors import UNREADABLE_JSON, EaglerayError
-from eagleray.rollouts.agents.response_tokens import token_columns
 from eagleray.rollouts.agents.server_queue import queue_of
-from eagleray.rollouts.comparing.wave_prompts import promptless
+from eagleray.rollouts.chat_responses import token_columns
+from eagleray.rollouts.comparing.engines.wave_prompts import promptless
 from eagleray.rollouts.trajectories.dump import TrajectoryDump
 from eagleray.rollouts.trajectories.formats import read_line
 from eagleray.rollouts.trajectories.reading import DumpReading

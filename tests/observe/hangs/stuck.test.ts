@@ -22,7 +22,7 @@ import {
   SET_FOLDER,
   type Resolution,
 } from "../../../extension/debug/source_mapping/messages";
-import type { Row } from "../../../extension/panel";
+import type { Row } from "../../../extension/rows";
 import { settled, type FakeApp } from "../../fakes/app";
 import { registeredForEach } from "../../fakes/registered";
 import { editor, FakeWebviewPanel, Uri } from "../../fakes/vscode";

@@ -12,7 +12,7 @@ from eagleray.profile.recordings.scanner import Scanner, parse_classes
 from eagleray.profile.recordings.sources import LocalFolder
 from eagleray.ray.errors import dashboard_failed
 from eagleray.ray.rows import ActorRow, RuntimeEnv
-from eagleray.remote.injected.nsys.profile_settings import ProfileSettings
+from eagleray.remote.injected.profile_settings import ProfileSettings
 from eagleray.remote.injected.worker_patterns import matchable_names
 from eagleray.runs.model import ProfileState
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.remote.injected.nsys.watcher import watcher_for
+from eagleray.remote.injected.nsys.watcher_process import watcher_for
 
 from tests.ray_cluster import PATIENCE_S
 

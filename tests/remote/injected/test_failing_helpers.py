@@ -17,7 +17,7 @@ from eagleray.remote.injected import starting
 from eagleray.remote.injected.hooks import failures
 from eagleray.remote.injected.hooks.driver import Driver
 from eagleray.remote.injected.hooks.failures import FailureHook
-from eagleray.remote.injected.hooks.import_hook import ImportHook
+from eagleray.remote.injected.import_hook import ImportHook
 from eagleray.remote.injected.settings import INSIDE, RunSettings
 
 from tests.remote.injected.fake_ray import install_fake_ray

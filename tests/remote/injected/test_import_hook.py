@@ -16,7 +16,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 
 import pytest
-from eagleray.remote.injected.hooks.import_hook import ImportHook
+from eagleray.remote.injected.import_hook import ImportHook
 
 NAME = "arrives_here"
 

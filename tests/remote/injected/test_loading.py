@@ -16,8 +16,8 @@ import pytest
 from eagleray.remote.injected import guard, ray_worker
 from eagleray.remote.injected.debuggable_process import DebuggableProcess
 from eagleray.remote.injected.hooks.creations import may_create
-from eagleray.remote.injected.hooks.import_hook import ImportHook
 from eagleray.remote.injected.hooks.loading import EXTENDED, LoadingHook
+from eagleray.remote.injected.import_hook import ImportHook
 from eagleray.remote.injected.settings import RunSettings
 
 Info = namedtuple("Info", ["function", "function_name", "max_calls"])

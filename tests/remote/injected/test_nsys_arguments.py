@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eagleray.remote.injected.nsys import (
-    arguments,
-)
-from eagleray.remote.injected.nsys.profile_settings import (
-    ProfileSettings,
-)
+from eagleray.remote.injected.nsys import arguments
+from eagleray.remote.injected.profile_settings import ProfileSettings
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,15 @@ import json
 from typing import Any
 
 import pytest
-from eagleray.remote.injected.nsys import (
-    profile_settings,
-)
-from eagleray.remote.injected.nsys.profile_settings import (
+from eagleray.remote.injected.nsys.profile_requests import (
+    NSIGHT,
     VARIABLE,
     ProfileRequests,
-    ProfileSettings,
     profile_request,
     read_profile_request,
     with_profile_request,
 )
+from eagleray.remote.injected.profile_settings import ProfileSettings
 from eagleray.remote.injected.settings import RunSettings
 from eagleray.remote.injected.worker_patterns import matchable_names
 
@@ -143,10 +141,10 @@ def test_ray_keeps_a_copied_nsight() -> None:
     from ray.runtime_env import RuntimeEnv
 
     given = RuntimeEnv(nsight="default", env_vars={"A": "1"})
-    assert given[profile_settings.NSIGHT] == "default"
+    assert given[NSIGHT] == "default"
     kept = parsed(with_profile_request(given, "x"))
-    assert kept[profile_settings.NSIGHT]["wait"] == "primary" and kept["env_vars"][VARIABLE] == "x"
-    assert set(kept[profile_settings.NSIGHT]) > {"t", "o"}
+    assert kept[NSIGHT]["wait"] == "primary" and kept["env_vars"][VARIABLE] == "x"
+    assert set(kept[NSIGHT]) > {"t", "o"}
 
 
 def test_variable_contains_nothing_that_ray_expands() -> None:

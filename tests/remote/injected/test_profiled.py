@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.remote.injected.nsys.profile_settings import profile_request
+from eagleray.remote.injected.nsys.profile_requests import profile_request
 
 from tests.ray_cluster import RayCluster, start_cluster, wait_for
 from tests.remote.injected.on_ray import PROGRAMS, Started, started

@@ -54,7 +54,7 @@ def test_proxy_is_registered_once_the_row_of_its_worker_is_there(
 ) -> None:
     table = FakeTable(row_comes_at=4)
     connect(table, monkeypatch, state_of(table))
-    ray_worker.register_proxy(SimpleNamespace(port=4711))
+    ray_worker.register_proxy(4711)
     assert (table.ports, table.questions) == ([4711], 4)
 
 
@@ -63,5 +63,5 @@ def test_proxy_of_an_unknown_worker_is_not_registered(monkeypatch: pytest.Monkey
     table = FakeTable(row_comes_at=float("inf"))
     connect(table, monkeypatch, of_new_ray(table))
     monkeypatch.setattr(ray_worker, "ROW_TIMEOUT_S", 0.01)
-    ray_worker.register_proxy(SimpleNamespace(port=4711))
+    ray_worker.register_proxy(4711)
     assert table.ports == []

@@ -34,7 +34,7 @@ NAMES = matchable_names("verl.workers.fsdp", "ActorRolloutRefWorker", "wg_actor_
 def test_patterns_and_ranks_select_workers(
     patterns: list[str], ranks: list[int] | None, rank: int | None, expected: bool | None
 ) -> None:
-    assert is_selected(RunSettings({"workers": patterns, "ranks": ranks}), NAMES, rank) is expected
+    assert is_selected(patterns, ranks, NAMES, rank) is expected
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,5 @@ def test_rank_is_read_from_environment_or_actor_name(
 def test_filter_selects_a_driver_by_its_rank_or_by_name(
     values: dict[str, object], rank: int | None, expected: bool | None
 ) -> None:
-    assert is_driver_selected(RunSettings(values), rank) is expected
+    settings = RunSettings(values)
+    assert is_driver_selected(settings.workers, settings.ranks, rank) is expected

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from eagleray.remote.injected import record_server, record_thread
-from eagleray.remote.injected.hooks.import_hook import ImportHook
+from eagleray.remote.injected.import_hook import ImportHook
 from eagleray.remote.inspecting import served_record
 from eagleray.remote.sampling.dumps import Tools
 from eagleray.remote.sampling.processes import RANK, Described

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.runs.presets.checkout.files import Files
 from eagleray.runs.presets.checkout.keys import StartedProgram, key_finder
+from eagleray.runs.presets.checkout_files import Files
 from eagleray.runs.presets.table import Configuration
 
 HYDRA = {

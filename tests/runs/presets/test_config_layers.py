@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from eagleray.runs.presets.checkout.config_layers import find, hydra_layers
-from eagleray.runs.presets.checkout.files import Files
 from eagleray.runs.presets.checkout.python_source import HydraMain
+from eagleray.runs.presets.checkout_files import Files
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.runs.presets.checkout.yaml_tree import read_yaml
+from eagleray.runs.presets.yaml_tree import read_yaml
 
 from tests.runs.presets.checkouts import TRAINERS, checkout, plan_of, read, with_script
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from eagleray.runs.presets.checkout.yaml_tree import YamlNode, read_yaml
+from eagleray.runs.presets.yaml_tree import YamlNode, read_yaml
 
 TEXTS = [
     "a: 1\nb:\n  c: x # y\n\n  # z\n  d: 'it: #'\ne: 2\n",

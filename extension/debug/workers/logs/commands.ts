@@ -6,10 +6,11 @@ import type { App } from "../../../app";
 import type { Disposable } from "../../../common/disposables";
 import { noCluster, withEach } from "../../../common/errors";
 import { plain } from "../../../common/texts";
-import type { Row } from "../../../panel";
+import type { Row } from "../../../rows";
 import { OPEN_LOG, SEARCH_LOGS } from "../messages";
 import { workerName } from "../names";
-import { workersOf, type WorkerName } from "../rows";
+import { type WorkerName } from "../rows";
+import { workersOf } from "../../../rows";
 import { linksTo, type LogDocuments } from "./documents";
 import { LogFollowers } from "./followers";
 import {

@@ -9,10 +9,11 @@ import {
   type EaglerayError,
 } from "../../../common/errors";
 import { plain } from "../../../common/texts";
-import type { Row } from "../../../panel";
+import type { Row } from "../../../rows";
 import type { Cluster } from "../../../clusters/messages";
 import type { LogEnd, LogMatch, LogMatches } from "../messages";
-import { workersOf, type WorkerName } from "../rows";
+import { type WorkerName } from "../rows";
+import { workersOf } from "../../../rows";
 
 const NUMBER_WIDTH = 7;
 

@@ -12,9 +12,10 @@ from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.common.retry import Backoff
-from eagleray.common.route_errors import link_lost
+from eagleray.common.route_errors import NOT_LISTENING, link_lost
 from eagleray.protocol import jsonlines
 from eagleray.protocol.errors import (
+    NOT_A_PROXY,
     not_a_proxy,
     proxy_of_another_version,
     proxy_refused_signature,
@@ -34,10 +35,6 @@ CONNECT_S = 5.0
 # The limit where another route follows, since a firewall may answer nothing.
 SOONER_S = 3.0
 ANSWER_S = 10.0
-# The node is reached, and nothing listens there.
-REFUSED = frozenset({"port-refused", "far-port-refused"})
-# The listener there is not a debug proxy of this run.
-NOT_A_PROXY = frozenset({"gate-refused", "gate-of-another-version", "not-a-gate"})
 _BACKOFF = Backoff(first_s=0.2, longest_s=10.0)
 # A debug proxy that is refused for so long has ended, and its worker with it.
 _REFUSED_S = 3.0
@@ -200,7 +197,7 @@ class ProxyConnection:
                 log.info("the debug proxy %s:%d is back", self._proxy.host, self._proxy.port)
                 return streams
             except EaglerayError as error:
-                is_refused = error.code in REFUSED and loop.time() - lost > _REFUSED_S
+                is_refused = error.code in NOT_LISTENING and loop.time() - lost > _REFUSED_S
                 if is_refused or error.code in NOT_A_PROXY:
                     log.info(
                         "the debug proxy %s:%d: %s", self._proxy.host, self._proxy.port, error.code

@@ -8,12 +8,12 @@ import logging
 import secrets
 from typing import Any
 
-from eagleray.adapter.runs.proxy import NOT_A_PROXY, REFUSED, ProxyClient, Streams
+from eagleray.adapter.runs.proxy import ProxyClient, Streams
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
-from eagleray.common.route_errors import link_lost
-from eagleray.protocol.errors import proxy_left
+from eagleray.common.route_errors import NOT_LISTENING, link_lost
+from eagleray.protocol.errors import NOT_A_PROXY, proxy_left
 from eagleray.remote.injected.debug_proxy.frames import (
     BEAT,
     DATA,
@@ -132,7 +132,7 @@ class ProxyStream:
                 streams, answer = await self._call()
             except EaglerayError as error:
                 gone = loop.time() - lost
-                limit_s = _REFUSED_S if error.code in REFUSED else self._hold_s
+                limit_s = _REFUSED_S if error.code in NOT_LISTENING else self._hold_s
                 if error.code in NOT_A_PROXY | {"gate-left"} or gone > limit_s:
                     raise
                 failures += 1

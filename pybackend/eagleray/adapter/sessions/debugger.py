@@ -8,15 +8,16 @@ import logging
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
-from eagleray.adapter.runs.proxy import NOT_A_PROXY, REFUSED
 from eagleray.adapter.sessions.attaching import AttachConversation
 from eagleray.adapter.sessions.link import STEERING, Link
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
+from eagleray.common.route_errors import NOT_LISTENING
 from eagleray.common.worker_errors import debugger_gone, debugger_silent
 from eagleray.protocol.dap import Arguments, Body, Message
+from eagleray.protocol.errors import NOT_A_PROXY
 from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
@@ -34,7 +35,7 @@ ATTACH_S = 12.0
 # Pauses between attempts at a new link: debugpy notices a lost client later if others connect often meanwhile.
 PAUSES = Backoff(first_s=5.0, longest_s=60.0)
 # Nothing listens at its port, or the listener isn't a debugger of this worker.
-_REFUSED = REFUSED | NOT_A_PROXY | {"gate-left"}
+_REFUSED = NOT_LISTENING | NOT_A_PROXY | {"gate-left"}
 
 _STEPS = frozenset({"next", "stepIn", "stepOut"})
 # Through Ray's wrapper of a method it takes five.  In deeper code of Ray, such as `ray.get`, we step out again.

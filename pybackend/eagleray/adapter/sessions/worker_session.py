@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 from eagleray.adapter.sessions import worker_process
 from eagleray.adapter.sessions.attaching import INTERNAL_EVENTS, AttachConversation
@@ -38,13 +38,17 @@ from eagleray.protocol.dap import Arguments, Body, Frame, Message
 from eagleray.protocol.records import read
 from eagleray.routes.routes import Routes
 
-if TYPE_CHECKING:
-    from eagleray.adapter.sessions.editor import Editor
-
 # An editor connects within this time after its user has attached, also on a busy machine.
 OPENING_S = 5.0
 
 log = logging.getLogger(__name__)
+
+
+class ConnectedEditor(Protocol):
+    """An editor that debugs the worker."""
+
+    def send_event(self, event: Message) -> None: ...
+    def end(self, why: str) -> None: ...
 
 
 class WorkerSession:
@@ -77,7 +81,7 @@ class WorkerSession:
         self._renewal = LinkRenewal(self.reconnect)
         self._stacks = Stacks(self.debugger.request, self.record.stopped)
         self._locator = StopLocator(self.debugger.request, self._stacks, self._on_late_location)
-        self.editor: Editor | None = None
+        self.editor: ConnectedEditor | None = None
         self.state: Literal["attaching", "stopped", "running", "gone"] = "attaching"
         self._ignored = ignored
         self._clock = clock
@@ -224,7 +228,7 @@ class WorkerSession:
             self._own_mappings = own
             self.set_mappings(users)
 
-    def set_editor(self, editor: Editor | None) -> None:
+    def set_editor(self, editor: ConnectedEditor | None) -> None:
         """Sets the editor that has connected, which ends the session of the one before; None when it has left."""
         before, self.editor = self.editor, editor
         self.is_taken = self.is_taken or editor is not None

@@ -7,11 +7,12 @@ import sys
 import threading
 
 from . import run_folder
-from .debugpy.debugger import DebugpyInUse, DebugpyMissing, DebugpyNotStarted, DebugpyServer, hide
+from .debugpy.debugger import DebugpyServer, hide
+from .debugpy.errors import DebugpyInUse, DebugpyMissing, DebugpyNotStarted
 from .file_copies import BreakpointFiles, loaded_files, located
 from .guard import never_raise, report_once
-from .hooks.unpickling import UnpicklingHook
 from .settings import breakpoint_paths, mark_selected
+from .unpickling import UnpicklingHook
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .debug_proxy import handle
-    from .hooks.import_hook import ImportHook
+    from .import_hook import ImportHook
     from .settings import RunSettings
 
 GO_S = 2.0
@@ -46,7 +47,7 @@ class DebuggableProcess:
         self.reconsider: Callable[[], bool | None] = lambda: None
         self.describe: Callable[[], dict[str, Any]] = dict
         self.host: Callable[[], str] = lambda: "127.0.0.1"
-        self.announce: Callable[[handle.ProxyHandle], object] = lambda proxy: None
+        self.announce: Callable[[int], object] = lambda port: None
         self.file: Callable[[], str] = str
         self.is_findable: Callable[[], bool] = lambda: True
         # The identity of the error at which post-mortem has stopped last, which may be reported again further up.
@@ -137,7 +138,7 @@ class DebuggableProcess:
                 )
                 proxy.serve(never_raise(self._on_line))
                 self._proxy = proxy
-                self.announce(proxy)
+                self.announce(proxy.port)
             return self._proxy
 
     def send_info(self) -> None:
@@ -303,7 +304,7 @@ class DebuggableProcess:
         if is_wanted:
             self.kind = "child"
             # Ray's table of workers has the parent only.
-            self.announce = lambda proxy: None
+            self.announce = lambda port: None
             self.file = lambda: run_folder.proxy_path(self.settings)
             self.is_findable = lambda: bool(self.file())
             self._answered = {}

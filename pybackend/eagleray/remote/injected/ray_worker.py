@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from .debug_proxy import handle
     from .settings import RunSettings
 
 # A worker's row comes into Ray's table within milliseconds, on a busy head node within seconds.
@@ -94,7 +93,7 @@ def actor_name() -> str:
 
 
 @never_raise
-def register_proxy(proxy: handle.ProxyHandle) -> None:
+def register_proxy(port: int) -> None:
     """Puts the debug proxy into Ray's own table of workers, which every client can read.
 
     A worker that isn't in this table yet must not do so: the GCS, and with it the cluster, would crash (ray#66331, seen
@@ -102,7 +101,7 @@ def register_proxy(proxy: handle.ProxyHandle) -> None:
     """
     worker = global_worker()
     if worker is not None and _wait_for_row(worker):
-        worker.set_debugger_port(proxy.port)
+        worker.set_debugger_port(port)
 
 
 def _wait_for_row(worker: Any) -> bool:

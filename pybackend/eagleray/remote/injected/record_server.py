@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from .hooks.import_hook import ImportHook
+    from .import_hook import ImportHook
 
 # `on` has PyTorch's own server, `off` none.
 VARIABLE = "EAGLERAY_RECORD_SERVER"

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
     from typing import Any
 
-    from .nsys.profile_settings import ProfileSettings
+    from .profile_settings import ProfileSettings
 
 VARIABLE = "EAGLERAY_RUN"
 # Set for the processes that a process of the run starts: they are inside a "worker", or one that the run has "selected".
@@ -101,6 +101,6 @@ def profile_settings(values: Any) -> ProfileSettings | None:
     if not values:
         return None
     # Most runs record nothing and don't need these modules.
-    from .nsys.profile_settings import ProfileSettings
+    from .profile_settings import ProfileSettings
 
     return ProfileSettings(values)

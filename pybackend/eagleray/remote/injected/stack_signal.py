@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from .hooks.import_hook import ImportHook
+    from .import_hook import ImportHook
 
 # `off` in the environment of a program leaves its signals alone.
 VARIABLE = "EAGLERAY_STACK_SIGNAL"

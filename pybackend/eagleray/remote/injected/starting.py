@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .debuggable_process import DebuggableProcess
     from .hooks.creations import CreationHook
-    from .hooks.import_hook import ImportHook
+    from .import_hook import ImportHook
     from .settings import RunSettings
 
 # Processes of Ray and of debugpy, and helpers of multiprocessing: no code of the user runs in them.
@@ -61,7 +61,7 @@ def start(site: str) -> None:
 
         prepare()
         return
-    from .hooks.import_hook import ImportHook
+    from .import_hook import ImportHook
     from .settings import read
 
     save_compiled()
@@ -206,7 +206,7 @@ def start_driver(settings: RunSettings, import_hook: ImportHook, kind: str = "dr
     # A launcher has no rank, whatever started it.
     launches = kind == "driver" and is_launcher(command_line())
     rank = None if launches else rank_in(os.environ)
-    is_selected = is_driver_selected(settings, rank)
+    is_selected = is_driver_selected(settings.workers, settings.ranks, rank)
     if settings.children and is_inside_selected(os.environ):
         is_selected = True
     if is_selected is False or (launches and is_selected is None):
@@ -242,7 +242,7 @@ def own_debugpy(process: DebuggableProcess, import_hook: ImportHook) -> None:
 
     def extend(module: ModuleType) -> None:
         # Most processes never import debugpy.
-        from .debugpy.of_program import ProgramDebugpy
+        from .hooks.program_debugpy import ProgramDebugpy
 
         ProgramDebugpy(process).extend(module)
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from .settings import RunSettings
-
 _WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -59,25 +57,29 @@ def rank_of(environ: Mapping[str, str], actor: str = "") -> int | None:
     return whole_number(number.group(1)) if number else None
 
 
-def is_selected(settings: RunSettings, names: Iterable[str], rank: int | None) -> bool | None:
+def is_selected(
+    workers: list[str], ranks: list[int] | None, names: Iterable[str], rank: int | None
+) -> bool | None:
     """Whether the run selects a worker; None while that depends on a rank that isn't known yet."""
-    if not matches_any(settings.workers, names):
+    if not matches_any(workers, names):
         return False
-    if settings.ranks is None:
+    if ranks is None:
         return True
-    return None if rank is None else rank in settings.ranks
+    return None if rank is None else rank in ranks
 
 
-def is_driver_selected(settings: RunSettings, rank: int | None) -> bool | None:
+def is_driver_selected(
+    workers: list[str], ranks: list[int] | None, rank: int | None
+) -> bool | None:
     """Whether the run selects a process that the user started; None while that depends on its rank.
 
     Patterns name workers, so they exclude it unless one names "driver".  That one selects it without a rank, too.
     """
-    is_named = bool(settings.workers) and matches_any(settings.workers, ["driver"])
-    if settings.workers and not is_named:
+    is_named = bool(workers) and matches_any(workers, ["driver"])
+    if workers and not is_named:
         return False
-    if settings.ranks is None:
+    if ranks is None:
         return True
     if rank is None:
         return is_named or None
-    return rank in settings.ranks
+    return rank in ranks

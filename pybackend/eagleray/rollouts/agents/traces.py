@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import queue
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +16,7 @@ from eagleray.common import tasks
 from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
 from eagleray.rollouts.agents.errors import trace_not_written
-from eagleray.rollouts.agents.response_tokens import token_columns
+from eagleray.rollouts.chat_responses import answered_chats, chat_messages, token_columns
 
 _FIELDS = (
     "index",
@@ -108,7 +108,7 @@ def trace_of(event: Mapping[str, Any]) -> dict[str, Any]:
         "exception": _without_traceback(error),
         "traceback": (error or {}).get("traceback", ""),
         "printed": redact_text(event.get("printed") or ""),
-        **(_messages(chats[-1]) if chats else {"messages": []}),
+        **(chat_messages(chats[-1]) if chats else {"messages": []}),
         **token_columns(chat["response"] for chat in chats),
         "requests": requests,
     }
@@ -119,23 +119,6 @@ def _without_traceback(error: Mapping[str, Any] | None) -> dict[str, Any] | None
     if error is None:
         return None
     return {name: value for name, value in error.items() if name != "traceback"}
-
-
-def answered_chats(requests: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """The requests of a trace that are chats with one answer, as OpenAI's API has them."""
-    for request in requests:
-        try:
-            _messages(request)
-        except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-            continue
-        yield request
-
-
-def _messages(chat: Mapping[str, Any]) -> dict[str, Any]:
-    """The messages of a chat with the answer."""
-    [choice] = chat["response"]["choices"]
-    messages = [*chat["request"]["messages"], choice["message"]]
-    return {"messages": messages, "finish_reason": choice.get("finish_reason")}
 
 
 def _with_bodies(request: Mapping[str, Any]) -> dict[str, Any]:

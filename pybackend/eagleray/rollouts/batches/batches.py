@@ -34,7 +34,7 @@ from eagleray.rollouts.batches.errors import (
     unlisted_pickle,
 )
 from eagleray.rollouts.batches.model import BatchSummary, WrittenBatch
-from eagleray.rollouts.comparing.wave_prompts import (
+from eagleray.rollouts.comparing.engines.wave_prompts import (
     AddressOf,
     Promptless,
     promptless,

@@ -27,10 +27,10 @@ from eagleray.rollouts.comparing.engines.engine import ComparedEngine
 from eagleray.rollouts.comparing.engines.http import EngineAddress
 from eagleray.rollouts.comparing.engines.llama_cpp import LlamaCppEngine
 from eagleray.rollouts.comparing.engines.torch_reference import TorchModel, TorchReference
+from eagleray.rollouts.comparing.engines.wave_prompts import AddressOf, listed_server
 from eagleray.rollouts.comparing.model import EngineComparison, OnProgress, unheard
 from eagleray.rollouts.comparing.prompts import PromptFile, read_prompts
 from eagleray.rollouts.comparing.targets import DumpTarget, ServerTarget, target_of
-from eagleray.rollouts.comparing.wave_prompts import AddressOf, listed_server
 from eagleray.rollouts.servers.servers import Servers
 
 EngineType = TypeVar("EngineType", bound=ComparedEngine)

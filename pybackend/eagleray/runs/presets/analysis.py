@@ -14,8 +14,8 @@ from eagleray.common.l10n import t
 from eagleray.remote.injected.outside_files import whole
 from eagleray.runs.kinds import script_at
 from eagleray.runs.model import RunPlan
-from eagleray.runs.presets.checkout.files import near, roots, text_of
 from eagleray.runs.presets.checkout.keys import CheckoutKeys, checkout_keys
+from eagleray.runs.presets.checkout_files import near, roots, text_of
 from eagleray.runs.presets.elsewhere import Elsewhere, elsewhere_in, elsewhere_of, handed_over
 from eagleray.runs.presets.families import recognised_by_keys
 from eagleray.runs.presets.programs import ProgramFiles

@@ -25,10 +25,10 @@ from eagleray.common.redact import HIDDEN, is_secret, redact_text
 from eagleray.routes.commands import CommandResult, run
 from eagleray.runs.model import RunPlan
 from eagleray.runs.presets.analysis import ProgramAnalysis
-from eagleray.runs.presets.checkout.files import Files
 from eagleray.runs.presets.checkout.keys import program_of
-from eagleray.runs.presets.checkout.yaml_tree import YamlNode, read_yaml
+from eagleray.runs.presets.checkout_files import Files
 from eagleray.runs.presets.errors import not_composed
+from eagleray.runs.presets.yaml_tree import YamlNode, read_yaml
 from eagleray.runs.program_python import environment_of
 from eagleray.runs.scripts.launch_lines import LineWord
 

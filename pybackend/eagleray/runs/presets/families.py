@@ -20,13 +20,13 @@ from attrs import evolve
 
 from eagleray.common.l10n import t
 from eagleray.runs.presets.checkout.declared import Declared, declared
-from eagleray.runs.presets.checkout.files import Files, installed_folders
 from eagleray.runs.presets.checkout.keys import CheckoutKeys, StartedProgram, programs
 from eagleray.runs.presets.checkout.written_keys import (
     WrittenKeys,
     keys_of_file,
     keys_of_line,
 )
+from eagleray.runs.presets.checkout_files import Files, installed_folders
 from eagleray.runs.presets.recognition import DetectedVersion, Recognised
 from eagleray.runs.presets.table import (
     NEVER,

@@ -11,8 +11,7 @@ from eagleray.common.l10n import t, translated
 from eagleray.common.redact import redact_text
 from eagleray.runs.model import RunPlan
 from eagleray.runs.presets.analysis import ProgramAnalysis
-from eagleray.runs.presets.checkout.files import Definition
-from eagleray.runs.presets.checkout.yaml_tree import read_yaml
+from eagleray.runs.presets.checkout_files import Definition
 from eagleray.runs.presets.errors import bad_answer
 from eagleray.runs.presets.form import program_of, with_fresh
 from eagleray.runs.presets.hidden_options import token_that_may_hold
@@ -32,6 +31,7 @@ from eagleray.runs.presets.table import (
 )
 from eagleray.runs.presets.table_file import tables, variables
 from eagleray.runs.presets.text import NOT_SET, SettingText, of_current
+from eagleray.runs.presets.yaml_tree import read_yaml
 from eagleray.runs.scripts.launch_lines import LineWord, value_of
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.remote.injected.source_trees import tree_of
-from eagleray.runs.presets.checkout.files import near, roots, text_of
+from eagleray.runs.presets.checkout_files import near, roots, text_of
 from eagleray.runs.scripts.launch_lines import Launch
 
 

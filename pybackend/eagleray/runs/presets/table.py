@@ -9,7 +9,7 @@ from typing import Literal
 from attrs import frozen
 
 from eagleray.common.l10n import t, translated
-from eagleray.runs.presets.checkout.yaml_tree import read_yaml
+from eagleray.runs.presets.yaml_tree import read_yaml
 from eagleray.runs.scripts.launch_lines import LineWord, value_of
 
 _STAGES = {"dev": 0, "a": 1, "alpha": 1, "b": 2, "beta": 2, "rc": 3, "pre": 3, "": 4, "post": 5}

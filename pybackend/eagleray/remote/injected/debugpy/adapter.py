@@ -14,7 +14,7 @@ from .. import jsonlines
 from ..helper_process import spawn
 from ..tcp_peer import is_own
 from .channel import accepted
-from .debugger import DebugpyNotStarted
+from .errors import DebugpyNotStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-from ..hooks.import_hook import ImportHook
+from ..import_hook import ImportHook
 from ..process_identity import command_line
 from .listening import leave_commands, silently
 

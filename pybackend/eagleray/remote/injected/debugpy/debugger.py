@@ -7,6 +7,8 @@ import sys
 import threading
 import time
 
+from .errors import DebugpyMissing, DebugpyNotStarted
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
@@ -17,18 +19,6 @@ TRACES_BY_THREAD = sys.version_info < (3, 12)
 # debugpy starts within a second; a fork that holds a lock which debugpy needs must not wait without a limit.
 FORK_S = 10.0
 START_S = 20.0
-
-
-class DebugpyMissing(Exception):
-    """This process can't import debugpy; the text says why."""
-
-
-class DebugpyNotStarted(Exception):
-    """debugpy can't be started so that no other user reaches it; the text says why."""
-
-
-class DebugpyInUse(DebugpyNotStarted):
-    """The process has a debugger already: of the program, or of Ray's `breakpoint()`."""
 
 
 class DebugpyServer:

@@ -10,7 +10,7 @@ import time
 import types
 from contextlib import ExitStack, contextmanager
 
-from .debugger import DebugpyInUse
+from .errors import DebugpyInUse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import ray_worker
 from ..guard import never_raise
 from ..nsys.created_classes import CreatedClasses
-from ..nsys.profile_settings import ProfileRequests, with_profile_request
+from ..nsys.profile_requests import ProfileRequests, with_profile_request
 from ..settings import VARIABLE
 from ..worker_patterns import matchable_names, matches_any
 from .runtime_env import extended, needs_extending

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from ..import_hook import ImportHook
     from ..settings import RunSettings
-    from .import_hook import ImportHook
 
 _MODULE = "-m "
 
@@ -86,7 +86,7 @@ class Driver:
 
     def _decide_by_rank(self) -> bool | None:
         self.rank = rank_in(os.environ)
-        return is_driver_selected(self._settings, self.rank)
+        return is_driver_selected(self._settings.workers, self._settings.ranks, self.rank)
 
     def _joining(self, module: Any) -> None:
         """Asks for the rank once the process has joined the others, if it was unknown until then."""
@@ -103,7 +103,9 @@ class Driver:
     def _joined(self, module: Any) -> None:
         if self.process.matches is None:
             self.rank = int(module.get_rank())
-            self.process.decide(is_driver_selected(self._settings, self.rank))
+            self.process.decide(
+                is_driver_selected(self._settings.workers, self._settings.ranks, self.rank)
+            )
 
     def _ends(self) -> None:
         """Tells that breakpoints stopped nothing, since the rank stayed unknown."""
@@ -129,7 +131,7 @@ class Driver:
             self.process.decide(True)
             return
         self.process.send_info()
-        self.process.announce(self.process.open())
+        self.process.announce(self.process.open().port)
 
     def _spawning(self, module: Any) -> None:
         """Handles a child of multiprocessing, which runs its parent's main file without an import."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..debuggable_process import DebuggableProcess
-    from .import_hook import ImportHook
+    from ..import_hook import ImportHook
 
     ErrorOf = Callable[..., "BaseException | None"]
 

@@ -103,7 +103,8 @@ class LoadingHook:
         rank = rank_of(os.environ, name)
         if rank is not None:
             definition["rank"] = str(rank)
-        return is_selected(self._process.settings, names, rank)
+        settings = self._process.settings
+        return is_selected(settings.workers, settings.ranks, names, rank)
 
     def _describe(self) -> dict[str, Any]:
         return {**ray_worker.facts(), **ray_worker.profiling(), **self._definition}

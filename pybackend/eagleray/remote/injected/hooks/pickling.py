@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import CodeType
 
-from .unpickling import CLOUDPICKLES
+from ..unpickling import CLOUDPICKLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from .import_hook import ImportHook
+    from ..import_hook import ImportHook
 
 _REPLACED = "<dynamic-code>"
 

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .profile_settings import ProfileSettings
+    from ..profile_settings import ProfileSettings
 
 # Sampling the processor costs a lot and answers other questions; a report must not end the worker.
 USUAL = {"sample": "none", "cpuctxsw": "none", "cuda-graph-trace": "node"}

@@ -24,14 +24,14 @@ from ..outside_files import content_of
 from ..worker_patterns import rank_of
 from . import arguments, framework_nsys, installations, node_reports
 from .private_folders import held, private_folder
-from .profile_settings import BY_FRAMEWORK, read_profile_request
+from .profile_requests import BY_FRAMEWORK, read_profile_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..profile_settings import ProfileSettings
     from ..settings import RunSettings
-    from .profile_settings import ProfileSettings
 
 SOCKET = "EAGLERAY_NSYS_SOCKET"
 # The limits until the worker begins under nsys, and until its recording begins.
@@ -240,7 +240,7 @@ def _start_watcher(folder: str, start: dict[str, Any]) -> str:
         descriptors = [listener.fileno(), lock]
         # The framework's nsys would record the watcher, too, and show it among the worker's own calls.
         environ = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        spawn("nsys.watcher", [folder, str(listener.fileno())], descriptors, environ)
+        spawn("nsys.watcher_process", [folder, str(listener.fileno())], descriptors, environ)
     return address
 
 

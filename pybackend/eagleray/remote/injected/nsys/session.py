@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from .profile_settings import ProfileSettings
+    from ..profile_settings import ProfileSettings
     from .program import NsysProgram
 
 

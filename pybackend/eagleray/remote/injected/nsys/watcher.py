@@ -6,20 +6,15 @@ It outlives the worker until nsys has written the last report, within limits.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import queue
-import shutil
-import signal
 import socket
-import sys
 import time
 
+from ..profile_settings import ProfileSettings
 from . import node_processes, node_reports
 from .databases import NodeDatabases
 from .node_processes import NodeProcess
-from .private_folders import remove_abandoned
-from .profile_settings import ProfileSettings
 from .program import NsysError, NsysProgram
 from .session import GrowingReports, NsysSession, place_report, report_entry
 from .watcher_clients import WatcherClient, serve
@@ -36,32 +31,6 @@ BEGIN_S = 120.0
 END_S = 1800.0
 # Facts about the worker that are known only once it has connected to Ray.
 INFO = ("actor_id", "worker_id", "name", "rank", "gpus")
-
-
-def main() -> None:
-    """Runs with the watcher's private folder and the number of its listening socket as the last arguments.
-
-    The folder contains `begin.json`, which `launch` has written.
-    """
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    folder, listener = sys.argv[-2], socket.socket(fileno=int(sys.argv[-1]))
-    remove_abandoned(os.path.dirname(folder))
-    try:
-        with open(os.path.join(folder, "begin.json"), encoding="utf-8") as stream:  # own file
-            begin = json.load(stream)
-        watcher_for(begin, folder, listener).run()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def watcher_for(begin: dict[str, Any], folder: str, listener: socket.socket) -> NsysWatcher:
-    """The watcher for this worker; few workers are under an nsys of their framework, and only those need that module."""
-    if "framework" not in begin:
-        return NsysWatcher(begin, folder, listener)
-    from .framework_watcher import FrameworkNsysWatcher
-
-    return FrameworkNsysWatcher(begin, folder, listener)
 
 
 class NsysWatcher:

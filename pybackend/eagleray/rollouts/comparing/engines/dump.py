@@ -20,13 +20,13 @@ from attrs import evolve, frozen
 from eagleray.common.l10n import t
 from eagleray.remote.injected.outside_files import opened_text
 from eagleray.rollouts.comparing import errors
-from eagleray.rollouts.comparing.model import Ids, ScoredTokens, TokenSequence
-from eagleray.rollouts.comparing.wave_prompts import (
+from eagleray.rollouts.comparing.engines.wave_prompts import (
     AddressOf,
     Promptless,
     promptless,
     rows_with_prompts,
 )
+from eagleray.rollouts.comparing.model import Ids, ScoredTokens, TokenSequence
 
 _WHOLE = ("token_ids", "input_ids", "tokens")
 _MASKS = ("token_loss_mask", "loss_mask", "response_mask", "mask")

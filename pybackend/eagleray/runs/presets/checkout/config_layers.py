@@ -14,9 +14,9 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
-from eagleray.runs.presets.checkout.files import Definition, Files, is_file
 from eagleray.runs.presets.checkout.python_source import HydraMain
-from eagleray.runs.presets.checkout.yaml_tree import YamlNode, read_yaml
+from eagleray.runs.presets.checkout_files import Definition, Files, is_file
+from eagleray.runs.presets.yaml_tree import YamlNode, read_yaml
 
 _DEEPEST = 20
 _MOST_LAYERS = 300

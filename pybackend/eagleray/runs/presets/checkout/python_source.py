@@ -12,7 +12,7 @@ from typing import TypeGuard
 from attrs import frozen
 
 from eagleray.remote.injected.source_trees import tree_of
-from eagleray.runs.presets.checkout.files import Definition, Files, is_file
+from eagleray.runs.presets.checkout_files import Definition, Files, is_file
 
 
 @frozen

@@ -7,8 +7,8 @@ import sys
 import threading
 from importlib.machinery import SourceFileLoader
 
-from ..file_copies import stem_of
-from ..guard import never_raise
+from .file_copies import stem_of
+from .guard import never_raise
 
 # Python leaves frames of this file out of the tracebacks of failed imports.
 _OF_PYTHON = "<frozen importlib._bootstrap_external>"

@@ -1,5 +1,6 @@
-"""The tokens that the responses of a run contain, as columns of its trajectory; nothing where the agent didn't ask for them.
+"""Chats in a trace of requests: their messages, and the tokens of their responses as columns of a trajectory.
 
+There are no tokens where the agent didn't ask for them.
 OpenAI's `logprobs=True` gives texts and logprobs. llama.cpp (b10.2026) puts an `id` beside each, vLLM (0.32) answers
 `return_token_ids` with `token_ids` of the choice and `prompt_token_ids`.  SGLang (0.5.13) answers `return_prompt_token_ids`
 with `prompt_token_ids` of the choice, and `return_meta_info` with [logprob, id, text] for each token.
@@ -7,7 +8,7 @@ with `prompt_token_ids` of the choice, and `return_meta_info` with [logprob, id,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -31,6 +32,23 @@ class _Sequence:
     texts: list[str] = field(factory=list)
     mask: list[int] = field(factory=list)
     logprobs: list[float] = field(factory=list)
+
+
+def answered_chats(requests: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The requests of a trace that are chats with one answer, as OpenAI's API has them."""
+    for request in requests:
+        try:
+            chat_messages(request)
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+            continue
+        yield request
+
+
+def chat_messages(chat: Mapping[str, Any]) -> dict[str, Any]:
+    """The messages of a chat with the answer."""
+    [choice] = chat["response"]["choices"]
+    messages = [*chat["request"]["messages"], choice["message"]]
+    return {"messages": messages, "finish_reason": choice.get("finish_reason")}
 
 
 def token_columns(answers: Iterable[Any]) -> dict[str, Any]:

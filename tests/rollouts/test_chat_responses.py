@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.rollouts.agents.response_tokens import token_columns
+from eagleray.rollouts.chat_responses import token_columns
 
 RECORDED = Path(__file__).parent / "recorded"
 NO_IDS: list[int] = []

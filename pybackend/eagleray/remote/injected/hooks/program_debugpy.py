@@ -9,7 +9,7 @@ import functools
 import sys
 
 from ..guard import write_line
-from ..hooks.program_stops import frame_of_program, stop_at
+from .program_stops import frame_of_program, stop_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

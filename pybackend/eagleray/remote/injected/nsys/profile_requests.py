@@ -1,4 +1,4 @@
-"""The settings of nsys in a run, and the variable EAGLERAY_PROFILE that selects a worker as it is created.
+"""The variable EAGLERAY_PROFILE, which selects a worker for nsys as it is created.
 
 An actor or task that is created gets the variable in its runtime_env; an actor or task of a recorded worker gets it
 empty, since Ray merges a runtime_env with the creator's.
@@ -10,11 +10,11 @@ import json
 import os
 import re
 
-from ..worker_patterns import first_match, matchable_names, split_patterns
+from ..worker_patterns import matchable_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from ..settings import RunSettings
@@ -31,35 +31,6 @@ PROGRAM = "py_executable"
 WAITS_FOR_WORKER = {"wait": "primary"}
 _NSYS_PROFILE = re.compile(r"\s*(?:\S*/)?nsys\s+profile(?=\s)")
 _WAITS = re.compile(r"\s--wait[= ]\s*(\S+)")
-
-
-class ProfileSettings:
-    """The parsed settings; a value that is missing gets its usual default."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.workers = split_patterns(values.get("workers") or [])
-        ranks = values.get("ranks")
-        self.ranks = None if ranks is None else [int(rank) for rank in ranks]
-        self.when = str(values.get("when") or "always")
-        self.seconds = float(values.get("seconds") or 0)
-        self.trace = str(values.get("trace") or "cuda,nvtx,osrt")
-        options = dict(values.get("options") or {})
-        self.options = {str(name): str(value) for name, value in options.items()}
-        self.nsys = str(values.get("nsys") or "")
-        # The nsys of the machine that starts the run; a node without a program at that path searches.
-        self.preferred_nsys = str(values.get("preferred_nsys") or "")
-        self.reports = str(values.get("reports") or "")
-        # The version of the nsys with which reports will be read, "" for none; None if unknown.
-        reader = values.get("reader")
-        self.reader = None if reader is None else str(reader)
-
-    def pattern(self, names: Iterable[str]) -> str:
-        """The first pattern that matches one of a worker's names; "" if none does."""
-        return first_match(self.workers, names)[0]
-
-    def selects_rank(self, rank: int | None) -> bool:
-        """Whether a worker of this rank is recorded; one whose rank is unknown at its start isn't, if ranks are selected."""
-        return self.ranks is None or rank in self.ranks
 
 
 def profile_request(pattern: str, module: str, qualified: str, actor: str) -> str:

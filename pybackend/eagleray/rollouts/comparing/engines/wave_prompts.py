@@ -9,8 +9,7 @@ from typing import Any
 from attrs import field, frozen
 
 from eagleray.common.errors import UNREADABLE_JSON
-from eagleray.rollouts.agents.response_tokens import prompt_length
-from eagleray.rollouts.agents.traces import answered_chats
+from eagleray.rollouts.chat_responses import answered_chats, prompt_length
 from eagleray.rollouts.comparing.engines.engine import for_each
 from eagleray.rollouts.comparing.engines.http import EngineAddress, EngineHttp
 from eagleray.rollouts.servers.servers import Servers
