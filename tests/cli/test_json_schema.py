@@ -32,8 +32,12 @@ def check(name: str, printed: Any) -> None:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_schemas_are_valid(name: str) -> None:
-    jsonschema.Draft202012Validator.check_schema(json_schema(name))
+def test_schemas_are_valid_and_describe_every_field(name: str) -> None:
+    schema = json_schema(name)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    fields = schema.get("items", schema)["properties"]
+    assert list(fields) == list(SHAPES[name][1])
+    assert [field for field, described in fields.items() if not described["description"]] == []
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast, get_type_hints
@@ -12,7 +11,7 @@ import pytest
 from eagleray.cli.clusters.shapes import CLUSTER, JOB, job_json
 from eagleray.cli.debug.shapes import ATTACHMENT, LOG, PAUSED, PDB_SESSION
 from eagleray.cli.json_schemas import SHAPES
-from eagleray.cli.json_shapes import VERSIONED, Field, Shape
+from eagleray.cli.json_shapes import Shape
 from eagleray.cli.profile.shapes import REPORT
 from eagleray.cli.runs.shapes import RUN, RUN_WORKER, run_json
 from eagleray.clusters.jobs import Jobs
@@ -26,53 +25,15 @@ from eagleray.runs.model import RunPlan, RunState, RunWorkerStatus
 from eagleray.runs.records import RunRecord, StoredRun
 from eagleray.slurm.jobs import SlurmJob
 
-ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden" / "json_shapes.json"
 # Added to what the record has.
 COMPUTED = {"version", "held"}
-
-
-def is_plain(field: Field) -> bool:
-    """Whether its type shows without its name: a string, "list of …" or "{…}"."""
-    beginning = {"string": "", "array": "list of ", "object": "{"}.get(field.type)
-    return beginning is not None and field.meaning.startswith(beginning)
-
-
-def documented(commands: str) -> str:
-    """The list of one shape, as docs/command-line.md has it: without `version`, and without the fields of an earlier shape."""
-    kind, shape = SHAPES[commands]
-    fields = shape.items() - VERSIONED.items()
-    earlier = list(SHAPES)[: list(SHAPES).index(commands)]
-    base = next((name for name in earlier if SHAPES[name][1].items() <= shape.items()), "")
-    fields -= SHAPES[base][1].items() if base else set()
-    rows = [
-        f"- `{name}`{'' if is_plain(field) else f' ({field.type})'}: {field.meaning}"
-        for name, field in shape.items()
-        if (name, field) in fields
-    ]
-    head = f"### {commands}: {kind} {'object' if kind == 'one' else 'objects'}"
-    also = [f"The fields of `{base}`{', and:' if rows else '.'}", ""] if base else []
-    return "\n".join([head, "", *also, *rows]).rstrip()
 
 
 def test_no_field_of_a_shape_is_lost() -> None:
     """Scripts rely on them. To change a shape on purpose, change the golden file and tell it in CHANGELOG."""
     fields = {commands: list(shape) for commands, (_, shape) in SHAPES.items()}
     assert fields == json.loads(GOLDEN.read_text())
-
-
-def test_document_ends_with_every_shape() -> None:
-    page = ROOT / "docs" / "command-line.md"
-    text = page.read_text()
-    introduction, head, listed = text.partition("\n## JSON\n")
-    paragraph = listed.partition("\n### ")[0]
-    printed = (
-        introduction + head + "\n".join([paragraph, "\n\n".join(map(documented, SHAPES))]) + "\n"
-    )
-    if os.environ.get("UPDATE_EXPECT") == "1":
-        page.write_text(printed)
-        return
-    assert text == printed, "UPDATE_EXPECT=1 prints the fields again"
 
 
 @pytest.mark.parametrize(
