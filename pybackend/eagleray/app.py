@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from eagleray.clusters.dashboard_page import DashboardPages
     from eagleray.clusters.jobs import Jobs
     from eagleray.clusters.node_access import Terminals
+    from eagleray.common.errors import EaglerayError
     from eagleray.debug.attaching.debugging import Debugging
     from eagleray.debug.pdb.pdb import Pdb
     from eagleray.debug.source_mapping.source_mapping import SourceMapping
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from eagleray.rollouts.servers.servers import Servers
     from eagleray.rollouts.trajectories.trajectories import Trajectories
     from eagleray.runs.adapter_gateway import AdapterRunGateway
+    from eagleray.runs.model import RunPlan
     from eagleray.runs.preparing import RunPreparation
     from eagleray.runs.presets.debug_runs import DebugRuns
     from eagleray.runs.runs import Runs
@@ -314,17 +316,21 @@ class App:
     @cached_property
     def preparing(self) -> RunPreparation:
         from eagleray.runs.preparing import RunPreparation
-        from eagleray.runs.presets.nsys_check import nsys_problems
-        from eagleray.runs.presets.worker_classes import unmatched
         from eagleray.runs.program_python import PythonVersions
         from eagleray.runs.run_discovery import joined_python
+
+        def preset_problems(plan: RunPlan) -> list[EaglerayError]:
+            from eagleray.runs.presets.nsys_check import nsys_problems
+            from eagleray.runs.presets.worker_classes import unmatched
+
+            return [*unmatched(plan), *nsys_problems(plan)]
 
         versions = PythonVersions(self.commands, self.watch.dashboard)
         return RunPreparation(
             self.clusters.id_of,
             versions.local,
             versions.of_cluster,
-            [unmatched, nsys_problems],
+            [preset_problems],
             joined_python,
         )
 

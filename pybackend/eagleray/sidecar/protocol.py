@@ -5,6 +5,7 @@ pygls drops a request that it can't read, or that comes after `shutdown`; its ca
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from lsprotocol import types
@@ -20,7 +21,12 @@ OURS = "eagleray/"
 
 
 class AnsweringProtocol(LanguageServerProtocol):
-    """Reads each message as a whole, keeps the params of our own methods as plain JSON values."""
+    """Reads each message as a whole, keeps the params of our own methods as plain JSON values.
+
+    `answering` returns the function that answers one of these methods.
+    """
+
+    answering: Callable[[str], Callable[[Any], Any]]
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         # json.loads calls this for every object inside a message too; those stay as they are.
@@ -40,6 +46,11 @@ class AnsweringProtocol(LanguageServerProtocol):
                 self._refuse(request_id, error)
             return
         super().handle_message(structured)
+
+    def _get_handler(self, feature_name: str) -> Any:
+        if feature_name.startswith(OURS):
+            return self.answering(feature_name)
+        return super()._get_handler(feature_name)
 
     def refuse_unreadable(self) -> None:
         """Answers a message that isn't JSON."""

@@ -49,6 +49,7 @@ class Sidecar(LanguageServer):
             protocol_cls=AnsweringProtocol,
         )
         self._build = build
+        self.protocol.answering = self.answering
         self._requests = RequestServer()
         # pygls writes attributes onto a handler, which a bound method does not take.
 
@@ -93,13 +94,13 @@ class Sidecar(LanguageServer):
 
         # It makes folders in the home and reads files there.
         self._requests = await off_loop(build)
-        for method in self._requests.methods():
-            self.feature(method)(self._answering(method))
 
     def _on_initialized(self, _: types.InitializedParams) -> None:
         self._requests.start(self.protocol.notify)
 
-    def _answering(self, method: str) -> Callable[[Any], Any]:
+    def answering(self, method: str) -> Callable[[Any], Any]:
+        """The function that answers requests of ours; they fail before `initialize`."""
+
         async def answer(params: Any) -> Any:
             token = params.get("workDoneToken") if isinstance(params, dict) else None
             report = _Progress(self.protocol, token) if token is not None else _no_report

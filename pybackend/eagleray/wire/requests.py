@@ -18,6 +18,7 @@ from cattrs.cols import homogenous_tuple_structure_factory
 
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
+from eagleray.common.off_loop import off_loop
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -76,13 +77,15 @@ class _Registered:
 class RequestServer:
     """All requests that the sidecar answers.
 
-    A feature's `register(server, ...)` fills it once, before the first request. Afterwards all handlers run on
-    the one event loop. A handler may be cancelled at any `await`.
+    An area's `register(server, ...)` fills it once, before the first request or before the area's own first one. All
+    handlers run on the one event loop. A handler may be cancelled at any `await`.
     """
 
     def __init__(self) -> None:
         self._wire = Wire()
         self._registered: dict[str, _Registered] = {}
+        self._later: dict[str, Callable[[], None]] = {}
+        self._reading = asyncio.Lock()
         self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._on_stop: list[Callable[[], Awaitable[None]]] = []
@@ -109,8 +112,27 @@ class RequestServer:
         is_long = isinstance(request, LongRequest)
         self._registered[request.method] = _Registered(request.params, handler, is_long)
 
+    def later(self, prefix: str, register: Callable[[], None]) -> None:
+        """Calls `register` in another thread before the first request whose method begins with `prefix`.
+
+        So an area that a session doesn't use isn't imported. It can't have background tasks.
+        """
+        self._later[prefix] = register
+
+    async def read(self, prefix: str) -> None:
+        """Calls `register` of this prefix, unless it has been called; a cancelled caller doesn't stop it."""
+        await asyncio.shield(tasks.shared(self._read(prefix), f"read {prefix}"))
+
+    async def _read(self, prefix: str) -> None:
+        # One after another, since they may make the same objects.
+        async with self._reading:
+            if prefix in self._later:
+                await off_loop(self._later[prefix])
+                del self._later[prefix]
+
     def in_background(self, name: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Starts `run()` when the editor is connected and cancels it when the editor leaves."""
+        assert self._send is None, f"{name} comes too late"
         self._background.append((name, run))
 
     def on_stop(self, close: Callable[[], Awaitable[None]]) -> None:
@@ -122,15 +144,13 @@ class RequestServer:
         if self._send is not None:
             self._send(notification.method, self._wire.plain(params))
 
-    def methods(self) -> list[str]:
-        """The methods of all requests that are answered."""
-        return list(self._registered)
-
     async def call(self, method: str, params: object, report: ReportProgress) -> object:
         """Returns the answer to one request as plain JSON values.
 
         Raises `UnknownMethod`, `BadParams` or an error of the catalogue.
         """
+        for prefix in [prefix for prefix in self._later if method.startswith(prefix)]:
+            await self.read(prefix)
         if method not in self._registered:
             raise UnknownMethod(method)
         registered = self._registered[method]

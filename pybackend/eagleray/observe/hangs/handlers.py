@@ -31,7 +31,6 @@ def register(server: RequestServer, pictures: Pictures, sentences: PausedSentenc
     server.on_request(messages.COMPARE, handlers.compare)
     server.on_request(messages.OF_GROUP, handlers.of_group)
     server.on_request(messages.MARKDOWN, handlers.markdown)
-    server.in_background("sentences of paused workers", sentences.run)
 
 
 class HangHandlers:
