@@ -1,9 +1,9 @@
-/** What the sidecar answers: reports of progress, and errors of the catalogue. */
+/** Reads answers of the sidecar: reports of progress, and errors of the catalogue. */
 
 import { asEaglerayError, EaglerayError, sidecarLost } from "../common/errors";
 import type { Progress } from "./sidecar";
 
-/** A `$/progress` value of LSP as a report; its end is none. */
+/** A `$/progress` value of LSP as a report; undefined at the end. */
 export function progressOf(value: unknown): Progress | undefined {
   const { kind, title, message, percentage } = value as {
     kind: string;

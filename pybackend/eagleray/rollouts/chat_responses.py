@@ -1,6 +1,6 @@
 """Chats in a trace of requests: their messages, and the tokens of their responses as columns of a trajectory.
 
-There are no tokens where the agent didn't ask for them.
+Responses have tokens only if the agent requested them.
 OpenAI's `logprobs=True` gives texts and logprobs. llama.cpp (b10.2026) puts an `id` beside each, vLLM (0.32) answers
 `return_token_ids` with `token_ids` of the choice and `prompt_token_ids`.  SGLang (0.5.13) answers `return_prompt_token_ids`
 with `prompt_token_ids` of the choice, and `return_meta_info` with [logprob, id, text] for each token.

@@ -30,7 +30,7 @@ class _Lost:
 
 
 class OpenRoutes(Protocol):
-    """What recovery needs of the owner of all routes, which is `Routes`."""
+    """The part of `Routes` that recovery uses."""
 
     listeners: Listeners[[]]
 
