@@ -63,6 +63,7 @@ class Machine:
 class DashboardProcess:
     """The dashboard process of a Ray head of this user: each head has one, even when its dashboard is switched off.
 
+    Without a dashboard Ray starts it for usage statistics alone (2.60, `start_api_server` in `_private/services.py`).
     `run` is the id of the run in whose environment it was started, "" for none.
     """
 

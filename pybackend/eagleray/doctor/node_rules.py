@@ -21,7 +21,7 @@ Facts = Mapping[str, Any]
 
 GIB = 2**30
 _LEAST_NOFILE = 65_535
-# Ray's object store takes 30 % of the memory, in /dev/shm.
+# Ray's object store takes 30 % of the memory, in /dev/shm (2.60, DEFAULT_OBJECT_STORE_MEMORY_PROPORTION).
 _SHM_SHARE = 0.3
 _LEAST_TMP = 5 * GIB
 _FULL = 0.95
@@ -52,7 +52,7 @@ class NodeRule:
 def _shm(facts: Facts) -> str:
     shm, memory = facts.get("shm"), facts.get("memory")
     limit = (facts.get("cgroup") or {}).get("limit")
-    # Ray takes a limit of the container for its memory.
+    # Ray takes a limit of the container for its memory (2.60, `_common/utils.py`).
     memory = min(memory, limit) if memory and limit else memory
     if not shm or not memory or shm["size"] >= _SHM_SHARE * memory:
         return ""
@@ -84,7 +84,7 @@ def _ray_disk(facts: Facts) -> str:
     disk = facts.get("ray_tmp")
     if not disk or not disk["size"]:
         return ""
-    # Ray stops to store objects when the disk is 95 % full.
+    # Ray stops to store objects when the disk is 95 % full (local_fs_capacity_threshold in `ray_config_def.h`).
     is_full = disk["free"] < _LEAST_TMP or disk["free"] < (1 - _FULL) * disk["size"]
     return f"{disk['path']}: {_gib(disk['free'])}" if is_full else ""
 

@@ -32,7 +32,7 @@ from eagleray.routes.commands import kill
 log = logging.getLogger(__name__)
 
 POLL_S = 0.1
-# Ray kills a job three seconds after it stopped it; a busy machine takes longer.
+# Ray kills a job three seconds after it stopped it (2.60, `job_supervisor.py`); a busy machine takes longer.
 END_S = 15.0
 RAY_POLL_S = 1.5
 MOST_DELETIONS = 6
@@ -287,8 +287,8 @@ async def _is_deleted(dashboard: Dashboard, job: str) -> bool:
 async def _remove(dashboard: Dashboard, job: str, ended: bool, unread: Sequence[str] = ()) -> None:
     """Deletes the record of a job, and what it has not read.
 
-    Ray checks a job once a second, and writes a record of its failure if it finds none, on a busy machine also later: so
-    the record is deleted until it was twice not there.
+    Ray checks a job once a second, and writes a record of its failure if it finds none (2.60, `_monitor_job_internal`
+    in `job_manager.py`), on a busy machine also later: so the record is deleted until it was twice not there.
     """
     try:
         if not ended:
@@ -307,5 +307,6 @@ async def _remove(dashboard: Dashboard, job: str, ended: bool, unread: Sequence[
 async def _forget(dashboard: Dashboard, packages: Sequence[str]) -> None:
     with contextlib.suppress(EaglerayError):
         for name in packages:
-            # Ray deletes a package ten minutes after the last request for it, and a package without a request never.
+            # Ray deletes a package ten minutes after the last request for it, and a package without a request never
+            # (2.60, RAY_RUNTIME_ENV_TEMPORARY_REFERENCE_EXPIRATION_S).
             await dashboard.job_api.has_package(name)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 QUICK_SECONDS = 5.0
 LIST_SECONDS = 30.0
-# Ray answers 400 to a larger limit.
+# Ray answers 400 to a larger limit (2.60, RAY_MAX_LIMIT_FROM_API_SERVER).
 MAX_ROWS = "10000"
 ALIVE = ("is_alive", "=", "True")
 

@@ -298,7 +298,7 @@ def _of_certificate(address: str, error: Exception) -> EaglerayError:
     return certificate_refused(address, str(error))
 
 
-# Ray's own messages, since it answers 403 for both.
+# Ray's own messages, since it answers 403 for both (2.60, `reporter_head.py` and `http_server_head.py`).
 PROFILING_OFF = "rofiling is disabled"
 ABOUT_A_TOKEN = "authentication token"  # noqa: S105 (no token, but what Ray calls one)
 

@@ -25,7 +25,8 @@ from eagleray.ray.endpoint import FindEndpoint, TokenSource
 
 MAX_ANSWER = 32 * 2**20
 CONNECT_SECONDS = 4.0
-# More would only wait in the dashboard, which has one thread for lists.
+# More would only wait in the dashboard, which has one thread for lists (2.60,
+# RAY_DASHBOARD_STATE_HEAD_TPE_MAX_WORKERS).
 AT_ONCE = 8
 MODE = "/api/authentication_mode"
 
@@ -292,7 +293,7 @@ class RayHttp:
 
 
 def _of_token(token: str | None, others: Mapping[str, str]) -> dict[str, str]:
-    """Returns the header with the token: Ray's own if a proxy uses the usual one."""
+    """Returns the header with the token: Ray's own if a proxy uses the usual one (`http_token_authentication.py`)."""
     if token is None:
         return {}
     taken = any(name.lower() == "authorization" for name in others)

@@ -22,7 +22,8 @@ WHOLE = -1
 async def follow(dashboard: Dashboard, job: str) -> AsyncGenerator[str, None]:
     """Yields the text of a job from its beginning until the job has ended.
 
-    The dashboard's own WebSocket for it polls once a second and ends seconds late, so it isn't used.
+    The dashboard's own WebSocket for it polls once a second (LOG_TAIL_SLEEP_S) and ends 3.3 s late (measured with Ray
+    2.60), so it isn't used.
 
     1. The log begins once the job has a node.
     2. Then its file is streamed; if that fails, the whole log is requested repeatedly.

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 # The first job of a cluster takes the dashboard half a second; a machine may be busy.
 SECONDS = 30.0
 PACKAGE_SECONDS = 120.0
-# A cluster that has just started has no agent for jobs yet, and its response says so, after ten seconds.
+# A cluster that has just started has no agent for jobs yet, and its response says so, after ten seconds (2.60,
+# WAIT_AVAILABLE_AGENT_TIMEOUT).
 AGAIN_S = (1.0, 2.0, 4.0, 8.0)
 # A submission that takes longer may wait for an agent that will never come.
 QUICK_S = 1.0

@@ -298,7 +298,7 @@ class PlacementGroupRow:
 
 
 _OUR_ACTORS = ("EaglerayInspector", "EaglerayNodeSampler")
-# The actor with which Ray runs the program of a job.
+# The actor with which Ray runs the program of a job (2.60, JOB_ACTOR_NAME_TEMPLATE).
 _JOB_SUPERVISOR = "_ray_internal_job_actor_"
 
 

@@ -88,7 +88,7 @@ def _is_sent(field: Attribute[object], value: object) -> bool:
 
 
 def plain_json(value: Any) -> str:
-    """JSON without a dollar sign, since Ray puts variables in place of what follows one."""
+    """JSON without a dollar sign, since Ray puts variables in place of what follows one (2.60, `update_envs`)."""
     return json.dumps(value, separators=(",", ":")).replace("$", "\\u0024")
 
 

@@ -15,7 +15,7 @@ from eagleray.common.l10n import t
 # The message is at the end of the output.
 _LAST = 2**18
 _NODE = re.compile(r"\[Node ([0-9A-Za-z.:-]{1,60})\]")
-# The first is followed by the message of nsys, on one line, as Python prints bytes.
+# The first is followed by the message of nsys, on one line, as Python prints bytes (Ray 2.60, `runtime_env/nsight.py`).
 _MESSAGE = re.compile(
     r"nsight profile failed to run with the following\s+error message:\s*(\S.*)"
     r"|(Unsupported nsight config: [^.\n]*)"

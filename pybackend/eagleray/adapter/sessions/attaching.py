@@ -37,12 +37,12 @@ SOONER_S = 3.0
 # The worker resumes unprepared after this time, so that the user doesn't wait.
 PREPARE_S = 5.0
 
-# Ray's breakpoint() never stops with justMyCode.
+# Ray's breakpoint() never stops with justMyCode (measured with Ray 2.60 and debugpy 1.8.22).
 ATTACH = {"justMyCode": False, "redirectOutput": False, "subProcess": False}
 # Post-mortem of a worker that can't be prepared needs the filter "uncaught"; `prepare` clears it in all others.
 UNPREPARED = {"filters": ["uncaught"]}
 
-# The output of the first event that debugpy sends to every client.
+# The output of the first event that debugpy sends to every client (1.8.22, `adapter/clients.py`).
 _GREETINGS = ("ptvsd", "debugpy")
 
 # Events that are not forwarded, since they would confuse an editor.
@@ -175,7 +175,8 @@ class AttachConversation:
         """Sends all requests that precede the resume; debugpy handles one after the other.
 
         Through a route they are sent ahead of the greeting: each wait is a round trip, and may be 40 ms more, since
-        debugpy's small messages wait for an acknowledgement that a remote sshd delays as long as nothing is sent.
+        debugpy's small messages wait for an acknowledgement that a remote sshd delays as long as nothing is sent
+        (debugpy 1.8.22 sets no TCP_NODELAY, `common/sockets.py`).
         """
         self._initialize = link.begin("initialize", INITIALIZE)
         self._attach = link.begin("attach", ATTACH)
@@ -197,7 +198,8 @@ class AttachConversation:
         initialize, attach = await self._in_time(self._initialize), self._attach
         await self._in_time(asyncio.ensure_future(self._initialized_or_refused.wait()))
         if attach.done():
-            # debugpy's own process, and another client's session with it, may end if we leave with requests open.
+            # debugpy's own process, and another client's session with it, may end if we leave with requests open
+            # (1.8.22, `Session.finalize` in `adapter/sessions.py`).
             rest: list[asyncio.Future[Any]] = [self._exceptions, self._preparing]
             await asyncio.wait(rest, timeout=PREPARE_S)
             self._refuse(attach.result())

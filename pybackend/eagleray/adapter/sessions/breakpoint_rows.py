@@ -11,7 +11,7 @@ from eagleray.common.l10n import counted, t
 from eagleray.protocol.dap import Arguments, Row, Source
 
 # Blank lines, comments and the beginnings of blocks that compile to nothing: debugpy uses the line before them, which
-# may be of another branch or another function.
+# may be of another branch or another function (1.8.22, `adjust_line` in `pydevd_api.py`).
 _NO_CODE = re.compile(r"\s*(?:(?:else|try|finally)\s*:\s*)?(?:#.*)?")
 
 

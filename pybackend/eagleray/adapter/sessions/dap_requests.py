@@ -50,7 +50,7 @@ _STEP: Object = {"threadId": INTEGER, "singleThread?": BOOLEAN, "granularity?": 
 class RequestRule:
     """`capability`: the one that allows clients to send it, "" where the protocol has none.
 
-    `stopped`: debugpy answers only for a thread that has stopped.
+    `stopped`: debugpy answers only for a thread that has stopped, in that thread (1.8.22, `pydevd_api.py`).
     """
 
     arguments: Object = field(default_factory=dict)
@@ -142,7 +142,7 @@ TABLE: dict[str, RequestRule] = {
     ),
 }
 
-# With these debugpy would end the worker, or its own adapter.
+# With these debugpy would end the worker, or its own adapter (1.8.22, `request_terminate_process`).
 _ENDING = ("terminate", "restart", "terminateThreads", "restartFrame")
 
 

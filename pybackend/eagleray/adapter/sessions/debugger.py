@@ -28,11 +28,13 @@ LINK_ENDED = "eagleray_link_ended"
 PATIENCE_S = 5.0
 # How long a disconnect waits for evaluations under way.
 EVALUATION_S = 1.0
-# debugpy stops accepting clients for good when one connects while it still removes the previous one.
+# debugpy stops accepting clients for good when one connects while it still removes the previous one: an exception ends
+# the thread that accepts (1.8.22, `serve` in `common/sockets.py`).
 REST_S = 1.0
 # A request to resume the worker waits for the new link; clients of the control protocol wait for 30 s.
 ATTACH_S = 12.0
-# Pauses between attempts at a new link: debugpy notices a lost client later if others connect often meanwhile.
+# Pauses between attempts at a new link: debugpy notices a lost client later if others connect often meanwhile (after
+# more than 60 s in place of 18 s, measured with 1.8.22).
 PAUSES = Backoff(first_s=5.0, longest_s=60.0)
 # Nothing listens at its port, or the listener isn't a debugger of this worker.
 _REFUSED = NOT_LISTENING | NOT_A_PROXY | {"gate-left"}
@@ -141,8 +143,8 @@ class Debugger:
     async def resume(self, thread: int, resumed: asyncio.Event) -> bool:
         """Whether the worker has resumed: it responded, or `resumed` was set; False when it stays silent.
 
-        debugpy answers only when a thread really resumed.  It may report two stopped threads for one pause,
-        so that the second `continue` finds all of them running and is never answered.
+        debugpy answers only when a thread really resumed (1.8.22, `on_continue_request`).  It may report two stopped
+        threads for one pause, so that the second `continue` finds all of them running and is never answered.
         """
         link = self.link
         if link is None:
@@ -177,7 +179,7 @@ class Debugger:
         await _wait_for_either(answer, link.ended)
         if answer.done() and not answer.exception() and _succeeded(answer):
             with contextlib.suppress(asyncio.TimeoutError):
-                # debugpy closes the connection when it is ready for the next.
+                # debugpy closes the connection when it is ready for the next (1.8.22, `disconnect_request`).
                 await asyncio.wait_for(link.ended.wait(), PATIENCE_S)
             link.close()
         return link.ended.is_set()

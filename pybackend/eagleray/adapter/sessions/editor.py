@@ -157,7 +157,8 @@ class Editor:
         if stop is None:
             self._start(self._announce_threads(), tasks.only_logged)
         else:
-            # debugpy marks a pause as one that should not move the focus, but this client has just connected to see it.
+            # debugpy marks a pause as one that should not move the focus (1.8.22, `preserve_focus_hint`), but this
+            # client has just connected to see it.
             self.send_event(dap.event("stopped", {**stop, "preserveFocusHint": False}))
 
     async def _announce_threads(self) -> None:
@@ -245,8 +246,8 @@ def disconnect_intent(disconnect: Arguments | None) -> DisconnectIntent:
     """The intent of an editor by the arguments of `disconnect`, None when its connection just ended.
 
     An editor that closes, reloads or crashes must not resume the worker; only a pressed Disconnect does.  VS Code
-    tells them apart only for an adapter with both supportTerminateDebuggee and supportSuspendDebuggee.  Everything
-    unclear means HOLD: a held worker can still be released.
+    tells them apart only for an adapter with both supportTerminateDebuggee and supportSuspendDebuggee (1.139.1,
+    `rawDebugSession.ts`).  Everything unclear means HOLD: a held worker can still be released.
 
     1. `restart`: the editor connects again.
     2. Both flags are false: the user has pressed Disconnect.

@@ -64,7 +64,7 @@ class EditorRequests:
         return await self._for_editor(request, command, response)
 
     def _check_thread(self, command: str, arguments: Arguments) -> None:
-        """Refuses requests for running threads: debugpy never answers those, nor any request after them."""
+        """Refuses requests for running threads: debugpy never answers those, nor any request after them (1.8.22)."""
         if TABLE[command].stopped and arguments["threadId"] not in self._worker.record.stopped:
             raise Unfit(t("The thread is not paused."))
 

@@ -102,7 +102,7 @@ def install(pydevd: Any) -> None:
                     if is_ignored(getattr(settrace, IGNORED), user, line):
                         return None
                     if pydevd.get_global_debugger().get_file_type(user) is not None:
-                        line = None  # Code that pydevd does not trace, such as exec of a string.
+                        line = None  # Code that pydevd does not trace (`get_file_type`), such as exec of a string.
                     getattr(settrace, STOP_LINES)[get_ident()] = [
                         user.f_code.co_filename,
                         user.f_lineno,

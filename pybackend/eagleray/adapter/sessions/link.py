@@ -36,7 +36,7 @@ _FIRST = frozenset({"stackTrace", "threads", "exceptionInfo"})
 
 _RESUMING = frozenset({"continue", "next", "stepIn", "stepOut"})
 # debugpy hands these to the stopped thread. A thread that has been resumed meanwhile never answers, and debugpy's
-# adapter answers no other request until it does.
+# adapter answers no other request until it does (1.8.22, `post_method_as_internal_command` in `pydevd_api.py`).
 _OF_A_STOP = frozenset(
     {"completions", "scopes", "setExpression", "setVariable", "stepInTargets", "variables"}
 )
@@ -45,7 +45,7 @@ _OF_A_STOP = frozenset(
 _LOST = frozenset({errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN})
 
 # debugpy's small messages wait until the one before is acknowledged, and the process that forwards our stream (sshd,
-# the bridge) delays that by 40 ms unless it has something to send.  We can't set options of either end's socket, so
+# the bridge) delays that by 40 ms unless it has something to send (measured; TCP_DELACK_MIN of Linux, man 7 tcp).  We can't set options of either end's socket, so
 # we send something: a header line without meaning, ahead of the next message.  It is repeated while responses are
 # awaited and for as long as an event may follow them, but not for a long evaluation.
 _NUDGE = b"Eagleray: listens\r\n"

@@ -26,7 +26,8 @@ _FEATURES = frozenset(
 )
 _OFFERED = _FEATURES | {request.capability for request in TABLE.values() if request.capability}
 
-# With both of these VS Code tells a pressed Disconnect from a closed window.
+# With both of these VS Code tells a pressed Disconnect from a closed window (1.139.1, `rawDebugSession.ts`); debugpy's
+# adapter misspells its own (`supportsTerminateDebuggee`), so that VS Code ignores it.
 _FORCED = {
     "supportsConfigurationDoneRequest": True,
     "supportTerminateDebuggee": True,
@@ -93,7 +94,8 @@ class SessionRecord:
 def _chosen_filter(row: Row) -> Row:
     """A filter for exceptions that is off until the user chooses it.
 
-    VS Code shares the state of filters of the same label and description with the Python debugger, where "uncaught" is on.
+    VS Code shares the state of filters of the same label and description with the Python debugger, where "uncaught" is
+    on (1.139.1, `ExceptionBreakpoint.matches` in `debugModel.ts`).
     """
     if row.get("filter") != "uncaught":
         return row

@@ -34,8 +34,8 @@ from eagleray.routes.routes import Routes
 
 log = logging.getLogger(__name__)
 
-# debugpy's adapter stops listening for good when a client connects while it still removes the previous one.  Nothing
-# shows that it is done, so nothing connects to its port for this long.
+# debugpy's adapter stops listening for good when a client connects while it still removes the previous one (1.8.22, see
+# REST_S in `debugger`).  Nothing shows that it is done, so nothing connects to its port for this long.
 PORT_REST_S = 1.0
 
 # The time limit of one worker for IGNORE, whose answer waits for all workers.

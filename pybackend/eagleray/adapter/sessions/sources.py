@@ -9,7 +9,7 @@ from eagleray.common.file_checks import FileChecks
 from eagleray.protocol.control import PathMapping
 from eagleray.protocol.dap import Body, Message, Row, Source
 
-# debugpy numbers its own references (code without a file) from 1.
+# debugpy numbers its own references (code without a file) from 1 (1.8.22, `pydevd_file_utils.py`).
 _FIRST_REFERENCE = 1_000_000_000
 
 # Shared by all workers of this process: they have the same files.
@@ -76,7 +76,8 @@ class Sources:
             return source
         local = self.rules.to_local(path)
         if local:
-            # debugpy refers to its own text for a file that was removed from the worker's disk meanwhile.
+            # debugpy refers to its own text for a file that was removed from the worker's disk meanwhile (1.8.22,
+            # `create_source_reference_for_linecache`).
             translated = {**source, "path": local, "name": posixpath.basename(local)}
             return {name: value for name, value in translated.items() if name != "sourceReference"}
         if source.get("sourceReference"):

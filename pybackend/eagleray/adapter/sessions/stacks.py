@@ -94,7 +94,7 @@ class FrameOwners:
     def _inside_ray(self, path: str) -> str | None:
         if self._ray and path.startswith(self._ray + "/"):
             return path[len(self._ray) + 1 :]
-        # Compiled parts of Ray name their source by its path on the machine that built Ray.
+        # Compiled parts of Ray name their source by its path on the machine that built Ray (2.60, `_raylet.so`).
         compiled = path.startswith("python/ray/") or "-packages/python/ray/" in path
         if compiled or "/site-packages/ray/" in path:
             return path.rpartition("/site-packages/")[2].split("ray/", 1)[1]

@@ -19,7 +19,7 @@ from eagleray.protocol.dap import Body, Frame, SendRequest
 # The stack usually comes with the stop itself; a worker deep in native code may never answer a request for it.
 LIMIT_S = 5.0
 
-# debugpy adds this note to every exception that it shows after the fact.
+# debugpy adds this note to every exception that it shows after the fact (1.8.22, `pydevd_comm.py`).
 _NOTE = re.compile(r"\s*\(note: full exception trace is shown[^)]*\)")
 _NAMES = ("exceptionId", "typeName", "fullTypeName", "text")
 _MODULE = re.compile(r"^(?:\w+\.)+(?=\w)")
@@ -136,7 +136,7 @@ def without_note(info: Body) -> Body:
 def exception_info(info: Body, fold: Callable[[str], str]) -> Body:
     """The body of `exceptionInfo` as the protocol defines it; `fold` removes Ray's frames from its traceback.
 
-    pydevd adds the name of the file to the details.
+    pydevd adds the name of the file to the details (`source`, in debugpy 1.8.22).
     """
     body = without_note(info)
     details = body.get("details")

@@ -135,7 +135,7 @@ def watch_hits(db: Any, reports: BreakpointReports) -> None:
 
 
 def watch_conditions(db: Any, reports: BreakpointReports) -> None:
-    """Reports conditions that raise: debugpy continues then, and says so only in the console."""
+    """Reports conditions that raise: debugpy continues then, and says so only in the console (1.8.22)."""
     import pydevd
 
     kind: Any = type(db)
@@ -169,7 +169,7 @@ def watch_trace_function(_: Any, reports: BreakpointReports) -> None:
         return
     import pydevd_tracing
 
-    # debugpy has its own function in place of `sys.settrace`, whose warning goes into the program's output.
+    # debugpy has its own function in place of `sys.settrace`, whose warning goes into the program's output (1.8.22).
     pydevd_tracing.replace_sys_set_trace_func()
     original = pydevd_tracing.TracingFunctionHolder._original_tracing
 

@@ -55,7 +55,7 @@ class WorkerRpc:
     ) -> asyncio.Future[str]:
         """Returns when the function has run; its answer may come later, or never if it failed.
 
-        debugpy delays all events until `configurationDone`, and with them the answer.
+        debugpy delays all events until `configurationDone`, and with them the answer (1.8.22, `adapter/clients.py`).
         """
         number = next(self._numbers)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
@@ -107,7 +107,8 @@ def _text(value: Any) -> str:
 
 
 def _expression(number: int, function: str, arguments: tuple[Any, ...]) -> str:
-    # The code has the name of pydevd's own file: pydevd neither traces nor shows its own frames.
+    # The code has the name of pydevd's own file: pydevd neither traces nor shows its own frames
+    # (`pydevd_dont_trace_files.py`).
     literals = ", ".join(repr(argument) for argument in (number, function, *arguments))
     parts = ", ".join(
         f"exec(compile({text!r}, __import__('pydevd').__file__, 'exec'), n)" for text in _TEXTS

@@ -2,7 +2,7 @@
 
 A rule holds for the life of a cluster (its session) and outlives the sidecar in a small file.  The
 adapter applies it to its attached workers; others are attached to when they stop.  They stay attached: a
-debugpy whose client detaches and attaches again at once stops responding, and the next stop is faster.
+debugpy whose client detaches and attaches again at once stops responding (1.8.22), and the next stop is faster.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def _session(cluster: str, value: Mapping[str, Any], rows: DashboardRows) -> Wai
 def _worker_process(value: Mapping[str, Any], rows: DashboardRows) -> tuple[NodeRow, int] | None:
     """The node and process id of the worker that waits; None for one that is gone.
 
-    Ray never removes the records of killed workers.
+    Ray never removes the records of killed workers: only the session itself does, at its end (2.60, `util/rpdb.py`).
 
     1. By the id of the worker, in newer versions of Ray.
     2. An old Ray: by the one task of that name in the job.

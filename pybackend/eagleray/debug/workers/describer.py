@@ -18,8 +18,8 @@ from eagleray.ray.rows import WorkerRow
 
 log = logging.getLogger(__name__)
 
-# Ray reports what a worker runs up to a second late: every new pause is queried twice, and again
-# later while a worker has no task yet.
+# Ray reports what a worker runs up to a second late (task_events_report_interval_ms in `ray_config_def.h`): every new
+# pause is queried twice, and again later while a worker has no task yet.
 RETRY_DELAYS_S: tuple[float, ...] = (1.5, 2.0, 4.0)
 QUERIES_OF_A_PAUSE = 2
 

@@ -179,7 +179,7 @@ def _steps(groups: tuple[PausedGroup, ...], sent: list[PausedWorker]) -> bool:
 
 
 def _with_state(worker: LiveWorker, debugged: State | None) -> LiveWorker:
-    """`worker` with the state of its row among the paused ones; Ray still calls workers of dead nodes live."""
+    """`worker` with the state of its row among the paused ones; Ray (2.60) still calls workers of dead nodes live."""
     if debugged is None or debugged == "gone":
         return worker
     return evolve(worker, state=debugged)

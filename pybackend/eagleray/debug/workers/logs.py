@@ -120,7 +120,7 @@ _ESCAPES = re.compile(
     r"|\x1b[ -/]*[0-~]?"
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f‎‏‪-‮⁦-⁩]")
-# Ray's own marks for its log monitor, which hides them too.
+# Ray's own marks for its log monitor, which hides them too (2.60, LOG_PREFIX_… in `ray_constants.py`).
 _MARKS = re.compile(r"^:(?:job_id|actor_name|task_name|actor_repr|job_name):[^\n]*\n", re.MULTILINE)
 
 

@@ -30,7 +30,7 @@ from eagleray.ray.rows import WorkerRow
 # Whether its workers have failed, the cluster, and the title of a group.
 GroupKey = tuple[bool, str, str]
 
-# debugpy adds a remark of its own to the name of an exception that was not handled.
+# debugpy adds a remark of its own to the name of an exception that was not handled (1.8.22, `pydevd_comm.py`).
 _REMARK = re.compile(r"\s*\(note: full exception trace is shown[^)]*\)")
 
 
@@ -64,8 +64,8 @@ def merge(
 ) -> list[PausedWorker]:
     """Every worker once, in a stable order.
 
-    Ray stops listing a worker the moment the adapter attaches, and its list is older than the adapter's: so the
-    adapter's state wins, except of a worker that it calls gone.
+    Ray stops listing a worker the moment the adapter attaches (2.60, `worker_paused_by_debugger`), and its list is
+    older than the adapter's: so the adapter's state wins, except of a worker that it calls gone.
     """
     rows = [_row(key, entry, state, sources) for key, entry, state in _joined(listed, states)]
     return sorted(rows, key=order)

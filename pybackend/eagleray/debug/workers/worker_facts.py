@@ -112,7 +112,7 @@ def _name_of(actor: ActorRow | None, titles: tuple[str, ...], row: WorkerRow | N
 
 
 def _driver_tasks(job: JobRow | None) -> frozenset[str]:
-    # Ray gives the driver's own "task" an id of ones that ends in the job id.
+    # Ray gives the driver's own "task" an id of ones that ends in the job id (2.60, DRIVER_TASK_ID_PREFIX).
     return frozenset({"f" * 40 + job.job_id}) if job and job.job_id else frozenset()
 
 
@@ -163,7 +163,7 @@ class ClusterLists:
         return self._actor_at.get((row.node_id, row.pid)) if row else None
 
     def job(self, row: WorkerRow) -> JobRow | None:
-        """The job of a driver, by its process; Ray pads the job id to make the driver's worker id."""
+        """The job of a driver, by its process or worker id, a padded job id (Ray's `compute_driver_id_from_job`)."""
         job = self._drivers.get((row.node_ip, row.pid))
         return job or self._jobs.get(row.worker_id[:8])
 

@@ -15,7 +15,7 @@ _CREATION = "ACTOR_CREATION_TASK"
 _MOST_BUNDLES = 4
 # The names of the room of a placement group (Ray 2.60): `CPU_group_3d48…` anywhere in it, `CPU_group_0_3d48…` in a bundle.
 _OF_GROUP = re.compile(r"(.+)_group_(?:\d+_)?[0-9a-f]{16,}$")
-# Ray lists no task for a driver; its children name this one.
+# Ray lists no task for a driver; its children name this one (2.60, DRIVER_TASK_ID_PREFIX).
 _DRIVERS_TASK = "f" * 40
 
 

@@ -26,7 +26,7 @@ from eagleray.runs.remote_files import RemoteFiles
 from eagleray.slurm.client import on_node
 from eagleray.tools.commands import Commands
 
-# Ray's default port of a node's agent.
+# Ray's default port of a node's agent (2.60, DEFAULT_DASHBOARD_AGENT_LISTEN_PORT).
 AGENT_PORT = 52365
 
 # The routes to a host of a cluster.

@@ -237,7 +237,8 @@ class DebuggableProcess:
             if self.settings.children:
                 mark_selected(os.environ)
             if self.debugger.children and self.debugger.changes_commands:
-                # Without it debugpy writes a warning to the output of each process whose command it changes.
+                # Without it debugpy writes a warning to the output of each process whose command it changes (1.8.22,
+                # `pydevd_file_utils.py`).
                 os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
             return True
         except DebugpyMissing as error:

@@ -10,7 +10,7 @@ from importlib.machinery import SourceFileLoader
 from .file_copies import stem_of
 from .guard import never_raise
 
-# Python leaves frames of this file out of the tracebacks of failed imports.
+# Python leaves frames of this file out of the tracebacks of failed imports (`remove_importlib_frames` of CPython).
 _OF_PYTHON = "<frozen importlib._bootstrap_external>"
 
 TYPE_CHECKING = False

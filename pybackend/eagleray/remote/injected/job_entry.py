@@ -8,7 +8,8 @@ VARIABLE = "EAGLERAY_ENTRY"
 
 def main() -> int:
     """Replaces this process with the program; ends with 127 if it can't be started, as a shell does."""
-    # Python puts the folder in which Ray was started first; a file there may have the name of a library.
+    # `python -c` and `-m` put the folder in which Ray was started first (measured with 2.60); a file there may have the
+    # name of a library.
     del sys.path[0]
     import json
     import shutil

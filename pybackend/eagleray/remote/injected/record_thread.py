@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 
-# The one of Python: debugpy, which comes later, replaces it by one whose threads are traced.
+# The one of Python: debugpy, which comes later, replaces it by one whose threads are traced (1.8.22,
+# `patch_thread_module`).
 from _thread import start_new_thread
 from importlib import import_module
 

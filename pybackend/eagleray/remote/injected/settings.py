@@ -87,7 +87,7 @@ def is_inside_selected(environ: Mapping[str, str]) -> bool:
 
 
 def text(values: Mapping[str, Any]) -> str:
-    """The value of the variable.  It contains no `$`, because Ray expands `$NAME` in the variables of a runtime_env."""
+    """The value of the variable, without `$`: Ray expands `$NAME` in a runtime_env (2.60, `update_envs`)."""
     return json.dumps(dict(values), separators=(",", ":")).replace("$", "\\u0024")
 
 

@@ -40,7 +40,7 @@ PROFILED = ("EAGLERAY_PROFILE", "EAGLERAY_NSYS_SOCKET")
 # The size of the recorder in collectives: its name, its earlier name, and a number that PyTorch's documents advise.
 FLIGHT_RECORDER = ("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE")
 RECORDED_COLLECTIVES = "2000"
-# Code that debugpy inserts before the code of `python -c`.
+# Code that debugpy inserts before the code of `python -c` (1.8.22, `pydev_monkey.py`).
 CHANGED_CODE = "; import pydevd; pydevd.config("
 WORKER = "/ray/_private/workers/default_worker.py"
 # Ray's modules of the actor that starts the driver of a submitted job; the second one is in older versions.

@@ -41,7 +41,7 @@ WARM_S = 12.0
 READ_S = 25.0
 # Until then the client has read the answer, or it never will.
 UNREAD_S = 60.0
-# Ray kills a job three seconds after it has told it to end.
+# Ray kills a job three seconds after it has told it to end (2.60, `job_supervisor.py`).
 GRACE_S = 2.0
 TICK_S = 0.25
 POLL_S = 0.05
@@ -89,7 +89,7 @@ def main(read: ReadProcesses | None = None, read_records: ReadRecords | None = N
         import ray
 
         ray.init(log_to_driver=False)
-        # After `ray.init`, which has a handler of its own.
+        # After `ray.init`, which has a handler of its own (2.60, `_private/worker.py`).
         signal.signal(signal.SIGTERM, end)
         request = taken(order["key"])
         if request is None:

@@ -134,7 +134,7 @@ def lineage(pid: int, processes: Mapping[int, proc.ProcessStat]) -> list[int]:
 
 
 def py_spy() -> str:
-    """The py-spy that came with this code, else that beside this Python, which Ray brings; "" for none."""
+    """The py-spy that came with this code, else that beside this Python, which `ray[default]` requires; "" for none."""
     came_along = Path(__file__).parent / PROGRAM
     with contextlib.suppress(OSError):
         # Ray before 2.60 unpacks it without this permission (2.9.1).

@@ -38,7 +38,7 @@ def main() -> None:
     answer = collected(ray, hosts, request["seconds"])
     sys.stdout.write("\n" + request["mark"] + json.dumps(answer) + "\n")
     sys.stdout.flush()
-    # The usual end of a process that has imported Ray takes most of a second.
+    # The usual end of a process that has imported Ray takes 0.7 s (measured with 2.60).
     os._exit(0)
 
 

@@ -40,7 +40,7 @@ def main() -> None:
     sessions = store.follow(follow, request["seconds"]) if follow else store.waiting_sessions()
     sys.stdout.write("\n" + request["mark"] + json.dumps(sessions) + "\n")
     sys.stdout.flush()
-    # The usual end of a process that has imported Ray takes most of a second.
+    # The usual end of a process that has imported Ray takes 0.7 s (measured with 2.60).
     os._exit(0)
 
 
@@ -58,7 +58,8 @@ class PdbStore:
     def follow(self, session: bytes, seconds: float) -> "list[dict[str, object]]":
         """Waits until the session is paused in the next task; [] without a next task.
 
-        Entries that `remote` and its end leave behind would stop `ray debug`, so they are removed.
+        Entries that `remote` and its end leave behind would stop `ray debug`, which takes them for sessions
+        (RAY_PDB_CONTINUE_… in 2.60, `util/rpdb.py`), so they are removed.
         """
         deadline = time.monotonic() + seconds
         key = PREFIX + session

@@ -114,7 +114,8 @@ class LauncherFactory:
         env = {
             **plan.env,
             injected_config.VARIABLE: injected_config.encode_config(plan, evolve(config, uri=uri)),
-            # Ray would otherwise reject programs that pass on their whole environment, because of these variables.
+            # Ray would otherwise reject programs that pass on their whole environment, because of these variables
+            # ("Failed to merge the Job's runtime env", `_private/worker.py` of 2.60).
             "RAY_OVERRIDE_JOB_RUNTIME_ENV": "1",
         }
         dashboard = self._dashboard(cluster)

@@ -311,7 +311,7 @@ async def _dead(dashboard: Dashboard, jobs: Collection[str]) -> list[DeadActor]:
     except EaglerayError as error:
         log.info("the actors of %s are not listed: %s %s", dashboard.address, error, error.detail)
         return []
-    # Ray also lists actors of jobs that ended long ago.
+    # Ray also lists actors of jobs that ended long ago (the newest 100,000, maximum_gcs_destroyed_actor_cached_count).
     return dead_in(listed, jobs or {row.job_id for row in listed if row.state != "DEAD"})
 
 

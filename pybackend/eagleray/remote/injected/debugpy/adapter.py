@@ -93,7 +93,8 @@ def early_adapter(offered: str, children: bool) -> DebugpyAdapter | None:
 def adapter_of(debugpy: Any, early: DebugpyAdapter | None, children: bool) -> DebugpyAdapter:
     """The adapter of the imported debugpy: the `early` one if it fits, else a new one; raises DebugpyNotStarted.
 
-    debugpy itself would start it with a port that every user of the machine can connect to.
+    debugpy itself would start it with a port that every user of the machine can connect to: the protocol has no
+    password (1.8.22, `listen` in `server/api.py`).
     """
     folder = _folder_of(debugpy.__file__)
     if early is not None and early.folder == folder:
@@ -149,8 +150,8 @@ def main() -> None:
 class DebugpyClients:
     """Gives debugpy the clients that the debug proxy sends.
 
-    debugpy refuses a client of a process whose last client has left until it has cleared that one away,
-    so that a new client waits for those that have left.
+    debugpy refuses a client of a process whose last client has left until it has cleared that one away ("already being
+    debugged" in 1.8.22, `adapter/clients.py`), so that a new client waits for those that have left.
     """
 
     def __init__(self, make: Callable[[socket.socket], Any], log: Any) -> None:
@@ -223,7 +224,7 @@ def for_children(begin: Callable[[socket.socket], Any], sockets: Any) -> socket.
 
 
 def speed_up(log: Any, sockets: Any) -> None:
-    """Skips the list of all installed packages if debugpy writes no log, and sends small messages at once."""
+    """Skips debugpy's list of all installed packages (1.8.22) if it writes no log, and sends small messages at once."""
     if not os.environ.get("DEBUGPY_LOG_DIR"):
         log.describe_environment = lambda header: None
     make = getattr(sockets, "_new_sock", None)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SCRIPT = "/pydevd.py"
-# Code that debugpy inserts before the code after `-c`.
+# Code that debugpy inserts before the code after `-c` (1.8.22, `pydev_monkey.py`).
 _BEFORE_CODE = re.compile(
     r"import sys; sys\.path\.insert\(0, r'[^']*'\); import pydevd; .*?__setup_holder__=\{.*?\}\); ",
     re.S,

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import socket
     from typing import Any
 
-# From 3.12 on debugpy sees all threads; before, one that C++ started is unknown to it.
+# From 3.12 on debugpy sees all threads (sys.monitoring); before, one that C++ started is unknown to it, as those for
+# `max_concurrency` of Ray (measured with debugpy 1.8.22).
 TRACES_BY_THREAD = sys.version_info < (3, 12)
 # debugpy starts within a second; a fork that holds a lock which debugpy needs must not wait without a limit.
 FORK_S = 10.0

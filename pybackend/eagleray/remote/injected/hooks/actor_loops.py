@@ -1,6 +1,7 @@
 """The event loops of an async actor's concurrency groups: the thread of each has entered it before Ray makes the next.
 
-Ray starts these threads in a loop, with a `lambda` that reads the variable of that loop once the thread runs.  Under a
+Ray starts these threads in a loop, with a `lambda` that reads the variable of that loop once the thread runs (2.9 to
+2.60, `initialize_eventloops_for_actor_concurrency_group` in `_raylet.pyx`).  Under a
 debugger a thread starts later, so that two threads would run the last loop, and the calls of a group never be answered.
 """
 

@@ -127,7 +127,7 @@ class CreationHook:
 
 
 def parsed(runtime_env: dict[str, Any]) -> Any:
-    """Ray's own kind of runtime_env, as `options()` makes it; an older Ray has the function by a shorter name."""
+    """Ray's own kind of runtime_env, as `options()` makes it; an older Ray (2.9.1) has the function by a shorter name."""
     from ray._private import utils
 
     name = "parse_runtime_env_for_task_or_actor"

@@ -1,8 +1,9 @@
 """The runtime_env of a driver's job, of single actors and of submitted jobs, extended so that their workers join the run.
 
 Nothing that the user has set is replaced.  A driver's runtime_env is extended on its last step before Ray takes it, past
-all hooks, `uv run` and Ray Client.  `RAY_RUNTIME_ENV_HOOK` stays the user's own: under `uv run` Ray does not call it, and
-a child process that inherits the variable without our folder in its path would fail for it.
+all hooks, `uv run` and Ray Client.  `RAY_RUNTIME_ENV_HOOK` stays the user's own: under `uv run` Ray does not call it (2.60,
+`_maybe_modify_runtime_env` in `_private/worker.py`), and a child process that inherits the variable without our folder
+in its path would fail for it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def extended(runtime_env: Mapping[str, Any] | None, settings: RunSettings) -> di
     variables = {str(name): value for name, value in dict(result.get("env_vars") or {}).items()}
     variables[VARIABLE] = text(settings.values)
     if settings.site:
-        # Ray puts the node's own value in for the braces.
+        # Ray puts the node's own value in for the braces (2.60, `update_envs` in `_private/utils.py`).
         path = str(variables.get(PATH, "${PYTHONPATH}"))
         if settings.site not in path.split(":"):
             path = f"{settings.site}:{path}" if path else settings.site

@@ -1,7 +1,7 @@
 """The variable EAGLERAY_PROFILE, which selects a worker for nsys as it is created.
 
 An actor or task that is created gets the variable in its runtime_env; an actor or task of a recorded worker gets it
-empty, since Ray merges a runtime_env with the creator's.
+empty, since Ray merges a runtime_env with the creator's (measured with 2.60).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WAITS = re.compile(r"\s--wait[= ]\s*(\S+)")
 def profile_request(pattern: str, module: str, qualified: str, actor: str) -> str:
     """The value of the variable for a worker that is to be recorded.
 
-    It contains no `$`, because Ray expands `$NAME` in the variables of a runtime_env.
+    It contains no `$`, because Ray expands `$NAME` in the variables of a runtime_env (2.60, `update_envs`).
     """
     request = {"pattern": pattern, "module": module, "class": qualified, "name": actor}
     return json.dumps(request, separators=(",", ":")).replace("$", "\\u0024")
