@@ -244,8 +244,8 @@ async def test_actors_that_call_back_are_a_proved_cycle(
     verdict = (await take(dashboard)).verdict
     assert verdict.kind == "ray-get-cycle", verdict
     assert verdict.sentence == (
-        "Policy.ask of left waits for Reward.answer, which waits for Policy.value of left: "
-        "none of them can continue."
+        "The driver waits for Policy.ask of left, which waits for Reward.answer, which waits for "
+        "Policy.value of left, which is queued behind Policy.ask of left: none of them can continue."
     )
     part = await take(dashboard, workers="Policy.ask")
     assert {each.group for each in part.ranks} == {"Policy"}

@@ -171,4 +171,6 @@ def is_in_ray_get(frames: Sequence[PythonFrame]) -> bool:
 
 
 def _is_ray_get(frame: PythonFrame) -> bool:
+    if frame.file.endswith("ray/util/placement_group.py"):
+        return frame.function == "_call_placement_group_ready"
     return frame.file.endswith("ray/_private/worker.py") and bool(_RAY_GET.search(frame.function))

@@ -31,8 +31,7 @@ def rows(
     """The `tasks`, and one that runs for each driver.  `room`: the most that a single node has of each resource.
     `earlier` are the tasks before the samples, None if these are the same.
 
-    Ray 2.60 lists no task for `ray.get(group.ready())`: of a driver that has called nothing else, a placement group stands
-    for it.
+    Ray 2.60 lists no task for `ray.get(group.ready())`: a placement group stands for it.
     """
     names = {row.actor_id: printable(row.name or row.class_name, 100) for row in actors}
     needs = {task.actor_id: task.resources for task in tasks if task.kind == _CREATION}
@@ -59,11 +58,11 @@ def rows(
                 _state(task) in before,
             )
         )
-    parents = {task.parent_task_id for task in tasks}
-    pending = [
-        group for group in groups if group.job_id and _DRIVERS_TASK + group.job_id not in parents
-    ]
-    return (*listed, *_drivers(workers, hosts), *map(_of_group, pending))
+    return (
+        *listed,
+        *_drivers(workers, hosts),
+        *(_of_group(each) for each in groups if each.job_id),
+    )
 
 
 def _state(task: TaskRow) -> tuple[str, int, str]:
@@ -99,6 +98,7 @@ def _of_group(group: PlacementGroupRow) -> OpenTask:
         if group.is_infeasible
         else f"{bundles}{more}",
         fits=not group.is_infeasible,
+        is_group=True,
     )
 
 

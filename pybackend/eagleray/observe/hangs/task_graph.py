@@ -1,11 +1,13 @@
-"""Waits between processes in Ray, by its own state: cycles of `ray.get`, and tasks that no node can take."""
+"""Waits of processes in Ray for tasks, by its own list and by the references in `ray.get`."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from attrs import frozen
+
+from eagleray.remote.sampling.ray_objects import MORE
 
 # States of Ray 2.60 and what they say here.
 RUNNING = "RUNNING"
@@ -17,6 +19,7 @@ NEEDS_NODE = "PENDING_NODE_ASSIGNMENT"
 NEEDS_ARGUMENTS = "PENDING_ARGS_AVAIL"
 # The id of the task of a constructor is this prefix and the id of its actor.
 _CONSTRUCTORS = "f" * 16
+_TASK_DIGITS, _GROUP_DIGITS = 48, 36
 
 # A process: its host and pid.
 Process = tuple[str, int]
@@ -28,7 +31,7 @@ class OpenTask:
 
     `name` is "" for a driver's.  `actor` is the name of its actor, `process` where it runs, and `needs` the
     resources that it or its actor needs; `fits`: some node has as many, if nothing else runs there.  `is_constructor`:
-    it makes its actor.  `is_steady`: it was in the same state before the samples.
+    it makes its actor.  `is_steady`: it was in the same state before the samples.  `is_group`: it stands for a placement group.
     """
 
     task_id: str
@@ -42,33 +45,54 @@ class OpenTask:
     fits: bool = True
     is_constructor: bool = False
     is_steady: bool = True
+    is_group: bool = False
 
 
 @frozen
 class Call:
-    """`caller` waits for `called`, which runs on or is queued at `actor_id`."""
+    """The task `called`, whose result a process waits for; `is_sure`: nothing else that it has called may be meant."""
 
-    caller: OpenTask
     called: OpenTask
+    is_sure: bool
 
 
-def waits(tasks: Iterable[OpenTask], waiting: Collection[Process]) -> list[Call]:
-    """Which running task in a process that waits in `ray.get` has called which task that has not ended.
+def waits(
+    tasks: Iterable[OpenTask], waiting: Mapping[Process, Collection[str]]
+) -> dict[Process, list[Call]]:
+    """The tasks for which processes wait in `ray.get`; `waiting` has the memory of their references (`ray_objects.py`).
 
-    A task may continue without the result of what it has called; so only processes count whose stacks show that they wait.
+    1. Open tasks whose ids these references have.
+    2. Without references: what a task in the process has called, and what has not ended.  Nothing tells which of several
+       it waits for.
+    3. References to other objects: placement groups, for which Ray 2.60 lists no task.
     """
     by_id = {task.task_id: task for task in tasks}
     by_actor = {
         task.actor_id: task for task in by_id.values() if task.actor_id and is_running(task)
     }
-    return [
-        Call(caller, task)
-        for task in by_id.values()
-        if (caller := by_id.get(task.parent_id) or by_actor.get(_actor_of(task.parent_id)))
-        is not None
-        and is_running(caller)
-        and caller.process in waiting
-    ]
+    own: dict[Process, list[OpenTask]] = defaultdict(list)
+    for task in by_id.values():
+        caller = by_id.get(task.parent_id) or by_actor.get(_actor_of(task.parent_id))
+        if caller is not None and is_running(caller):
+            own[caller.process].append(task)
+    calls = {}
+    for process, contents in waiting.items():
+        called = shown = [by_id[each] for each in dict.fromkeys(_ids(contents)) if each in by_id]
+        if not shown:
+            is_other = contents and MORE not in contents
+            called = [each for each in own[process] if each.is_group or not is_other]
+        is_sure = bool(shown) or len(called) == 1
+        if called:
+            calls[process] = [Call(each, is_sure) for each in called]
+    return calls
+
+
+def _ids(contents: Iterable[str]) -> Iterator[str]:
+    """The parts of the memory of references that have the length of the id of a task or a placement group."""
+    for content in contents:
+        for at in range(0, len(content), 2):
+            yield content[at : at + _TASK_DIGITS]
+            yield content[at : at + _GROUP_DIGITS]
 
 
 def _actor_of(parent_id: str) -> str:
@@ -77,81 +101,6 @@ def _actor_of(parent_id: str) -> str:
     In a method of an async actor, Ray 2.60 names the actor's constructor as the task that calls.
     """
     return parent_id.removeprefix(_CONSTRUCTORS) if parent_id.startswith(_CONSTRUCTORS) else ""
-
-
-def cycle(tasks: Sequence[OpenTask], waiting: Collection[Process]) -> tuple[Call, ...]:
-    """The shortest cycle of calls between processes `waiting` in `ray.get`; () if there is none.
-
-    A call that runs leads to what it has called itself.  A call that is queued at an actor leads to what the only call
-    has called that runs there: the actor takes the next one after that.
-    """
-    by_caller: dict[str, list[Call]] = defaultdict(list)
-    for call in waits(filter(_is_steady, tasks), waiting):
-        by_caller[call.caller.task_id].append(call)
-    running: dict[str, list[OpenTask]] = defaultdict(list)
-    for task in tasks:
-        if task.actor_id and is_running(task):
-            running[task.actor_id].append(task)
-    cycles = [
-        path for start in sorted(by_caller) if (path := _path_back(start, by_caller, running))
-    ]
-    return _from_outside(min(cycles, key=len, default=()))
-
-
-def without_node(tasks: Iterable[OpenTask], waiting: Collection[Process]) -> list[Call]:
-    """The calls of processes `waiting` in `ray.get` for which no node has the resources.
-
-    Ray 2.60 lists a method in the same state while the constructor of its actor runs, and while it is queued behind
-    another method whose arguments are not there: only a constructor in this state needs a node.
-    """
-    listed = list(filter(_is_steady, tasks))
-    unplaced = {
-        task.actor_id for task in listed if task.is_constructor and task.state == NEEDS_NODE
-    }
-    return [
-        call
-        for call in waits(listed, waiting)
-        if call.called.state == NEEDS_NODE and call.called.actor_id in ("", *unplaced)
-    ]
-
-
-def _from_outside(path: tuple[Call, ...]) -> tuple[Call, ...]:
-    """The cycle from the call on whose caller something outside has called, if there is one."""
-    inside = {task_id for call in path for task_id in (call.caller.task_id, call.called.task_id)}
-    for at, call in enumerate(path):
-        if call.caller.parent_id not in inside:
-            return (*path[at:], *path[:at])
-    return path
-
-
-def _path_back(
-    start: str,
-    by_caller: Mapping[str, Sequence[Call]],
-    running: Mapping[str, Sequence[OpenTask]],
-) -> tuple[Call, ...]:
-    """The shortest way of calls from the task `start` to what waits for itself."""
-    paths: list[tuple[Call, ...]] = [(call,) for call in by_caller[start]]
-    visited: set[str] = set()
-    for path in paths:
-        next_task = _holder(path[-1].called, running)
-        if next_task == start:
-            return path
-        if next_task not in visited:
-            visited.add(next_task)
-            paths.extend((*path, call) for call in by_caller.get(next_task, []))
-    return ()
-
-
-def _holder(called: OpenTask, running: Mapping[str, Sequence[OpenTask]]) -> str:
-    """The id of the task that has to end first: `called` itself, or what keeps its actor from it."""
-    if called.state not in QUEUED_AT_ACTOR:
-        return called.task_id
-    occupying = running.get(called.actor_id, ())
-    return occupying[0].task_id if len(occupying) == 1 else called.task_id
-
-
-def _is_steady(task: OpenTask) -> bool:
-    return task.is_steady
 
 
 def is_running(task: OpenTask) -> bool:

@@ -6,16 +6,16 @@ A wait in the kernel leads to the processes that can end it, and a `ray.get` to 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from itertools import pairwise
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t, translated
 from eagleray.observe.hangs import library_waits, source_lines, wording
-from eagleray.observe.hangs.activity import Doing, innermost
+from eagleray.observe.hangs.activity import Doing, innermost, is_in_ray_get
 from eagleray.observe.hangs.evidence import HangEvidence, SampledProcess
 from eagleray.observe.hangs.task_graph import (
     NEEDS_ARGUMENTS,
@@ -28,7 +28,7 @@ from eagleray.observe.hangs.task_graph import (
     waits,
 )
 from eagleray.remote.sampling import kernel_waits
-from eagleray.remote.sampling.frames import is_users
+from eagleray.remote.sampling.frames import PythonFrame, is_users
 from eagleray.remote.sampling.kernel_waits import (
     ANSWER,
     CHILD,
@@ -42,6 +42,8 @@ from eagleray.remote.sampling.kernel_waits import (
 from eagleray.remote.sampling.merging import ThreadStack
 from eagleray.remote.sampling.rank_sets import RankSet
 
+# Kinds of waits for a task for which no node has room now, or ever.
+NO_ROOM, NEVER_ROOM = "no-room", "never-room"
 # A longer sentence says less.
 _LONGEST_PATH = 6
 _MOST_NAMED = 3
@@ -52,9 +54,9 @@ class Wait:
     """`what` is waited for by the thread with `stack`.  One of `targets` can end it; without any nothing in the picture
     can.
 
-    `kind` is the kernel's, "" for a wait in Ray.  `alone` says why nothing can end it, or what keeps the last process
+    `kind` is the kernel's, else `NO_ROOM`, `NEVER_ROOM` or, for any other wait in Ray, "".  `alone` says why nothing can end it, or what keeps the last process
     of the path from it, "" without that.  `outside` names those that can end it where the picture has no other process
-    that can.  `is_new`: the task for which it waits has begun, or changed its state, during the samples.
+    that can.  `is_unsure`: it may wait for something else, or its task has changed during the samples.
     """
 
     what: str
@@ -63,7 +65,7 @@ class Wait:
     kind: str = ""
     alone: str = ""
     outside: str = ""
-    is_new: bool = False
+    is_unsure: bool = False
 
     @property
     def place(self) -> str:
@@ -82,19 +84,23 @@ class Wait:
 class Path:
     """The waits from `start` on; `processes` are those that wait, and `end` is where the last wait leads, if it is in the picture.
 
-    `is_cycle`: that is `start`.
+    `name` stands for `start` at the beginning of a sentence.  `is_cycle`: they lead back.
     """
 
     start: SampledProcess
+    name: str
     waits: tuple[Wait, ...]
     processes: tuple[SampledProcess, ...]
     end: SampledProcess | None
     is_cycle: bool = False
 
     @property
-    def is_new(self) -> bool:
-        """Whether it leads over a task that has begun during the samples, or may end soon as well."""
-        return any(wait.is_new for wait in self.waits)
+    def is_unsure(self) -> bool:
+        return any(wait.is_unsure for wait in self.waits)
+
+    @property
+    def is_of_ray(self) -> bool:
+        return all(wait.kind == "" for wait in self.waits)
 
     @property
     def is_idle_server(self) -> bool:
@@ -105,13 +111,15 @@ class Path:
         """`The driver waits for Trainer.sync, which waits for an answer of 10.0.0.7:8000 in step (rollout.py:11).`"""
         text = t(
             "{Process} waits for {what}",
-            Process=wording.Ranks([self.start]),
+            Process=self.name,
             what=self.waits[0].what,
         )
         for before, wait in pairwise(self.waits):
             text += before.which(t("waits for {what}", what=wait.what))
         if self.is_cycle:
             return t("{text}: none of them can continue.", text=text)
+        if self.waits[-1].kind in (NO_ROOM, NEVER_ROOM):
+            return t("{text}, but {reason}.", text=text, reason=self.waits[-1].alone)
         if self.end is None:
             text += self.waits[-1].place or wording.place(self.processes[-1:])
             if alone := self.waits[-1].alone:
@@ -160,9 +168,8 @@ class WaitGraph:
         """Returns what a process waits for: first the waits of its leading thread, then the waits of threads for which
         that waits.
         """
-        calls = self._calls.get(_place(process), ())
-        if calls:
-            return [self._of_call(call.called) for call in calls]
+        if waits := self.ray_waits(process):
+            return waits
         leading = process.stack.thread if process.stack else ""
         outward = [each for each in process.last.waits if each.kind != OWN]
         if process.last.waits and not outward and process.stack is not None:
@@ -172,6 +179,31 @@ class WaitGraph:
             return [Wait(what, kind=OWN, alone=_why_alone(process))]
         of_leading = [each for each in outward if each.thread == leading]
         return [self._of_kernel(process, each) for each in of_leading or outward]
+
+    def ray_waits(self, process: SampledProcess) -> list[Wait]:
+        """The waits for tasks, or a single one for any of them, where one is enough or nothing tells which."""
+        calls = self._calls.get(_place(process), [])
+        listed = [
+            evolve(
+                self._of_call(each.called), is_unsure=not (each.is_sure and each.called.is_steady)
+            )
+            for each in calls
+        ]
+        is_any = any(frame.function == "wait" for frame in _ray_frames(process))
+        if len(listed) < 2 or not (is_any or any(not each.is_sure for each in calls)):
+            return listed
+        texts = list(dict.fromkeys(task_text(each.called) for each in calls))
+        more = [*texts[:_MOST_NAMED], *(["…"] if len(texts) > _MOST_NAMED else [])]
+        targets = {_place(each): each for wait in listed for each in wait.targets}
+        is_unsure = any(wait.is_unsure for wait in listed)
+        return [Wait(t(" or ").join(more), tuple(targets.values()), is_unsure=is_unsure)]
+
+    def name(self, process: SampledProcess) -> str:
+        """The process at the beginning of a sentence: by the only task that it runs, if that is known."""
+        running = self._running_in.get(_place(process), [])
+        return (
+            task_text(running[0], is_first=True) if len(running) == 1 else wording.Ranks([process])
+        )
 
     def path(self, start: SampledProcess) -> Path | None:
         """The waits from `start` on, up to what waits for no further process; None if it waits for none."""
@@ -189,25 +221,87 @@ class WaitGraph:
                 break
             processes.append(end)
         passed = processes if end is None else processes[:-1]
-        return Path(start, tuple(listed), tuple(passed), end) if listed else None
+        name = self.name(start)
+        return Path(start, name, tuple(listed), tuple(passed), end) if listed else None
 
     def is_stuck(self, process: SampledProcess) -> bool:
         """Whether the process waits for others that do, too, or for what nothing else does, as the kernel tells."""
         return _place(process) in self._stuck
 
+    @cached_property
     def cycle(self) -> Path | None:
-        """A cycle of processes that wait for each other alone."""
-        for start in self._stuck.values():
-            processes: list[SampledProcess] = [start]
-            listed: list[Wait] = []
-            while (step := self._stuck_step(processes[-1])) is not None:
-                wait, target = step
-                listed.append(wait)
-                at = next((at for at, each in enumerate(processes) if each is target), None)
-                if at is not None:
-                    return Path(target, tuple(listed[at:]), tuple(processes[at:]), target, True)
-                processes.append(target)
+        """The shortest cycle of processes none of which can continue before another one does, from a process on that
+        waits for them, if there is one.
+        """
+        edges = {**self._ray_edges, **self._stuck_edges}
+        cycles = [path for each in edges if (path := self._cycle_from(self._by_place[each], edges))]
+        if not cycles:
+            return None
+        shortest = min(cycles, key=lambda path: len(path.waits))
+        inside = {_place(each): each for each in shortest.processes}
+        for each in self.evidence.processes:
+            for wait in self.ray_waits(each) if _place(each) not in inside else ():
+                if (
+                    not wait.is_unsure
+                    and len(wait.targets) == 1
+                    and _place(wait.targets[0]) in inside
+                ):
+                    path = self._cycle_from(wait.targets[0], edges) or shortest
+                    waits = (wait, *path.waits)
+                    return evolve(path, start=each, name=self.name(each), waits=waits)
+        return shortest
+
+    def _cycle_from(
+        self, start: SampledProcess, edges: Mapping[Process, list[tuple[Wait, SampledProcess]]]
+    ) -> Path | None:
+        paths: list[tuple[tuple[Wait, ...], tuple[SampledProcess, ...]]] = [((), (start,))]
+        visited = {_place(start)}
+        for passed, processes in paths:
+            for wait, target in edges.get(_place(processes[-1]), ()):
+                if target is start:
+                    name = self.name(start)
+                    return Path(start, name, (*passed, wait), processes, start, is_cycle=True)
+                if _place(target) not in visited:
+                    visited.add(_place(target))
+                    paths.append(((*passed, wait), (*processes, target)))
         return None
+
+    @property
+    def _stuck_edges(self) -> dict[Process, list[tuple[Wait, SampledProcess]]]:
+        return {
+            place: [
+                (wait, target)
+                for wait in self.waits_of(each)
+                for target in wait.targets
+                if self.is_stuck(target)
+            ]
+            for place, each in self._stuck.items()
+        }
+
+    @property
+    def _ray_edges(self) -> dict[Process, list[tuple[Wait, SampledProcess]]]:
+        """The waits for tasks that a process can't do, or end, before its own `ray.get` does."""
+        return {
+            place: [
+                (wait, target)
+                for wait in self.ray_waits(self._by_place[place])
+                if not wait.is_unsure and len(wait.targets) == 1
+                for target in wait.targets
+                if self._is_occupied(target)
+            ]
+            for place in self._calls
+        }
+
+    def _is_occupied(self, process: SampledProcess) -> bool:
+        """Whether a process does nothing but wait in `ray.get`: it runs one task, or its event loop waits there."""
+        return process.is_in_ray_get and (
+            len(self._running_in.get(_place(process), [])) < 2
+            or any(
+                is_in_ray_get(stack.frames) and any(map(_is_of_loop, stack.frames))
+                for stack in (process.stack, *process.others)
+                if stack
+            )
+        )
 
     def starts(self) -> list[SampledProcess]:
         """The processes that wait and for which no other waits."""
@@ -223,15 +317,6 @@ class WaitGraph:
             if _place(each) not in waited_for and not library_waits.is_without_task(each)
         ]
         return [each for each in listed if self.waits_of(each)]
-
-    def _stuck_step(self, process: SampledProcess) -> tuple[Wait, SampledProcess] | None:
-        steps = (
-            (wait, target)
-            for wait in self.waits_of(process)
-            for target in wait.targets
-            if self.is_stuck(target)
-        )
-        return next(steps, None)
 
     @cached_property
     def _stuck(self) -> dict[Process, SampledProcess]:
@@ -283,11 +368,17 @@ class WaitGraph:
 
     @cached_property
     def _calls(self) -> dict[Process, list[Call]]:
-        in_get = {place for place, each in self._by_place.items() if each.is_in_ray_get}
-        calls: dict[Process, list[Call]] = defaultdict(list)
-        for call in waits(self.evidence.tasks, in_get):
-            calls[call.caller.process].append(call)
-        return calls
+        in_get = {
+            place: each.last.objects for place, each in self._by_place.items() if each.is_in_ray_get
+        }
+        return waits(self.evidence.tasks, in_get)
+
+    @cached_property
+    def _running_in(self) -> dict[Process, list[OpenTask]]:
+        running: dict[Process, list[OpenTask]] = defaultdict(list)
+        for task in filter(is_running, self.evidence.tasks):
+            running[task.process].append(task)
+        return running
 
     @cached_property
     def _unplaced(self) -> set[str]:
@@ -320,7 +411,7 @@ class WaitGraph:
             # Ray sends the methods of a caller in order.
             first = next(filter(_needs_arguments, self._at_actor(called)), None)
             if first is None:
-                return Wait(name, is_new=not called.is_steady)
+                return Wait(name)
             text = t(
                 "{task}, which is queued behind {before}, {lacking}",
                 task=name,
@@ -328,9 +419,12 @@ class WaitGraph:
                 lacking=self._lacking(first),
             )
             return Wait(text)
+        if called.state == NEEDS_NODE and called.fits:
+            why = t("other tasks or actors hold all {needs}", needs=called.needs)
+            return Wait(name, kind=NO_ROOM, alone=why)
         if called.state == NEEDS_NODE:
-            name = t("{task}, for which no node has room", task=name)
-        return Wait(name, self._targets([called.process]), is_new=not called.is_steady)
+            return Wait(name, kind=NEVER_ROOM, alone=t("no node has {needs}", needs=called.needs))
+        return Wait(name, self._targets([called.process]))
 
     def _at_actor(self, called: OpenTask) -> list[OpenTask]:
         return [each for each in self.evidence.tasks if each.actor_id == called.actor_id]
@@ -396,7 +490,7 @@ class WaitGraph:
             self._by_place.get((host, pid)) or (None if host else self._by_pid.get(pid))
             for host, pid in places
         )
-        return tuple(filter(None, listed))
+        return tuple({_place(each): each for each in listed if each}.values())
 
 
 def task_text(task: OpenTask, is_first: bool = False) -> str:
@@ -410,6 +504,15 @@ def task_text(task: OpenTask, is_first: bool = False) -> str:
 
 def _needs_arguments(task: OpenTask) -> bool:
     return task.state == NEEDS_ARGUMENTS
+
+
+def _ray_frames(process: SampledProcess) -> list[PythonFrame]:
+    stacks = [stack for stack in (process.stack, *process.others) if stack]
+    return [frame for stack in stacks for frame in stack.frames if is_in_ray_get([frame])]
+
+
+def _is_of_loop(frame: PythonFrame) -> bool:
+    return frame.function.endswith("_run_once")
 
 
 def _why_alone(process: SampledProcess) -> str:

@@ -24,6 +24,7 @@ from typing import NamedTuple
 from . import proc, seccomp
 from .file_locks import PolledLock, polled_lock
 from .frames import PythonFrame, answers_from_inside, is_users
+from .ray_objects import awaited_objects
 from .signalled import main_stack
 
 TYPE_CHECKING = False
@@ -73,7 +74,8 @@ class Thread(NamedTuple):
     `peers` are the integers `src`, `port` and so on in PyTorch's functions, and `exceptions` the names of the types of
     the exceptions in local variables.  `variables` is a hash of the variables of the user's functions that only the
     thread itself can change, 0 without any.  `polled` is the lock file of a library for which it waits.  Nothing else
-    of the variables is kept: they may hold secrets.  `tid` is its number in the kernel.
+    of the variables is kept: they may hold secrets.  `tid` is its number in the kernel, and `objects` are objects of Ray for
+    which it waits (`ray_objects.py`).
     """
 
     name: str
@@ -86,6 +88,7 @@ class Thread(NamedTuple):
     variables: int = 0
     tid: int = 0
     polled: PolledLock | None = None
+    objects: tuple[str, ...] = ()
 
 
 class ProcessDump(NamedTuple):
@@ -288,6 +291,7 @@ def _thread(pid: int, thread: dict[str, Any]) -> Thread:
         _hash_of_variables(thread["frames"]),
         thread["os_thread_id"] or (pid if is_main else 0),
         polled_lock(pid, thread["frames"]),
+        awaited_objects(pid, thread["frames"]),
     )
 
 

@@ -63,7 +63,7 @@ class ProcessSample(NamedTuple):
     that a rank or actor of a run serves, in the first round its counters alone.  `printed` is the exception at the end
     of its log, in the last round of a rank, actor or driver that handles one, or ends.  `variables_changed`: its
     leading thread is where it was in the round before, but has left that place since.  `waits` has the waits of its
-    threads in the kernel, in the last round.
+    threads in the kernel, in the last round, and `objects` the objects of Ray for which they wait.
     """
 
     state: str
@@ -84,6 +84,7 @@ class ProcessSample(NamedTuple):
     record: str = ""
     variables_changed: bool = False
     waits: tuple[KernelWait, ...] = ()
+    objects: tuple[str, ...] = ()
 
 
 class Round(NamedTuple):
@@ -496,4 +497,5 @@ def _sample(
         leading.exceptions if leading else (),
         before if is_main else IDLE,
         gpus,
+        objects=tuple(text for thread in taken.threads for text in thread.objects),
     )

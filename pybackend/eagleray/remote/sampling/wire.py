@@ -121,12 +121,14 @@ class _Writer:
             sample.record,
             sample.variables_changed,
             sample.waits,
+            sample.objects,
         )
         row: list[list[Any]] = [
             [[list(use) for use in sample.gpus], self._printed(sample.printed)],
             [sample.record],
             [sample.variables_changed],
             [[self._wait(wait) for wait in sample.waits]],
+            [[self._text(text) for text in sample.objects]],
         ]
         end = max((at + 1 for at, value in enumerate(has_values) if value), default=0)
         return [value for part in row[:end] for value in part]
@@ -230,7 +232,7 @@ class _Reader:
         )
 
     def _sample(self, row: Any) -> ProcessSample:
-        length = len(row) if isinstance(row, list) and len(row) in range(15, 19) else 13
+        length = len(row) if isinstance(row, list) and len(row) in range(15, 20) else 13
         has_more = length > 13
         (state, waits_in, cpu_s, reason, how, resumed) = _row(row, length)[:6]
         (io_bytes, after, holder, is_active, peers, exceptions, before) = row[6:13]
@@ -253,6 +255,7 @@ class _Reader:
             _text(row[15], LONGEST_RECORD) if length > 15 else "",
             length > 16 and _flag(row[16]),
             tuple(_each(row[17], self._wait)) if length > 17 else (),
+            tuple(_each(row[18], self._shared_text)) if length > 18 else (),
         )
 
     def _wait(self, row: Any) -> KernelWait:

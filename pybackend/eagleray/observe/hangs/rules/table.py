@@ -33,7 +33,7 @@ Rule = Callable[[Scene], Iterator[Reading]]
 RULES: tuple[Rule, ...] = (
     debugger_and_signals.in_debugger,
     debugger_and_signals.stopped,
-    ray_tasks.ray_get_cycle,
+    waits.ray_get_cycles,
     ray_tasks.starvation,
     waits.lost_tasks,
     waits.deadlocks,

@@ -12,6 +12,7 @@ from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.observe.hangs.wait_graph import Path
 from eagleray.remote.sampling.kernel_waits import FILE_LOCK, WRITE
 from eagleray.remote.sampling.processes import ACTOR
+from eagleray.remote.sampling.rank_sets import RankSet
 
 _MOST_PATHS = 2
 
@@ -30,12 +31,23 @@ def deadlocks(scene: Scene) -> Iterator[Reading]:
         processes = [each.thread.process for each in locks]
         text = thread_locks.sentence_of(locks)
         yield reading(scene, Kind.DEADLOCK, processes, 0.85, text, step)
-    if cycle := scene.graph.cycle():
+    cycle = scene.graph.cycle
+    if cycle and not cycle.is_of_ray:
         ranks = wording.ranks(cycle.processes)
         step = t("Look at what {ranks} wait for.", ranks=ranks)
         if WRITE in (wait.kind for wait in cycle.waits):
             step = t("Read the data before the other process has to end.")
         yield reading(scene, Kind.DEADLOCK, cycle.processes, 0.9, cycle.sentence, step)
+
+
+def ray_get_cycles(scene: Scene) -> Iterator[Reading]:
+    """Actors that call each other in a circle."""
+    cycle = scene.graph.cycle
+    if scene.is_first and cycle and cycle.is_of_ray:
+        step = t("Return the value instead of calling back, or set max_concurrency.")
+        groups = ", ".join(dict.fromkeys(each.process.group for each in cycle.processes))
+        ranks = RankSet.of(each.rank for each in cycle.processes)
+        yield Reading(Kind.RAY_GET_CYCLE, ranks, 0.95, cycle.sentence, step, groups)
 
 
 def chains(scene: Scene) -> Iterator[Reading]:
@@ -80,7 +92,7 @@ def chains(scene: Scene) -> Iterator[Reading]:
                 step = t("Look at {processes}.", processes=outside)
             if last[0].process.role == ACTOR and last[0].activity.place is None:
                 step = t("Read from inside what its tasks await.")
-            confidence = 0.4 if any(path.is_new for path in shown) else 0.75
+            confidence = 0.4 if any(path.is_unsure for path in shown) else 0.75
             yield reading(scene, Kind.WAIT_CHAIN, last, confidence, text, step)
 
 

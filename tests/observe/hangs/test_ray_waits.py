@@ -1,0 +1,215 @@
+"""Waits for tasks of Ray: followed by Ray's list and by the references in `ray.get`, and proved where they are a cycle."""
+
+import ctypes
+import os
+from collections.abc import Mapping, Sequence
+
+import pytest
+from attrs import evolve
+from eagleray.observe.hangs.diagnosis import diagnosis
+from eagleray.observe.hangs.evidence import evidence
+from eagleray.observe.hangs.task_graph import OpenTask, waits
+from eagleray.observe.hangs.verdict import Reading
+from eagleray.remote.sampling.frames import PythonFrame
+from eagleray.remote.sampling.merging import MergedStack, ThreadStack
+from eagleray.remote.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.remote.sampling.processes import ACTOR, DRIVER, Described
+from eagleray.remote.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.ray_objects import MORE, awaited_objects
+
+DRIVER_PID, LEFT_PID, RIGHT_PID = 10, 11, 12
+GET = PythonFrame("Worker.get_objects", "/site/ray/_private/worker.py", 0)
+WAIT = PythonFrame("wait", "/site/ray/_private/worker.py", 0)
+LOOP = PythonFrame("BaseEventLoop._run_once", "/usr/lib/python3.11/asyncio/base_events.py", 0)
+OTHER_ID = "0b" * 24
+
+
+def at(pid: int) -> tuple[str, int]:
+    return "host", pid
+
+
+def reference(task_id: str) -> str:
+    """The memory of a reference, in which Ray 2.60 has the id of the task after 40 bytes."""
+    return "05" * 40 + task_id.ljust(48, "0") + "00" * 8
+
+
+MAIN = OpenTask("t0", "", "RUNNING", "", "", process=at(DRIVER_PID))
+CALL = OpenTask("a1" * 24, "A.call", "RUNNING", "t0", "a", "A", at(LEFT_PID))
+BACK = OpenTask("b1" * 24, "B.back", "RUNNING", CALL.task_id, "b", "B", at(RIGHT_PID))
+QUEUED = OpenTask("a2" * 24, "A.get", "SUBMITTED_TO_WORKER", BACK.task_id, "a", "A")
+CYCLE = (
+    "The driver waits for A.call, which waits for B.back, "
+    "which waits for A.get, which is queued behind A.call: none of them can continue."
+)
+
+
+def verdict(
+    tasks: Sequence[OpenTask],
+    *,
+    objects: Mapping[int, Sequence[str]] | None = None,
+    library: Mapping[int, Sequence[PythonFrame]] | None = None,
+    busy: Sequence[int] = (),
+) -> Reading:
+    """The verdict on a driver and two actors, which wait in `ray.get` unless `library` has other frames of theirs."""
+    processes = (
+        Described(DRIVER_PID, 1, DRIVER, "driver", 0, "train.py"),
+        Described(LEFT_PID, 1, ACTOR, "A", 0, "A"),
+        Described(RIGHT_PID, 1, ACTOR, "B", 0, "B"),
+    )
+    further = {each.pid: (GET,) for each in processes} | dict(library or {})
+    rounds = []
+    for number in range(3):
+        samples = tuple(
+            ProcessSample(
+                *("S", "", number * 2.0 if each.pid in busy else 0.0, "", "py-spy blocking"),
+                resumed=False,
+                objects=tuple((objects or {}).get(each.pid, ())),
+            )
+            for each in processes
+        )
+        stacks = tuple(
+            MergedStack(
+                ThreadStack(
+                    "MainThread", (PythonFrame("step", "/work/train.py", 3), *further[each.pid])
+                ),
+                {each.group: RankSet.of([0])},
+            )
+            for each in processes
+        )
+        rounds.append(Round(samples, stacks, ()))
+    node = NodeSamples("host", processes, tuple(rounds))
+    return diagnosis(evidence([node], 1.0, is_whole=True, tasks=tasks)).reading
+
+
+@pytest.mark.parametrize("tasks", [[MAIN, CALL, BACK, QUEUED], [QUEUED, BACK, CALL, MAIN]])
+def test_cycle_of_two_actors_begins_with_the_driver_in_any_order(tasks: list[OpenTask]) -> None:
+    found = verdict(tasks)
+    assert (found.kind.value, found.sentence) == ("ray-get-cycle", CYCLE)
+
+
+def test_actor_that_calls_itself_is_a_cycle_of_one() -> None:
+    own = evolve(QUEUED, parent_id=CALL.task_id)
+    assert verdict([MAIN, CALL, own]).kind.value == "ray-get-cycle"
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        [MAIN, CALL, BACK],
+        # Another caller's task is queued behind.
+        [MAIN, CALL, BACK, evolve(QUEUED, parent_id="elsewhere")],
+        # The actor runs several calls at once.
+        [MAIN, CALL, BACK, evolve(QUEUED, state="RUNNING", process=at(LEFT_PID))],
+        # It has changed during the samples.
+        [MAIN, CALL, BACK, evolve(QUEUED, is_steady=False)],
+        # Two tasks that the actor has called: nothing tells for which it waits.
+        [MAIN, CALL, BACK, QUEUED, evolve(BACK, task_id=OTHER_ID, parent_id=BACK.task_id)],
+    ],
+)
+def test_calls_without_a_proof_are_not_a_cycle(tasks: list[OpenTask]) -> None:
+    assert verdict(tasks).kind.value != "ray-get-cycle"
+
+
+def test_actor_that_does_not_wait_breaks_the_cycle() -> None:
+    assert verdict([MAIN, CALL, BACK, QUEUED], library={RIGHT_PID: ()}).sentence == (
+        "The driver waits for A.call, which waits for B.back, which is in step (train.py:3)."
+    )
+
+
+def test_method_of_an_async_actor_can_not_run_while_another_blocks_its_event_loop() -> None:
+    """As Ray 2.60 lists it: both methods run, and the constructor has called what a method has."""
+    back = evolve(BACK, parent_id="f" * 16 + "a")
+    running = evolve(QUEUED, state="RUNNING", process=at(LEFT_PID))
+    found = verdict([MAIN, CALL, back, running], library={LEFT_PID: (LOOP, GET)})
+    assert found.sentence == (
+        "The driver waits for A.call, which waits for B.back, which waits for A.get: "
+        "none of them can continue."
+    )
+
+
+BESIDE = OpenTask("c1" * 24, "Log.write", "RUNNING", "t0", "c", "Log")
+
+
+def test_references_tell_for_which_of_its_calls_a_process_waits() -> None:
+    tasks, library = [MAIN, BESIDE, CALL], {LEFT_PID: ()}
+    unsure = verdict(tasks, library=library)
+    assert unsure.kind.value == "unknown"
+    objects = {DRIVER_PID: [reference(CALL.task_id)]}
+    assert verdict(tasks, objects=objects, library=library).sentence == (
+        "The driver waits for A.call, which is in step (train.py:3)."
+    )
+    calls = waits(tasks, {at(DRIVER_PID): [reference(OTHER_ID)]})
+    assert calls == {}
+    assert len(waits(tasks, {at(DRIVER_PID): [reference(OTHER_ID), MORE]})[at(DRIVER_PID)]) == 2
+
+
+def test_wait_for_any_of_several_tasks_names_all() -> None:
+    objects = {DRIVER_PID: [reference(CALL.task_id), reference(BESIDE.task_id)]}
+    library: dict[int, Sequence[PythonFrame]] = {DRIVER_PID: (WAIT,), LEFT_PID: ()}
+    assert verdict([MAIN, BESIDE, CALL], objects=objects, library=library).sentence == (
+        "The driver waits for A.call or Log.write, which is in step (train.py:3)."
+    )
+
+
+LARGE = OpenTask("c1" * 24, "train", "PENDING_NODE_ASSIGNMENT", "t0", "", needs="GPU: 8")
+MAKE = OpenTask(
+    "c0", "C.__init__", "PENDING_NODE_ASSIGNMENT", "t0", "c", needs="CPU: 1", is_constructor=True
+)
+STEP = OpenTask("c1" * 24, "C.step", "PENDING_NODE_ASSIGNMENT", "t0", "c", "C", needs="CPU: 1")
+STARVES = {
+    "never": (
+        [MAIN, evolve(LARGE, fits=False)],
+        "The driver waits for train, but no node has GPU: 8.",
+    ),
+    "now": (
+        [MAIN, LARGE],
+        "The driver waits for train, but other tasks or actors hold all GPU: 8.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STARVES)
+def test_task_without_room_names_its_caller(case: str) -> None:
+    tasks, sentence = STARVES[case]
+    found = verdict(tasks, library={LEFT_PID: (), RIGHT_PID: ()})
+    assert (found.kind.value, found.sentence) == ("starvation", sentence)
+
+
+def test_method_needs_a_node_only_while_its_constructor_does() -> None:
+    objects = {DRIVER_PID: [reference(STEP.task_id)]}
+    assert verdict([MAIN, MAKE, STEP], objects=objects).kind.value == "starvation"
+    lacking = evolve(STEP, task_id=OTHER_ID, name="C.add", state="PENDING_ARGS_AVAIL")
+    found = verdict([MAIN, STEP, lacking, evolve(LARGE, task_id="d1" * 24)], objects=objects)
+    assert found.sentence == (
+        "The driver waits for C.step, which is queued behind C.add, "
+        "whose arguments aren't ready (open calls: train) in step (train.py:3)."
+    )
+
+
+def test_task_that_has_begun_meanwhile_and_works_is_slow() -> None:
+    found = verdict([MAIN, evolve(CALL, is_steady=False)], library={LEFT_PID: ()}, busy=[LEFT_PID])
+    assert (found.kind.value, found.sentence) == (
+        "slow",
+        "The driver waits for A.call, which works in step (train.py:3).",
+    )
+
+
+def test_placement_group_is_what_a_reference_to_no_task_means() -> None:
+    group = evolve(LARGE, task_id="9c" * 18, name="a placement group", is_group=True)
+    found = verdict([MAIN, CALL, group], objects={DRIVER_PID: [reference(OTHER_ID)]})
+    assert found.sentence == (
+        "The driver waits for a placement group, but other tasks or actors hold all GPU: 8."
+    )
+
+
+def test_references_are_read_from_memory() -> None:
+    memory = ctypes.create_string_buffer(bytes.fromhex(reference(CALL.task_id)), 96)
+    place = f"<ray.ObjectRef at {ctypes.addressof(memory):#x}>"
+    frame = {
+        "filename": "/site/ray/_private/worker.py",
+        "locals": [{"name": "object_refs", "repr": f"[{place}, ...]"}],
+    }
+    [content, more] = awaited_objects(os.getpid(), [frame])
+    assert CALL.task_id in content
+    assert more == MORE
+    assert awaited_objects(os.getpid(), [{**frame, "filename": "/work/train.py"}]) == ()
