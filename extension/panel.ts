@@ -65,9 +65,9 @@ export class Selection {
    * The rows for a key: the row with the focus or, if it is one of several that are selected, all of them, that row
    * first; undefined while the view is being redrawn.
    *
-   * Arrow keys move the focus without selecting, and VS Code tells extensions only what is selected.  `toggle` selects
-   * or deselects the row with the focus; doing it twice changes nothing and shows which row it is.  Keys that are
-   * pressed meanwhile wait, since their changes would be taken for the first's.
+   * Arrow keys move the focus without selecting, and VS Code tells extensions only what is selected (1.139.1;
+   * `activeItem` is proposed API).  `toggle` selects or deselects the row with the focus; doing it twice changes nothing
+   * and shows which row it is.  Keys that are pressed meanwhile wait, since their changes would be taken for the first's.
    */
   withFocus(toggle: () => PromiseLike<unknown>): Promise<readonly Row[] | undefined> {
     const rows = this.lastKey.then(() => this.toggledTwice(toggle));

@@ -16,7 +16,7 @@ const EXPANSIONS: Readonly<Record<RowTexts["children"], vscode.TreeItemCollapsib
 
 /**
  * Draws again only what has changed.  While the editor asks for rows again, commands of their buttons and menus come
- * without the row; below a row that hasn't changed, and on a row of a list that hasn't, they never do.
+ * without the row (microsoft/vscode#144250); below a row that hasn't changed, and on a row of a list that hasn't, they never do.
  *
  * So a row stays the same object for as long as it is listed, and gets its new content.
  */

@@ -17,8 +17,8 @@ const NONE: Credentials = { token: "", headers: {}, ca_file: "" };
 const CLUSTERS = "eagleray.clustersWithCredentials";
 
 /**
- * Tokens and headers lie in the editor's SecretStorage, which cannot list what it holds, so the ids of
- * their clusters are remembered beside it.
+ * Tokens and headers lie in the editor's SecretStorage, which cannot list what it holds before VS Code 1.105
+ * (microsoft/vscode#196616), so the ids of their clusters are remembered beside it.
  */
 export class CredentialStore {
   constructor(

@@ -118,7 +118,8 @@ function jobHostTexts({ host, jobs }: JobHostRow): RowTexts {
   const text = host.state === "ok" && jobs.length > 0 ? rayJobsText(jobs.length) : activity;
   const hasRows = jobs.length > 0 || host.problem !== null;
   return {
-    // VS Code leaves a row folded that had nothing below it before, so with rows it is another row.
+    // VS Code leaves a row folded that had nothing below it before, so with rows it is another row
+    // (microsoft/vscode#183360).
     id: `jobHost ${host.host}${hasRows ? "+" : ""}`,
     label: name,
     description: text,

@@ -159,7 +159,10 @@ class DiagnosisTab extends PageTab<FromDiagnosisPage, ToDiagnosisPage> {
   }
 }
 
-/** Opens a log at a line beside the diagnosis: by the editor itself, which opens larger files than an extension can. */
+/**
+ * Opens a log at a line beside the diagnosis: by the editor itself, which opens larger files than an extension can
+ * (50 MiB, `_MODEL_SYNC_LIMIT` of VS Code 1.139.1).
+ */
 async function openLogLine(path: string, line: number): Promise<void> {
   const at = Math.max(line - 1, 0);
   await vscode.commands.executeCommand("vscode.open", vscode.Uri.file(path), {

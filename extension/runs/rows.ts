@@ -332,7 +332,7 @@ export function startTime(started_s: number, now_s: number): string {
   return `${two(then.getMonth() + 1)}-${two(then.getDate())} ${time}`;
 }
 
-/** Expanded from the start for a live run: the editor keeps the state that a row had at first. */
+/** Expanded from the start for a live run: the editor keeps the first state of a row (microsoft/vscode#44746). */
 function childrenOf(view: RunsView, run: Run): RowTexts["children"] {
   const rows = belowRun(view, run);
   if (isLive(run)) {

@@ -57,7 +57,7 @@ export interface StartSigns {
   ownProcesses(): Promise<readonly string[]>;
 }
 
-/** Ray's head node runs exactly one; the kernel gives at most 15 characters of a name. */
+/** Ray's head node runs exactly one; the kernel gives at most 15 characters of a name (man 5 proc, comm). */
 const HEAD_PROCESS = "gcs_server";
 
 /**

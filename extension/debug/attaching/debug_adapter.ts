@@ -39,7 +39,7 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
       );
     }
     await showDebugView();
-    // As late as possible: a socket that is gone when the editor connects costs a modal error.
+    // As late as possible: a socket that is gone when the editor connects costs a modal error (VS Code 1.139.1).
     if (!existsSync(socket)) {
       this.errors.show(adapterLetGo(session.name), "starting a debug session");
       return await ended();

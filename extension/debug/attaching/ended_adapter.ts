@@ -2,7 +2,10 @@
 
 import * as vscode from "vscode";
 
-/** The session begins and is over, as where a worker ends: the editor would block the window to say that it failed. */
+/**
+ * The session begins and is over, as where a worker ends: the editor (VS Code 1.139.1) would block the window to say
+ * that it failed.
+ */
 export class EndedAdapter extends vscode.Disposable implements vscode.DebugAdapter {
   private readonly sent = new vscode.EventEmitter<vscode.DebugProtocolMessage>();
   private count = 0;

@@ -112,7 +112,7 @@ export async function showPausedWorkers(
   const following = app.paused.onChanged((snapshot) => {
     const active = picker.activeItems.map(keyOf);
     picker.items = updatedItems(picker.items, itemsOf(snapshot));
-    // VS Code would activate the first row, so that Enter would attach to another worker.
+    // VS Code would activate the first row, so that Enter would attach to another worker (microsoft/vscode#75005).
     picker.activeItems = picker.items.filter((item) => active.includes(keyOf(item)));
   });
   picker.show();
@@ -148,7 +148,8 @@ export function keyOf(item: Item): string {
 
 /**
  * The new items in an open list: each old one keeps its place, and new ones come last.  VS Code reports an accepted
- * item by its index, so that a list in another order would run the command of another row.
+ * item by its index (1.139.1, `extHostQuickOpen.ts`), so that a list in another order would run the command of another
+ * row.
  */
 export function updatedItems(shown: readonly Item[], current: readonly Item[]): Item[] {
   const byKey = new Map(current.map((item) => [keyOf(item), item]));

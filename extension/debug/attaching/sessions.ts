@@ -122,7 +122,10 @@ const AT_MOST = 64;
  */
 export const PATIENT: Patience = { graceMs: 2000, stepMs: 500, limitMs: 10_000, settleMs: 1000 };
 export const AT_ONCE: Patience = { ...PATIENT, graceMs: 0 };
-/** VS Code may move the focus back while a session settles; more walks would fight the user. */
+/**
+ * VS Code may move the focus back while a session settles (1.139.1, `passFocusScheduler`); more walks would fight the
+ * user.
+ */
 const WALKS = 4;
 /** How many changes or steps to wait until the editor shows a frame of the session in front. */
 const WAITS = 4;
@@ -139,8 +142,8 @@ interface Patience {
 }
 
 /**
- * While one session is stopped, VS Code doesn't show another one that stops, and extensions have no call for that.
- * To show the worker that was clicked, this uses the commands that walk through the debug consoles: each shows the
+ * While one session is stopped, VS Code doesn't show another one that stops (microsoft/vscode#190973), and extensions
+ * have no call for that (#336976).  To show the worker that was clicked, this uses the commands that walk through the debug consoles: each shows the
  * next session and its stop location.
  *
  * It is done once the editor has shown a frame of the session for a moment; before that VS Code may move away again.

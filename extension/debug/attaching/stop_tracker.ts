@@ -61,7 +61,7 @@ export class StopTracker implements Disposable, vscode.DebugAdapterTrackerFactor
     };
     return {
       onWillReceiveMessage: (message: unknown) => {
-        // The editor also disconnects from a session that has already ended.
+        // The editor also disconnects from a session that has already ended (VS Code 1.139.1).
         if (!isOver && movementOf(message) === "is left") {
           isOver = true;
           this.leftEmitter.fire("by the user");

@@ -27,8 +27,8 @@ const NOT_STARTED = ["sidecar-not-started", "sidecar-silent", "no-python"];
 const PAGE: PageKind = { script: "report_page", doing: "a report’s page" };
 
 /**
- * Its requests are cancelled when it is closed.  The editor discards a hidden page, which sends “ready” each time it is
- * back; its content is kept here, so that nothing is read twice.
+ * Its requests are cancelled when it is closed.  The editor discards a hidden page (without `retainContextWhenHidden`), which
+ * sends “ready” each time it is back; its content is kept here, so that nothing is read twice.
  */
 export class ReportTab extends PageTab<FromPage, ToReportPage> {
   private present: ToReportPage | undefined;

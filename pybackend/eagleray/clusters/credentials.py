@@ -335,7 +335,7 @@ def owner_check(
     """A check for a dashboard on the host `ssh` itself, which raises `stranger-listens` if another user owns the port there.
 
     A host without these tables, such as a Mac, can't show who listens: `on_unknown` is called with True, and the
-    check passes.  One check at a time: sshd allows few sessions on a connection.
+    check passes.  One check at a time: sshd allows ten sessions on a connection (man sshd_config).
     """
     lock = asyncio.Lock()
 

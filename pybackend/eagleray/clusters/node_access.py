@@ -104,7 +104,7 @@ class Terminals:
         return [self._ssh, *shared, "-t", "--", host]
 
     def _through(self, host: str, command: list[str]) -> list[str]:
-        """ssh joins its arguments to a line for the remote shell, hence the quotes."""
+        """ssh joins its arguments to a line for the remote shell (man ssh), hence the quotes."""
         return [*self._shell_on(host), shlex.join(command)]
 
 

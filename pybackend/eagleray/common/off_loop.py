@@ -23,7 +23,7 @@ async def off_loop(call: Callable[[], T], discard: Callable[[T], object] | None 
     """Returns the result of `call`, which runs in its own thread.
 
     Unlike `asyncio.to_thread`, it doesn't delay the end of the process, and calls that hang don't delay others: the
-    pool of `to_thread` has few threads, which resolving host names needs too.  If the caller is cancelled, `discard`
+    pool of `to_thread` has at most 32 threads (CPUs + 4), which resolving host names needs too.  If the caller is cancelled, `discard`
     is called with the result.
     """
     running = _start(call)

@@ -7,7 +7,7 @@ import re
 
 # Accepted by every kind of file system; without colons, since scp takes what precedes one for a host.
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._+=@-]")
-# Windows has no files of these names, whatever their ending.
+# Windows has no files of these names, whatever their ending ("Naming Files, Paths, and Namespaces" of its documents).
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 _LONGEST = 100
 

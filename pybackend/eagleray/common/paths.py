@@ -26,7 +26,7 @@ from eagleray.common.l10n import t
 
 _TMP = Path("/tmp")  # noqa: S108 (its entries are checked)
 
-# The longest path that the kernel takes for a Unix socket (sun_path without its final zero).
+# The longest path that the kernel takes for a Unix socket (sun_path without its final zero, man 7 unix).
 LONGEST_SOCKET_PATH = 107
 
 NETWORK_FILE_SYSTEMS = frozenset(

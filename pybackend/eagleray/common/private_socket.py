@@ -84,7 +84,7 @@ async def serve_bound(to: Bound, client: Client, limit: int = _LINE_LIMIT) -> Se
         if peer_uid(writer.get_extra_info("socket")) != os.getuid():
             writer.transport.abort()
             return
-        # asyncio reports a cancelled client as an error when the process ends.
+        # asyncio reports a cancelled client as an error when the process ends (before 3.13, `asyncio/streams.py`).
         with contextlib.suppress(asyncio.CancelledError):
             await client(reader, writer)
 

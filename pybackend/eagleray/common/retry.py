@@ -57,7 +57,7 @@ class PollSchedule:
         return jittered(self.interval_s(age_s))
 
 
-# The state of SLURM jobs.  Sites ban loops of `squeue` below 30 to 60 s.
+# The state of SLURM jobs.  Sites ban loops of `squeue` below 30 to 60 s (for the reason see PERFORMANCE in man squeue).
 JOB_STATE = PollSchedule(((60.0, 3.0), (120.0, 10.0), (600.0, 30.0)), 60.0)
 # Whether a Ray dashboard answers on the nodes of a job; the age is the running job's.
 RAY_IN_JOB = PollSchedule(((60.0, 5.0), (600.0, 15.0), (3600.0, 60.0)), 600.0)

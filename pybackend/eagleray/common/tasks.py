@@ -1,6 +1,7 @@
 """Background tasks: each has an owner that logs its failure and acts on it; and waiting for tasks and events.
 
-`asyncio` doesn't report the exception of a task that isn't awaited, so the work of the task would stop silently.
+`asyncio` reports the exception of a task that isn't awaited only when its last reference goes (asyncio-dev in Python's
+documents), so the work of a task that its owner keeps would stop silently.
 Other modules therefore start tasks here, except those that the same function awaits (tests/layers holds it).
 """
 

@@ -40,7 +40,7 @@ _LARGEST = 2.0**63
 
 
 def _limit(value: Any) -> Any:
-    """None for an unlimited one, which Python writes as -1."""
+    """None for an unlimited one, which Python writes as -1 (`resource.RLIM_INFINITY`)."""
     return None if value == -1 else value
 
 

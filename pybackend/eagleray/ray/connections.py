@@ -186,7 +186,7 @@ def trusting(ca_file: str) -> ssl.SSLContext:
 class SocketConnector(aiohttp.UnixConnector):
     """Connects through a Unix socket, with TLS to the server behind it.
 
-    aiohttp's own connector for Unix sockets speaks plain HTTP whatever the URL says.  `context` verifies the
+    aiohttp's own connector for Unix sockets (3.14) speaks plain HTTP whatever the URL says.  `context` verifies the
     server by the host of the URL, as on a direct connection.
     """
 

@@ -62,8 +62,8 @@ async def run(
 async def kill(process: asyncio.subprocess.Process) -> None:
     """Kills a process with its group, if it still runs, and waits for its end.
 
-    For asyncio a process runs as long as any process has its output open, such as a daemon that it started; that wait
-    is short.
+    For asyncio a process runs as long as any process has its output open, such as a daemon that it started
+    (python/cpython#119710, fixed in 2026); that wait is short.
     """
     try:
         if process.returncode is None:

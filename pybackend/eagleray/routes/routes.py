@@ -222,7 +222,7 @@ class Routes:
 
 
 def _check_port(host: str, port: int) -> None:
-    """Rejects numbers that aren't ports: ssh takes them for other things, such as a remote Unix socket."""
+    """Rejects numbers that aren't ports: ssh takes -2 for a remote Unix socket (PORT_STREAMLOCAL, `mux.c`)."""
     if not 0 < port < 2**16:
         raise port_refused(host, port, t("there is no such port"))
 

@@ -79,7 +79,7 @@ def _instead(name: str, cwd: str) -> str:
 
 
 async def _check_module(plan: RunPlan, module: str) -> None:
-    """Only its first part: to find the rest, Python imports that, which runs code of the program."""
+    """Only its first part: to find the rest, Python imports that (as `find_spec` does), which runs its code."""
     package = module.partition(".")[0]
     probed = await probe(plan, [package])
     if probed is not None and package not in probed.packages:

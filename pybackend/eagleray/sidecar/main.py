@@ -38,7 +38,7 @@ def _start_log(level: str) -> None:
         level=level.upper() if level in ("debug", "info", "warning", "error") else "INFO",
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
-    # pygls logs the params of requests, tokens among them, and every message that it sends.
+    # pygls (2.1.1, `json_rpc.py`) logs the params of requests, tokens among them, and every message that it sends.
     logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
     for noisy in ("asyncio", "aiohttp"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

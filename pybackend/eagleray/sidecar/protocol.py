@@ -1,6 +1,6 @@
 """JSON-RPC as the sidecar speaks it: pygls's protocol, extended to answer every request.
 
-pygls drops a request that it can't read, or that comes after `shutdown`; its caller would wait forever.
+pygls (2.1.1) drops a request that it can't read, or that comes after `shutdown`; its caller would wait forever.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _PENDING = frozenset(
     }
 )
 _ENDING = frozenset({"COMPLETING", "STAGE_OUT"})
-# SLURM writes a year for a job without a limit.
+# SLURM plans a year for a job without a limit (`job_end_time_reset` in slurmctld's `job_mgr.c`).
 UNLIMITED_S = 300 * 24 * 3600.0
 # The fields of `squeue -o`, in the order of `_job`.
 _FIELDS = ("%A", "%T", "%D", "%L", "%M", "%S", "%h", "%P", "%r", "%N", "%j")
@@ -88,8 +88,8 @@ def parse_jobs(text: str, mark: str) -> list[SlurmJob]:
 def jobs_alone(text: str) -> set[str]:
     """Returns the ids of the jobs of an answer in `EXCLUSIVE` that share no node, if `%h` agrees.
 
-    SLURM 26 prints NO in `%h` for every job that did not ask to share its CPUs, and has the field `Exclusive`
-    for jobs that have their nodes alone.  Older versions don't know that field and leave it out.
+    SLURM 26.05 (its CHANGELOG) prints NO in `%h` for every job that did not ask to share its CPUs, and has the field
+    `Exclusive` for jobs that have their nodes alone.  Older versions don't know that field and leave it out.
     """
     rows = (line.split() for line in text.splitlines())
     return {row[0] for row in rows if row and row[1:] in ([], ["NODE"])}

@@ -345,7 +345,7 @@ def group_lives(group: int) -> bool:
 def own_environment() -> dict[str, str]:
     """Returns the environment of this process for those that it starts: without the access that only we use.
 
-    LC_CTYPE isn't in it where Python itself has set it in place of the C locale.
+    LC_CTYPE isn't in it where Python itself has set it in place of the C locale (PEP 538).
     """
     variables = {name: value for name, value in os.environ.items() if name != ACCESS_VARIABLE}
     if variables.get("LC_CTYPE") in ("C.UTF-8", "C.utf8", "UTF-8"):

@@ -113,7 +113,7 @@ async def _integrate_areal(app: App, arguments: argparse.Namespace) -> int:
         if arguments.dry_run:
             print(shlex.join(command))
             return 0
-        # AReaL starts its engine by the `python3` of the PATH.
+        # AReaL starts its engine by the `python3` of the PATH (4aef98d8, `api/cli_args.py`).
         plan = RunPlan("command", command, str(Path.cwd()), f"AReaL {test.agent}", python=python)
         run_id = await app.runs.start(plan, confirmed=True)
         shown = shlex.join(redact_arguments(command))

@@ -14,7 +14,7 @@ from eagleray.common.paths import NETWORK_FILE_SYSTEMS
 from eagleray.debug.source_mapping import worker_paths
 from eagleray.protocol.control import Mounts, PathMapping
 
-# No kernel follows a longer path.
+# Linux follows no longer path (PATH_MAX in linux/limits.h).
 _LONGEST_PATH = 4096
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
@@ -119,5 +119,5 @@ def _join(folder: str, rest: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A path as it is; the kernel writes white space and backslashes as three digits."""
+    """A path as it is; the kernel writes white space and backslashes as three digits (man getmntent)."""
     return _ESCAPED.sub(lambda digits: chr(int(digits[1], 8)), text)

@@ -540,7 +540,7 @@ def _wakes(samples: Sequence[ProcessSample]) -> int:
     """How often the main thread was woken between the samples and then did something.
 
     Wakes by the reading of stacks don't count, nor wakes of a wait that polls, as NCCL's does with
-    TORCH_NCCL_BLOCKING_WAIT: it goes back to sleep at once.
+    TORCH_NCCL_BLOCKING_WAIT (kSynchronizeBusyWaitMillis in `ProcessGroupNCCL.cpp`): it goes back to sleep at once.
     """
     between = [(first.after, second.before) for first, second in pairwise(samples)]
     wakes = sum(max(0, end.switches - begin.switches) for begin, end in between)

@@ -257,7 +257,7 @@ def _group(entry: Mapping[str, Any]) -> str:
 
 
 def _label(name: Any, description: Any) -> str:
-    """The description of a group, which users choose, else its name.  PyTorch calls those without one `undefined`."""
+    """The description of a group, which users choose, else its name.  PyTorch (2.13) calls those without one `undefined`."""
     return str(name if description in ("", "undefined", None) else description)
 
 

@@ -156,5 +156,5 @@ def name_of(main: str) -> str:
 
 def whole_number(text: str) -> int | None:
     """The number that a launcher has written; None for any other text."""
-    # SLURM numbers its special steps from 2**32 - 16.
+    # SLURM numbers its special steps from 2**32 - 16 (SLURM_MAX_NORMAL_STEP_ID in slurm.h).
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else None

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# NCCL's recorder is separate, where PyTorch was built with it.
+# NCCL's recorder is separate, where PyTorch was built with it (2.13).
 DUMPS = ("_dump_nccl_trace_json", "_dump_fr_trace_json")
 # The request of a caller: collectives, or counters alone.
 WHOLE, COUNTERS = b"w", b"c"

@@ -47,7 +47,8 @@ def _uid(table: str, wanted: list[str]) -> int | None:
                 if wanted[0] not in row:
                     continue
                 columns = row.split()
-                # Without an inode no process has the socket any more, and the kernel names root as its owner.
+                # Without an inode no process has the socket any more, and the kernel names root as its owner
+                # (`get_timewait4_sock` in net/ipv4/tcp_ipv4.c).
                 if columns[1:3] == wanted and columns[3] in _OPEN and columns[9] != "0":
                     return int(columns[7])
     except FileNotFoundError:

@@ -111,7 +111,7 @@ def _check_tracing(pid: int, status: Mapping[str, str]) -> None:
     if tracer != "0":
         raise NotStarted("stopped", f"A debugger or tracer (process {tracer}) is attached to it")
     try:
-        # The kernel asks for the same rights as for ptrace.
+        # The kernel asks for the same rights as for ptrace (man 5 proc).
         os.close(os.open(f"/proc/{pid}/mem", os.O_RDWR | os.O_CLOEXEC))
     except PermissionError as error:
         raise NotStarted("permission", f"ptrace of process {pid} isn't allowed") from error

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 WAITS, RUNS, READY = "waits", "runs", "ready"
 _STATES = (WAITS, RUNS, READY)
 
-# The newer name first.  What is in the environment from the start, torch reads before its first process group.
+# The newer name first (torch 2.13, `FlightRecorder.hpp`).  What is in the environment from the start, torch reads
+# before its first process group.
 _RECORDER_SIZES = ("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE")
 
 # For one process; longer than the time after which a process with a held GIL is given up, which tells more.

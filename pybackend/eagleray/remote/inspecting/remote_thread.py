@@ -46,7 +46,7 @@ _SYSCALL_STOP = signal.SIGTRAP | 0x80
 _MMAP, _GETPID = 9, 39
 _READ_EXEC, _PRIVATE_ANONYMOUS = 5, 0x22
 # System calls in which a thread waits, best first: the calls that the kernel restarts when nothing has happened.  An
-# interrupted `epoll_wait` returns EINTR, which most programs, but not all, take.
+# interrupted `epoll_wait` returns EINTR (man 7 signal), which most programs, but not all, take.
 _WAITS = {
     202: 0,
     230: 1,

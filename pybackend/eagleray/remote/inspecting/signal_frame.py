@@ -25,8 +25,8 @@ _MAGIC_BEGIN, _MAGIC_END = 0x46505853, 0x46505845
 _SOFTWARE, _HEADER = 464, 512
 # Tiles come after all else, are large, and are only saved for threads that have asked for them.
 _TILES, _SIZE_WITHOUT_TILES = 3 << 17, 2696
-# The values that the kernel keeps in rax while a wait is interrupted: for calls that it restarts as they were, and for
-# one with a rest of time.
+# The values that the kernel keeps in rax while a wait is interrupted (ERESTARTSYS and others in linux/errno.h): for
+# calls that it restarts as they were, and for one with a rest of time.
 _RESTARTED, _RESTARTED_WITH_REST = (-512, -513, -514), -516
 _EINTR = -4
 

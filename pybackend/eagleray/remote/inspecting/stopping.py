@@ -207,7 +207,7 @@ class ThreadStop:
             self._install(frame)
             if what == _TRACE_LINE:
                 self._trace(frame, "line", None)
-        # Python only prints what a function for C raises, such as a KeyboardInterrupt.
+        # Python only prints what a function for C raises (by `sys.unraisablehook`), such as a KeyboardInterrupt.
         except BaseException as error:
             self._raised = error
 

@@ -169,8 +169,8 @@ def listed_threads(pid: int, tools: Tools) -> ListedThreads:
 def native_threads(pid: int, tools: Tools) -> ListedThreads:
     """The threads with the frames of native code between and below Python's frames; `reason` is as in `dump`.
 
-    The process is stopped meanwhile: py-spy can't read native frames of one that runs, nor of one that is stopped
-    already.
+    The process is stopped meanwhile: py-spy 0.4.3 can't read native frames of one that runs (it refuses `--native` with
+    `--nonblocking`), nor of one that is stopped already.
     """
     before = proc.stat(pid)
     if before is None or before.state in "ZX":

@@ -239,7 +239,7 @@ def _left(environment: Mapping[str, str], local: int, rank: int) -> PrintedExcep
 
 
 def _in_error_file(content: str) -> PrintedException | None:
-    """The exception in an error file of PyTorch's `@record`, which holds its message alone."""
+    """The exception in an error file of PyTorch's `@record`: type and message in one text (`error_handler.py`)."""
     try:
         message = json.loads(content)["message"]
         text = message["message"] if isinstance(message, dict) else message

@@ -1,7 +1,7 @@
 """Which GPUs each process of a node uses, and how busy they are, by nvidia-smi; nothing where that isn't there.
 
-nvidia-smi waits for ever in the kernel once a GPU is lost, and then can't even be killed: so it is never waited for
-longer than its limit, nor asked again.
+nvidia-smi waits for ever in the kernel once a GPU is lost, and then can't even be killed (leptonai/gpud#117): so it is
+never waited for longer than its limit, nor asked again.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _has_opened(pid: int) -> bool:
 
 
 def _visible(pid: int) -> str:
-    """CUDA_VISIBLE_DEVICES as the process has it now: Ray sets it after the start."""
+    """CUDA_VISIBLE_DEVICES as the process has it now: Ray (2.60) sets it after the start."""
     now = memory_environment.variables(pid, (_VISIBLE,))
     return {**proc.environment(pid), **now}.get(_VISIBLE, "")
 

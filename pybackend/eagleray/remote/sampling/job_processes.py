@@ -122,7 +122,7 @@ def _step(environment: Mapping[str, str]) -> str:
 
 
 def _is_number(text: str) -> bool:
-    # SLURM numbers its special steps from 2**32 - 16.
+    # SLURM numbers its special steps from 2**32 - 16 (SLURM_MAX_NORMAL_STEP_ID in slurm.h).
     return text.isascii() and text.isdigit() and len(text) < 9
 
 

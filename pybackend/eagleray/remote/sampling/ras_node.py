@@ -2,7 +2,8 @@
 recorder, and a note.
 
 Only addresses at which a sampled process listens are contacted: a socket of its user and of its network, on the port of
-its NCCL_RAS_ADDR.  All processes of a user share the port (SO_REUSEPORT), and the kernel chooses which of them answers.
+its NCCL_RAS_ADDR.  All processes of a user share the port (SO_REUSEPORT in `src/ras/client_support.cc` of NCCL 2.30), and the kernel
+chooses which of them answers.
 """
 
 from __future__ import annotations

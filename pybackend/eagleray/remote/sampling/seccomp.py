@@ -1,8 +1,9 @@
 """Filters of system calls (seccomp) that may kill a process for a call that we cause in it.
 
 A sandbox below a rollout worker often has one.  Code that we run in the process makes calls that the program never makes.
-Even a stop by ptrace may: the kernel continues an interrupted wait by `restart_syscall`.  What a filter does is shown only
-to CAP_SYS_ADMIN and only for a stopped thread, so it is told by where the filters come from.
+Even a stop by ptrace may: the kernel continues an interrupted wait by `restart_syscall` (man restart_syscall).  What a
+filter does is shown only to CAP_SYS_ADMIN and only for a stopped thread (PTRACE_SECCOMP_GET_FILTER, man ptrace), so it
+is told by where the filters come from.
 """
 
 from __future__ import annotations

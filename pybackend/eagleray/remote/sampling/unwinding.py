@@ -41,8 +41,8 @@ def since_fork(frames: Sequence[PythonFrame]) -> Sequence[PythonFrame]:
 def is_tearing_down(frames: Sequence[PythonFrame]) -> bool:
     """Whether `frames` end a process group, an object of the user, or Python itself.
 
-    On gloo a process group is ended by its destructor, in the frame after `destroy_process_group` has returned; so the
-    names of the user's own functions count, too, if they are the innermost.
+    On gloo a process group is ended by its destructor, in the frame after `destroy_process_group` has returned
+    (measured with torch 2.13); so the names of the user's own functions count, too, if they are the innermost.
     """
     innermost_users = [frame for frame in frames if is_users(frame)][-1:]
     return is_at_exit(frames) or any(

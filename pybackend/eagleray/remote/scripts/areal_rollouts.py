@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-# In AReaL's source, so everybody knows it.
+# The default in AReaL's source (4aef98d8, `api/cli_args.py`), so that every user has it.
 _PUBLIC_KEY = "areal-admin-key"
 _SCHEDULERS = {"local": "LocalScheduler", "slurm": "SlurmScheduler"}
 

@@ -21,7 +21,7 @@ from typing import Any
 OPEN, OPENED, REFUSED, DATA, EOF, CLOSE, CREDIT, PING, PONG = range(1, 10)
 
 HEAD = struct.Struct(">IBI")
-# One read of asyncio fits into a frame.
+# One read of asyncio fits into a frame (256 KiB, `max_size` in `asyncio/selector_events.py`).
 LARGEST = 2**18
 WINDOW = 4 * 2**20
 MOST_STREAMS = 4096

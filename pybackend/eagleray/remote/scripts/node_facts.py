@@ -413,7 +413,7 @@ def _gpu_memory() -> dict[int, int]:
     try:
         output, _ = process.communicate(timeout=_GPU_LIMIT_S)
     except subprocess.TimeoutExpired:
-        # It isn't waited for: the kernel may never end it.
+        # It isn't waited for: the kernel may never end it (leptonai/gpud#117).
         process.kill()
         return {}
     memory: dict[int, int] = {}

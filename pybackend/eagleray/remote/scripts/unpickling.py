@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # An import: the module, and the name or path of an attribute in it.
 Import = tuple[str, str]
 
-# The pickles of the older format of torch.save before the pickles of its data.
+# The pickles of the older format of torch.save that precede its data (torch 2.13, `_legacy_load`).
 _HEADERS = 5
 _DEEPEST = 20
 _MOST_IMPORTS = 200

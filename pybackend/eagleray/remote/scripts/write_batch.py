@@ -41,7 +41,7 @@ def main() -> None:
         torch.save(batch, scratch)
         scratch.replace(path)
     except (OSError, RuntimeError) as error:
-        # torch reports errors of writing as RuntimeError.
+        # torch reports errors of writing as RuntimeError (`PyTorchStreamWriter` in `inline_container.cc`).
         scratch.unlink(missing_ok=True)
         json.dump({"problem": "not-written", "detail": str(error)}, answer)
         return

@@ -126,7 +126,7 @@ def areal_script(
         script,
         "--config",
         config,
-        # Otherwise AReaL replaces the configuration in the logs of the training.
+        # Otherwise AReaL (4aef98d8) replaces the configuration in the logs of the training (`config_save_path`).
         hydra_override("trial_name", _TRIAL),
     )
     # The docstring must not end at a quote in a name.

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from eagleray.rollouts.comparing.model import LogprobMetrics
 
-# vLLM writes -9999 for a token of probability 0; the exponential of more would be infinite.
+# vLLM writes -9999 for a token of probability 0 (its OpenAI server); the exponential of more would be infinite.
 LEAST_LOGPROB = -100.0
 
 

@@ -17,7 +17,7 @@ from attrs import field, frozen
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 
-# An engine compiles kernels for its first token: vLLM on a CPU took 17 s.
+# An engine compiles kernels for its first token: vLLM 0.32 on a CPU took 17 s.
 TOKEN_S = 300.0
 # One that has bound its port but doesn't accept yet lets the request wait, and answers it the moment it can.
 STARTING_HEALTH_S = 30.0

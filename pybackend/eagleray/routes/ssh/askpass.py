@@ -38,7 +38,8 @@ def kind(prompt: str, hint: str) -> QuestionKind:
         return "notice"
     if hint == "confirm" or _HOST_KEY.search(prompt):
         return "confirm"
-    # ssh doesn't say whether the answer may be visible; only answers to known harmless questions are shown.
+    # ssh doesn't say whether the answer may be visible (SSH_ASKPASS_PROMPT is `confirm`, `none` or unset, man ssh);
+    # only answers to known harmless questions are shown.
     return "text" if _SHOWN.search(prompt) and not _HIDDEN.search(prompt) else "secret"
 
 
@@ -105,7 +106,7 @@ class Askpass:
 
     async def _put(self, prompt: str, how: QuestionKind) -> str | None:
         if self.was_cancelled:
-            # ssh asks for a password three times, whatever the answer.
+            # ssh asks for a password three times, whatever the answer (NumberOfPasswordPrompts, man ssh_config).
             return None
         answer = await self._ask(prompt, how)
         if answer is None and how != "notice":

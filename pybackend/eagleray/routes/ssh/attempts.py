@@ -23,8 +23,8 @@ from eagleray.routes.ssh.process import ECHO, SshProcess
 # For the attempt with questions; the time to answer doesn't count, but that to find a phone does.  Servers
 # wait for 120 s.
 FIRST_S = 90.0
-# The kernel repeats a lost packet of a new connection after 1, 3 and 7 s, so a fresh attempt finds a link that
-# has come back sooner.  Later attempts are rarer: each attempt through a jump host that answers is an
+# The kernel repeats a lost packet of a new connection after 1, 3 and 7 s (RFC 6298), so a fresh attempt finds a link
+# that has come back sooner.  Later attempts are rarer: each attempt through a jump host that answers is an
 # authentication there, 4,800 an hour at first, 60 after ten minutes.
 _PACES = ((30.0, 0.75), (300.0, 2.5), (600.0, 7.5), (math.inf, 60.0))
 # The time limit of an attempt is four paces, and at most this.
@@ -252,7 +252,7 @@ class ConnectAttempt:
         return process
 
     async def _multiplexing(self, process: SshProcess) -> SshProcess:
-        """Checks the control socket: an ssh that couldn't make it keeps running without multiplexing."""
+        """Checks the control socket: an ssh that couldn't make it runs without ("disabling multiplexing", `mux.c`)."""
         try:
             await asyncio.wait_for(mux.check(process.control_path), _REUSE_S)
         except (OSError, mux.MuxError, asyncio.TimeoutError) as error:

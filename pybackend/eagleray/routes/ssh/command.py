@@ -80,7 +80,7 @@ def client(
 ) -> list[str]:
     """Returns the command that runs `remote` over the master at `path`.
 
-    When that refuses another session (MaxSessions), ssh makes a connection of its own, unless `alone`.
+    When that refuses another session (MaxSessions, man sshd_config), ssh makes a connection of its own, unless `alone`.
     """
     options = ["ControlMaster=no", f"ControlPath={path}", "BatchMode=yes"]
     if alone:

@@ -32,7 +32,7 @@ _SESSION_OPENED = 0x80000006
 
 # ssh itself sends no packet that comes near it.
 _LARGEST = 2**16
-# ssh listens with a backlog of 64, and a local connection beyond it is refused at once.
+# ssh listens with a backlog of 64 (`muxserver_listen` of 10.5), and a local connection beyond it is refused at once.
 _FULL_WAIT_S = 0.002
 
 
@@ -167,7 +167,7 @@ def _string(text: bytes) -> bytes:
 
 log = logging.getLogger(__name__)
 
-# `ssh -G` runs what `Match exec` names, and may ask a name server.
+# `ssh -G` runs what `Match exec` names (man ssh_config), and may ask a name server.
 _CONFIGURATION_S = 5.0
 _CHECK_S = 2.0
 

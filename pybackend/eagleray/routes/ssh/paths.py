@@ -18,7 +18,7 @@ from eagleray.common.paths import (
 
 _PREFIX = "m-"
 _LONGEST_NAME = len("m-4194304-99999")
-# ssh binds `<path>.<16 characters>` before it moves the socket into its place.
+# ssh binds `<path>.<16 characters>` before it moves the socket into its place (`muxserver_listen` of OpenSSH 10.5).
 _LONGEST_PATH = LONGEST_SOCKET_PATH - 17
 _PLAIN = re.compile(r"[A-Za-z0-9_./@:+,=-]+")
 # A socket whose process doesn't listen yet looks like a stale one.
@@ -29,7 +29,7 @@ _numbers = count(1)
 def control_folder(folder: Path) -> Path:
     """Returns `folder`, or a private one below /tmp if ssh can't use it.
 
-    The path must be short, and plain since ssh expands % and ${} in it.
+    The path must be short, and plain since ssh expands % and ${} in it (ControlPath, man ssh_config).
     """
     fits = len(os.fsencode(folder)) + 1 + _LONGEST_NAME <= _LONGEST_PATH
     if fits and _PLAIN.fullmatch(str(folder)):

@@ -98,7 +98,7 @@ class SshProcess:
     async def start(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
         """Starts `argv`; raises `ssh-missing`."""
         # Our own pipes, since a process that ssh leaves behind (ControlPersist of a jump host) may keep their
-        # ends open, and for asyncio a process runs until its pipes are closed.
+        # ends open, and for asyncio a process runs until its pipes are closed (python/cpython#119710).
         pipes = [os.pipe() for _ in range(3)]
         (stdin, self._stdin), (out, stdout), (err, stderr) = pipes
         try:

@@ -63,7 +63,7 @@ def questions(analysis: ProgramAnalysis, answers: Mapping[str, str]) -> tuple[Pr
 
 
 def with_fresh(text: str, analysis: ProgramAnalysis) -> str:
-    """`text` with a name that no experiment had before; AReaL allows no "-" in names of its trials."""
+    """`text` with a name that no experiment had before; AReaL (4aef98d8) allows no "-" in names of its trials."""
     name = f"debug-{analysis.stamp}"
     return text.replace("{fresh}", name).replace("{fresh_underscored}", name.replace("-", "_"))
 

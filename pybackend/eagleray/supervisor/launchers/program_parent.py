@@ -569,7 +569,8 @@ class ProgramParent:
         if self._code is not None:
             return
         if number == signal.SIGTSTP and not self._pipes.is_controlling:
-            # The kernel ignores that one for a group whose parent is in another session.
+            # The kernel ignores that one for a group whose parent is in another session (`is_current_pgrp_orphaned` in
+            # kernel/signal.c).
             number = signal.SIGSTOP
         self._send(number)
         if number in ENDING:

@@ -37,7 +37,7 @@ GIVE_UP_S = 24 * 3600.0
 # The last output arrives soon, or never.
 _REST_S = 30.0
 STEPS = ((signal.SIGINT, 10.0), (signal.SIGTERM, 10.0), (signal.SIGKILL, 20.0))
-# The first signal makes srun print the state of its tasks, and nothing else.
+# The first signal makes srun print the state of its tasks, and nothing else (SIGNALS in man srun).
 SRUN_STEPS = STEPS[1:]
 # Read at once: an update of the extension removes this folder while a supervisor lives.
 _SCRIPT = jsonlines.encode(Path(detached_program.__file__).read_text("utf-8")).decode()
@@ -102,7 +102,7 @@ class RemoteProgram:
             "argv": self._start.command,
             "cwd": self._start.cwd,
             "env": dict(self._start.env),
-            # Variables of a job in which this process may run itself; srun would take them for options.
+            # Variables of a job in which this process may run itself; srun would take them for options (man srun).
             "without": ["SLURM_", "SBATCH_", "SRUN_"] if self._start.slurm_job else [],
             "option": self._start.option,
             "config": self._start.config,

@@ -44,7 +44,7 @@ WARM_S = 12.0
 READ_S = 25.0
 # A node ends when its input ends; without that, after this time.
 STAY_S = 120.0
-# A dump that is under way may finish: a py-spy that is killed may leave its process stopped.
+# A dump that is under way may finish: a py-spy that is killed may leave its process stopped (benfred/py-spy#390).
 GRACE_S = 6.0
 LARGEST_NODE = 64 * 2**20
 _LONGEST_LINE = 1024

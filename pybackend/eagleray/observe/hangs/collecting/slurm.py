@@ -95,8 +95,8 @@ class SlurmPictures:
     ) -> str:
         """Runs a step on all nodes; returns what the last srun wrote to stderr.
 
-        srun ends a step that it can't start on one of its nodes.  It names that node, and another step runs on the
-        others.
+        srun ends a step that it can't start on one of its nodes (measured with SLURM 22.05).  It names that node, and
+        another step runs on the others.
         """
         stderr = ""
         for _ in range(MOST_STEPS):

@@ -33,7 +33,7 @@ def to_launch(profile: ProfileSettings, session: str) -> list[str]:
     options = _options(profile)
     trace = options.pop("trace", profile.trace)
     if profile.when == "steps" and "cuda" not in trace.split(","):
-        # Otherwise nsys ignores the calls by which a program begins and ends a recording.
+        # Otherwise nsys ignores the calls by which a program begins and ends a recording (`nsys start --help`, 2022.4).
         trace = f"cuda,{trace}"
     if "cuda" not in trace.split(","):
         options.pop("cuda-graph-trace", None)
@@ -52,7 +52,7 @@ def to_record(
         options = {"capture-range": "cudaProfilerApi", "capture-range-end": "stop", **options}
     else:
         options = {name: value for name, value in options.items() if "capture-range" not in name}
-    # If the file exists, nsys would otherwise write another one into /tmp without a message.
+    # If the file exists, nsys would otherwise write another one into /tmp without a message (measured with 2022.4).
     arguments = ["start", f"--session={session}", f"--output={output}", "--force-overwrite=true"]
     return arguments + _formatted(options.items())
 

@@ -69,7 +69,7 @@ class NodeDatabases:
         self._limit = limit
 
     def _make_all(self) -> None:
-        # On Linux this applies to one thread and to the processes that it starts.
+        # On Linux this applies to one thread and to the processes that it starts (man setpriority).
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)
         while True:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# nsys sets it for every process that it starts.
+# nsys (2022.4) sets it for every process that it starts.
 INSIDE = "NSYS_PROFILING_SESSION_ID"
 _PLACEHOLDER = re.compile(r"%(?:q\{(\w+)\}|(.))")
 

@@ -238,7 +238,8 @@ def _start_watcher(folder: str, start: dict[str, Any]) -> str:
         listener.bind(address)
         listener.listen(16)
         descriptors = [listener.fileno(), lock]
-        # The framework's nsys would record the watcher, too, and show it among the worker's own calls.
+        # The framework's nsys would record the watcher, too (by LD_PRELOAD, User Guide of 2022.4), and show it
+        # among the worker's own calls.
         environ = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
         spawn("nsys.watcher_process", [folder, str(listener.fileno())], descriptors, environ)
     return address

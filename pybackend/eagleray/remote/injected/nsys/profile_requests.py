@@ -27,7 +27,8 @@ BY_FRAMEWORK = "(nsight)"
 NSIGHT = "_nsight"
 # Other frameworks put nsys before the interpreter.
 PROGRAM = "py_executable"
-# Otherwise nsys also waits for the processes that the worker leaves behind, and so for the one that waits for nsys.
+# Otherwise nsys also waits for the processes that the worker leaves behind (`all`, the default in 2022.4), and so for
+# the one that waits for nsys.
 WAITS_FOR_WORKER = {"wait": "primary"}
 _NSYS_PROFILE = re.compile(r"\s*(?:\S*/)?nsys\s+profile(?=\s)")
 _WAITS = re.compile(r"\s--wait[= ]\s*(\S+)")

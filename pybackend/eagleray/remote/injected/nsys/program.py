@@ -1,4 +1,7 @@
-"""Runs nsys, each call with a limit: nsys may hang, and its exit code doesn't show whether it has written anything."""
+"""Runs nsys, each call with a limit: nsys may hang, and its exit code doesn't show whether it has written anything.
+
+Both were measured with 2022.4: it hung where its importer was missing, and ended with 0.
+"""
 
 from __future__ import annotations
 

@@ -175,8 +175,8 @@ def main_first(main: int, idents: Iterable[int]) -> list[int]:
 def thread_names() -> dict[int, str]:
     """The names of threads by number, read without the lock that a thread of the program may have.
 
-    The module `threading` is only used if the program has imported it: Python takes the thread that imports it first for
-    the main thread, and waits at the end until that has ended.
+    The module `threading` is only used if the program has imported it: Python before 3.13 takes the thread that imports
+    it first for the main thread (`_MainThread`), and waits at the end until that has ended.
     """
     names = {}
     for threads in of_module("threading", "_active"):
