@@ -31,7 +31,7 @@ const noEditor = {
   message: "A page runs in a frame; the editor sends it messages.",
 };
 const onlySidecar = [
-  { regex: "^vscode-languageclient", message: "Only extension/sidecar speaks to the sidecar." },
+  { regex: "^vscode-jsonrpc", message: "Only extension/sidecar speaks to the sidecar." },
   { regex: "^(node:)?child_process$", message: "Only extension/sidecar starts processes." },
 ];
 const noFeatures = {

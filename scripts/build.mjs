@@ -4,7 +4,6 @@ import { basename, join, resolve } from "node:path";
 
 import { build, context, transform } from "esbuild";
 
-import { withoutLanguageFeatures } from "./language_client.mjs";
 import { buildPage } from "./page.mjs";
 import { root } from "./paths.mjs";
 
@@ -151,16 +150,9 @@ const extension = await context({
   bundle: true,
   splitting: true,
   external: ["vscode"],
-  alias: {
-    // `require()` would get the UMD build, which is the same code in a larger wrapper.
-    "vscode-languageserver-types": resolve(
-      root,
-      "node_modules/vscode-languageserver-types/lib/esm/main.js",
-    ),
-  },
   format: "esm",
   logLevel: "info",
-  plugins: [withoutLanguageFeatures, chunks],
+  plugins: [chunks],
 });
 
 if (watch) {

@@ -10,7 +10,7 @@ import { root } from "./paths.mjs";
 const LICENCES = {
   "@vscode-elements/elements": "@vscode-elements/elements/LICENSE",
   // Its package lacks the text, which is the one of other packages of Microsoft.
-  "@vscode/l10n": "vscode-languageclient/License.txt",
+  "@vscode/l10n": "vscode-jsonrpc/License.txt",
   lit: "lit/LICENSE",
   uplot: "uplot/LICENSE",
 };

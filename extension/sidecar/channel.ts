@@ -1,90 +1,83 @@
-/** JSON-RPC with the sidecar process; the only module that imports vscode-languageclient. */
+/** JSON-RPC with the sidecar process; the only module that imports vscode-jsonrpc. */
 
 import { randomUUID } from "node:crypto";
 
 import type { CancellationToken } from "vscode";
 import {
-  CloseAction,
-  ErrorAction,
-  LanguageClient,
+  createMessageConnection,
   ProgressType,
-  type LanguageClientOptions,
-} from "vscode-languageclient/node";
+  StreamMessageReader,
+  StreamMessageWriter,
+  type MessageConnection,
+} from "vscode-jsonrpc/node";
 
 import { answerError, progressOf } from "./answers";
 import type { Launch } from "./launch";
 import { SidecarProcess } from "./processes";
 import type { Channel, ChannelListener, RequestOptions } from "./sidecar";
 
-/** How long the process may take to end after it was asked to. */
+/** How long the process may take to answer the request to end. */
 const END_TIME_LIMIT_MS = 3_000;
 /** A Python on a network file system may take long to read its libraries for the first time. */
 const HANDSHAKE_LIMIT_MS = 120_000;
 
-/** Starts the process and initializes the connection, unless `ending` aborts first; rejects with an error of the catalogue. */
+/**
+ * Starts the process and initializes the connection with these params, unless `ending` aborts first; rejects with an
+ * error of the catalogue.
+ */
 export async function openChannel(
   launch: Launch,
-  initializationOptions: object,
+  params: object,
   methods: readonly string[],
   listener: ChannelListener,
   log: (line: string) => void,
   ending: AbortSignal,
 ): Promise<Channel> {
   const sidecar = new SidecarProcess(launch, log);
-  const client = new QuietClient(
-    "eagleray",
-    "Eagleray",
-    () => sidecar.streams(),
-    clientOptions(initializationOptions, log, listener, sidecar),
-  );
-  const channel = new ClientChannel(client, sidecar, listener);
-  for (const method of methods) {
-    channel.listen(method);
-  }
-  await sidecar.answering(client.start(), HANDSHAKE_LIMIT_MS, ending);
-  return channel;
-}
-
-/** Eagleray shows its own errors, once and with the next step; the client's only go to the log. */
-class QuietClient extends LanguageClient {
-  override error(message: string, data?: unknown): void {
-    super.error(message, data, false);
-  }
-}
-
-function clientOptions(
-  initializationOptions: object,
-  log: (line: string) => void,
-  listener: ChannelListener,
-  sidecar: SidecarProcess,
-): LanguageClientOptions {
-  return {
-    documentSelector: [],
-    initializationOptions,
-    outputChannel: quietChannel(log),
-    // A trace would show the params of requests, passphrases among them: a setting that isn't
-    // contributed (`eagleray.trace.server`) must not put them into a log.
-    traceOutputChannel: quietChannel(() => undefined),
-    initializationFailedHandler: () => false,
-    errorHandler: {
-      error: () => ({ action: ErrorAction.Continue, handled: true }),
-      // We start it again ourselves, with a back-off.
-      closed: () => {
-        listener.closed(sidecar.ending);
-        return { action: CloseAction.DoNotRestart, handled: true };
-      },
-    },
+  const initialized = async (): Promise<Channel> => {
+    const { reader, writer } = await sidecar.streams();
+    const connection = createMessageConnection(
+      new StreamMessageReader(reader),
+      new StreamMessageWriter(writer),
+    );
+    const channel = new JsonRpcChannel(connection, sidecar, listener, log);
+    for (const method of methods) {
+      channel.listen(method);
+    }
+    await channel.initialize(params);
+    return channel;
   };
+  return sidecar.answering(initialized(), HANDSHAKE_LIMIT_MS, ending);
 }
 
-class ClientChannel implements Channel {
+class JsonRpcChannel implements Channel {
   private readonly listening = new Set<string>();
+  private isEnding = false;
 
   constructor(
-    private readonly client: LanguageClient,
+    private readonly connection: MessageConnection,
     private readonly sidecar: SidecarProcess,
     private readonly listener: ChannelListener,
-  ) {}
+    log: (line: string) => void,
+  ) {
+    connection.onError(([error]) => {
+      log(`connection: ${error.message}`);
+    });
+    connection.onClose(() => {
+      // Rejects the requests that wait for an answer.
+      connection.dispose();
+      // We start it again ourselves, with a back-off.
+      if (!this.isEnding) {
+        listener.closed(sidecar.ending);
+      }
+    });
+  }
+
+  async initialize(params: object): Promise<void> {
+    this.connection.listen();
+    await this.connection.sendRequest("initialize", params);
+    await this.connection.sendNotification("initialized", {});
+  }
 
   async request(method: string, params: object, options: RequestOptions): Promise<unknown> {
     const { cancel, onProgress } = options;
@@ -101,16 +94,23 @@ class ClientChannel implements Channel {
   listen(method: string): void {
     if (!this.listening.has(method)) {
       this.listening.add(method);
-      this.client.onNotification(method, (value) => {
+      this.connection.onNotification(method, (value) => {
         this.listener.notified(method, value);
       });
     }
   }
 
   async close(): Promise<void> {
-    // A process that does not answer the shutdown request is ended all the same.
-    await this.client.stop(END_TIME_LIMIT_MS).catch(() => undefined);
+    this.isEnding = true;
+    // A process that does not answer the request is ended all the same.
+    await Promise.race([this.end(), elapsed(END_TIME_LIMIT_MS)]).catch(() => undefined);
     await this.sidecar.end();
+    this.connection.dispose();
+  }
+
+  private async end(): Promise<void> {
+    await this.connection.sendRequest("shutdown");
+    await this.connection.sendNotification("exit");
   }
 
   private send(
@@ -119,8 +119,8 @@ class ClientChannel implements Channel {
     cancel: CancellationToken | undefined,
   ): Promise<unknown> {
     return cancel === undefined
-      ? this.client.sendRequest(method, params)
-      : this.client.sendRequest(method, params, cancel);
+      ? this.connection.sendRequest(method, params)
+      : this.connection.sendRequest(method, params, cancel);
   }
 
   private async sendReporting(
@@ -130,7 +130,7 @@ class ClientChannel implements Channel {
     cancel: CancellationToken | undefined,
   ): Promise<unknown> {
     const workDoneToken = randomUUID();
-    const reports = this.client.onProgress(new ProgressType(), workDoneToken, (value) => {
+    const reports = this.connection.onProgress(new ProgressType(), workDoneToken, (value) => {
       const progress = progressOf(value);
       if (progress !== undefined) {
         onProgress(progress);
@@ -144,23 +144,8 @@ class ClientChannel implements Channel {
   }
 }
 
-/** The language client's own lines in our log; it must not open or clear that. */
-function quietChannel(
-  log: (line: string) => void,
-): NonNullable<LanguageClientOptions["outputChannel"]> {
-  const line = (text: string): void => {
-    log(text.trimEnd());
-  };
-  const nothing = (): void => undefined;
-  return {
-    name: "Eagleray",
-    append: line,
-    appendLine: line,
-    replace: line,
-    clear: nothing,
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- The interface asks for it; never called.
-    show: nothing,
-    hide: nothing,
-    dispose: nothing,
-  };
+function elapsed(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
 }

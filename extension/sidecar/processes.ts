@@ -46,12 +46,7 @@ export class SidecarProcess {
     this.readErrors(log);
   }
 
-  /** `detached`, since it is ours to end, not the language client's. */
-  async streams(): Promise<{
-    reader: NodeJS.ReadableStream;
-    writer: NodeJS.WritableStream;
-    detached: boolean;
-  }> {
+  async streams(): Promise<{ reader: NodeJS.ReadableStream; writer: NodeJS.WritableStream }> {
     const { stdout, stdin, pid } = this.child;
     if (stdout === null || stdin === null || pid === undefined) {
       await this.failed;
@@ -59,14 +54,14 @@ export class SidecarProcess {
     }
     // Writing to a process that has just died is reported by its exit, not by this.
     stdin.on("error", () => undefined);
-    return { reader: stdout, writer: stdin, detached: true };
+    return { reader: stdout, writer: stdin };
   }
 
   /**
    * Waits for the first answer of the process.  A process that ends before, that doesn't answer within `limitMs`, or
    * that `ending` cancels, is killed, and an error of the catalogue is thrown.
    */
-  async answering(answer: Promise<unknown>, limitMs: number, ending: AbortSignal): Promise<void> {
+  async answering<T>(answer: Promise<T>, limitMs: number, ending: AbortSignal): Promise<T> {
     const kill = (): void => {
       this.child.kill("SIGKILL");
     };
@@ -76,11 +71,7 @@ export class SidecarProcess {
     }, limitMs);
     ending.addEventListener("abort", kill, { once: true });
     try {
-      await Promise.race([answer, this.failed]);
-      // The language client takes a connection that closes while it starts for one that has started.
-      if (this.child.stdout?.readable !== true) {
-        await this.failed;
-      }
+      return await Promise.race([answer, this.failed]);
     } catch (error) {
       await this.end();
       const output = `${String(error)} ${this.last.join("\n")}`.trim();

@@ -36,7 +36,18 @@ export async function openSidecar(
     ...sidecarLaunch(extensionFolder, libraries, python.python, python.tag),
     env: sidecarEnvironment(setting("profiling.nsys")),
   };
-  return openChannel(launch, initializationOptions(), methods, listener, log, ending);
+  return openChannel(launch, initializeParams(), methods, listener, log, ending);
+}
+
+/** Params of LSP's `initialize`. */
+function initializeParams(): object {
+  return {
+    processId: process.pid,
+    rootUri: null,
+    capabilities: { window: { workDoneProgress: true } },
+    locale: vscode.env.language,
+    initializationOptions: initializationOptions(),
+  };
 }
 
 /** Sent once at the start; a change of these settings restarts the sidecar. */

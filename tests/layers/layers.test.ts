@@ -10,11 +10,11 @@ const root = process.cwd();
 
 /** file, import that is refused there, import that is allowed there */
 const CASES: readonly (readonly [string, string, string])[] = [
-  ["extension/main.ts", "vscode-languageclient/node", "vscode"],
+  ["extension/main.ts", "vscode-jsonrpc/node", "vscode"],
   ["extension/common/planted.ts", "vscode", "./texts"],
   ["extension/common/planted.ts", "../debug/workers/model", "../debug/workers/messages"],
   ["extension/common/planted.ts", "../sidecar/launch", "./events"],
-  ["extension/sidecar/planted.ts", "../debug/workers/view", "vscode-languageclient/node"],
+  ["extension/sidecar/planted.ts", "../debug/workers/view", "vscode-jsonrpc/node"],
   ["extension/page/planted.ts", "../profile/reports/nsight", "vscode"],
   ["extension/page/frame/planted.ts", "vscode", "@vscode/l10n"],
   ["extension/debug/workers/planted.ts", "node:child_process", "vscode"],
@@ -30,7 +30,7 @@ const CASES: readonly (readonly [string, string, string])[] = [
   ["extension/debug/attaching/deep/planted.ts", "../../../runs/rows", "../model"],
   ["extension/rollouts/servers/planted.ts", "../agent_model", "../../runs/draft"],
   ["extension/rollouts/planted.ts", "../doctor/fixing", "./servers/commands"],
-  ["extension/clusters/planted.ts", "vscode-languageclient", "../sidecar/sidecar"],
+  ["extension/clusters/planted.ts", "vscode-jsonrpc", "../sidecar/sidecar"],
   ["extension/clusters/rows.ts", "vscode", "./messages"],
   ["extension/debug/workers/logs/model.ts", "vscode", "./messages"],
   ["extension/debug/workers/paused_rows.ts", "vscode", "./messages"],
@@ -72,7 +72,7 @@ test("only a neighbour is read later, whatever it may import at once", async () 
   const later = (from: string): string => `export const planted = () => import("${from}");\n`;
   const file = "extension/debug/workers/planted.ts";
   assert.deepEqual(await refusalsOf(file, later("./log_commands.js")), []);
-  for (const from of ["../runs/commands.js", "vscode-languageclient/node.js", "./deep/view.js"]) {
+  for (const from of ["../runs/commands.js", "vscode-jsonrpc/node.js", "./deep/view.js"]) {
     assert.equal((await refusalsOf(file, later(from))).length, 1);
   }
 });

@@ -1,9 +1,9 @@
 // The sidecar's process until its first answer: real processes, one of which says nothing.
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
+import { openChannel } from "../../extension/sidecar/channel";
 import { SidecarProcess } from "../../extension/sidecar/processes";
 
 const NEVER = new Promise<never>(() => undefined);
@@ -73,14 +73,12 @@ test("one that ends before it answers says why", async () => {
 });
 
 test("the end of its output is not an answer", async () => {
-  const { child } = started("exec >&-; exec sleep 600");
-  const { reader } = await child.streams();
-  const ended = once(reader.resume(), "end");
+  const launch = { command: "sh", args: ["-c", "exec >&-; cat > /dev/null"], env: {} };
+  const closed: string[] = [];
+  const listener = { notified: () => undefined, closed: (why: string) => closed.push(why) };
   const ending = new AbortController();
-  const error = child.answering(ended, LONG_MS, ending.signal);
-  await ended;
-  ending.abort();
-  await assert.rejects(error, { code: "sidecar-not-started" });
+  const opened = openChannel(launch, {}, [], listener, () => undefined, ending.signal);
+  await assert.rejects(opened, { code: "sidecar-not-started" });
 });
 
 test("one that answers is left alone, until it is told to end", async () => {
