@@ -43,7 +43,7 @@ const ROWS: readonly (readonly [string, Row | undefined, TerminalRef | undefined
 ];
 
 for (const [name, row, node] of ROWS) {
-  test(`the node of ${name}`, () => {
+  test(`a terminal for ${name} opens on its node, if it has one`, () => {
     assert.deepEqual(nodesOf(row === undefined ? [] : [row]), node === undefined ? [] : [node]);
   });
 }

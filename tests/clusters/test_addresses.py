@@ -86,12 +86,12 @@ BAD = [
 
 
 @pytest.mark.parametrize(("written", "address"), GOOD)
-def test_good(written: str, address: str) -> None:
+def test_valid_address_is_normalised(written: str, address: str) -> None:
     assert normalised(written) == address
 
 
 @pytest.mark.parametrize("written", BAD)
-def test_bad(written: str) -> None:
+def test_invalid_address_is_refused(written: str) -> None:
     with pytest.raises(EaglerayError) as failed:
         normalised(written)
     assert failed.value.code == "bad-address"
@@ -119,7 +119,7 @@ def test_options_and_shell_syntax_are_not_routes(written: str) -> None:
     assert failed.value.code == "bad-route"
 
 
-def test_place_says_what_is_beyond_what() -> None:
+def test_address_names_its_host_and_job() -> None:
     assert parse_address("ssh://login/node-1:8265") == ClusterAddress(
         url="http://node-1:8265", ssh="login"
     )
@@ -128,7 +128,7 @@ def test_place_says_what_is_beyond_what() -> None:
     assert not parse_address("slurm://7").is_direct
 
 
-def test_host_and_port() -> None:
+def test_host_and_port_are_read_from_a_direct_address_only() -> None:
     assert host_and_port("http://[::1]:8265") == ("::1", 8265)
     assert host_and_port("https://head:443") == ("head", 443)
     assert host_and_port("ssh://login/http://head:443") == ("", 0)

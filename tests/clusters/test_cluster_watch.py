@@ -71,7 +71,7 @@ async def test_pauses_and_resumptions_are_notified(
     assert heard.all[0].state == "connecting"
 
 
-async def test_unchanged_cluster_is_polled_by_one_cheap_query_and_not_notified(
+async def test_unchanged_cluster_is_polled_by_a_single_cheap_query_and_not_notified(
     fake: FakeDashboard, watch: ClusterWatch
 ) -> None:
     watch.add(patient(fake.address), poll=False)
@@ -190,7 +190,7 @@ async def test_paused_workers_stay_while_only_the_connection_is_lost(
     assert seen.error.message == "The way is lost."
 
 
-async def test_server_that_is_long_not_ray_has_nothing_paused(
+async def test_server_that_has_long_not_been_ray_has_nothing_paused(
     fake: FakeDashboard, watch: ClusterWatch, clock: SetClock
 ) -> None:
     watch.add(patient(fake.address), poll=False)
@@ -228,7 +228,9 @@ async def test_restart_that_no_poll_noticed_is_noticed_soon(
     assert watch.status(fake.address).session == "session_another"
 
 
-async def test_token_that_was_missing(fake: FakeDashboard, watch: ClusterWatch) -> None:
+async def test_cluster_connects_once_its_missing_token_is_there(
+    fake: FakeDashboard, watch: ClusterWatch
+) -> None:
     fake.token = "secret"
     tokens: list[str | None] = [None]
     watch.add(patient(fake.address, lambda look: tokens[-1]), poll=False)

@@ -133,7 +133,9 @@ async def test_removed_cluster_loses_its_name(make: Make, fake: FakeDashboard) -
     assert (await clusters.add(fake.address)).name == added.name
 
 
-async def test_token_that_is_typed_in(make: Make, fake: FakeDashboard, tmp_path: Path) -> None:
+async def test_entered_token_connects_and_is_not_stored(
+    make: Make, fake: FakeDashboard, tmp_path: Path
+) -> None:
     fake.token = "secret-token"
     clusters = make()
     added = await clusters.add(fake.address)
@@ -148,7 +150,9 @@ async def test_token_that_is_typed_in(make: Make, fake: FakeDashboard, tmp_path:
     assert (await clusters.add(fake.address)).state == "unauthorized"
 
 
-async def test_token_may_come_before_its_cluster_is_known(make: Make, fake: FakeDashboard) -> None:
+async def test_token_may_come_before_its_cluster_is_watched(
+    make: Make, fake: FakeDashboard
+) -> None:
     fake.token = "secret"
     await make().add(fake.address, "secret")
     again = make()
@@ -165,7 +169,7 @@ async def test_credential_problem_is_shown(make: Make, fake: FakeDashboard) -> N
     assert [problem.code for problem in known.problems] == ["legacy-debugger"]
 
 
-async def test_log_tells_that_debugpy_is_missing(make: Make, fake: FakeDashboard) -> None:
+async def test_missing_debugpy_is_read_from_a_log(make: Make, fake: FakeDashboard) -> None:
     said = "Ray Debugpy Debugger will not work without 'debugpy>=1.8.0' installed."
     fake.logs["worker-1.err"] = f"ERROR: {said}\n"
     clusters = make()
@@ -183,7 +187,9 @@ async def test_protobuf_that_breaks_the_lists_is_reported(make: Make, fake: Fake
     assert "protobuf<4.26" in problem.next_step
 
 
-async def test_panels_requests(make: Make, fake: FakeDashboard, tmp_path: Path) -> None:
+async def test_requests_of_the_panel_are_answered(
+    make: Make, fake: FakeDashboard, tmp_path: Path
+) -> None:
     clusters, world = make(), around(tmp_path, ClusterWatch())
     terminals = Terminals(ClusterWatch(), world.connections)
     answers = FakeAnswers()

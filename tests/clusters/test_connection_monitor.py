@@ -151,7 +151,7 @@ async def test_job_becomes_a_cluster(world: World, tmp_path: Path) -> None:
     assert (shown.sentence, shown.time_warning) == (added.sentence, "")
 
 
-async def test_jobs_with_a_plus(world: World) -> None:
+async def test_job_with_a_live_ray_can_be_connected_to(world: World) -> None:
     shown = await world.handlers.look_at(wire.HostRef("login"))
     assert [(job.address, job.status.ray, job.status.job.node_count) for job in shown.jobs] == [
         (JOB, "live", 2)
@@ -266,7 +266,7 @@ async def test_link_that_comes_back_is_used_at_once(world: World) -> None:
     assert len(world.relay.fake.requests) > before
 
 
-async def test_time_that_is_nearly_up(world: World) -> None:
+async def test_warning_gives_the_time_left_and_the_paused_workers(world: World) -> None:
     assert world.relay.fake is not None
     for row in world.relay.fake.paused:
         world.relay.fake.resume(row["worker_id"])
@@ -284,7 +284,7 @@ async def test_time_that_is_nearly_up(world: World) -> None:
     assert warning == "Job 12 ends in 1 m, and 1 worker is paused."
 
 
-async def test_named_on_the_command_line(world: World) -> None:
+async def test_job_on_the_command_line_is_resolved_to_its_cluster(world: World) -> None:
     assert await world.clusters.resolve("ssh://login/slurm://12") == JOB
     assert (await world.known()).state == "connected"
     world.around.site.change(word="PENDING", nodelist="")
@@ -292,14 +292,14 @@ async def test_named_on_the_command_line(world: World) -> None:
         await world.clusters.resolve("ssh://other/slurm://12")
 
 
-async def test_looked_at_whether_it_answers_or_not(world: World) -> None:
+async def test_inspected_cluster_is_listed_even_if_its_job_was_cancelled(world: World) -> None:
     world.around.site.change(word="CANCELLED")
     assert await world.clusters.inspect(JOB) == JOB
     (known,) = world.clusters.current().clusters
     assert (known.state, known.sentence) == ("unreachable", "Job 12 was cancelled.")
 
 
-async def test_reconnecting(world: World) -> None:
+async def test_reconnect_renews_the_route_of_a_listed_cluster(world: World) -> None:
     await world.clusters.add(JOB)
     await world.handlers.reconnect(wire.ClusterRef(JOB))
     assert world.around.routes.reconnected == [LOGIN]
@@ -307,7 +307,7 @@ async def test_reconnecting(world: World) -> None:
         await world.handlers.reconnect(wire.ClusterRef("http://nobody:1"))
 
 
-async def test_two_clusters_behind_one_host(world: World) -> None:
+async def test_two_clusters_share_the_connection_to_their_host(world: World) -> None:
     async with dashboard() as other:
         second = Relay(Path(world.relay.path + "2"))
         await second.start()

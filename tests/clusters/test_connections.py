@@ -29,14 +29,16 @@ def world(tmp_path: Path) -> Around:
     return world
 
 
-async def test_dashboard_beyond_ssh(world: Around) -> None:
+async def test_dashboard_beyond_ssh_is_reached_through_its_host(world: Around) -> None:
     assert await world.connections.find_endpoint(BEYOND)() == Endpoint("http://node-1:8265", "/t")
     assert world.connections.routes(BEYOND, "10.77.0.12") == [LOGIN]
     assert world.connections.dashboard_address(BEYOND) == ("node-1", 8265)
     assert not world.connections.is_local(BEYOND)
 
 
-async def test_on_the_host_itself_also_by_its_own_address(world: Around) -> None:
+async def test_dashboard_on_the_host_itself_is_also_reached_by_the_address_of_the_host(
+    world: Around,
+) -> None:
     """A dashboard that is bound to the address of its node refuses on localhost."""
     world.routes.reachable[(LOGIN, "login.site", 8265)] = "/u"
     world.site.answers = {"hostname": CommandOutput(0, "login.site\n", "")}
@@ -54,7 +56,7 @@ async def test_failure_before_the_port_is_not_tried_on_another_address(world: Ar
     assert world.site.asked == []
 
 
-async def test_into_a_job(world: Around) -> None:
+async def test_job_is_reached_by_ssh_and_by_a_bridge(world: Around) -> None:
     assert await world.connections.find_endpoint(JOB)() == Endpoint("http://node-10:8265", "/s")
     assert world.connections.routes(JOB, "10.77.0.9") == [LOGIN, BRIDGE]
     # On the login node's localhost another program listens.
@@ -64,7 +66,7 @@ async def test_into_a_job(world: Around) -> None:
     assert (state.route, state.state) == (LOGIN, "connecting")
 
 
-async def test_through_the_bridge_where_ssh_does_not_reach(world: Around) -> None:
+async def test_bridge_is_used_where_ssh_does_not_reach(world: Around) -> None:
     world.routes.reachable = {(BRIDGE, "node-10", 8265): "/b"}
     await world.connections.prepare(JOB, lambda _: None)
     assert (await world.connections.find_endpoint(JOB)()).socket == "/b"
@@ -152,7 +154,7 @@ async def test_only_unneeded_routes_are_released(world: Around) -> None:
     assert world.routes.left == [BRIDGE, LOGIN]
 
 
-async def test_reconnecting(world: Around) -> None:
+async def test_reconnect_renews_the_route_that_the_cluster_uses(world: Around) -> None:
     await world.connections.find_endpoint(JOB)()
     await world.connections.reconnect(JOB)
     assert world.routes.reconnected == [LOGIN]

@@ -69,7 +69,7 @@ async def test_actors_name_their_rank(client: Dashboard) -> None:
     assert "WANDB" not in repr(actors["policy-1"])
 
 
-async def test_nodes_and_jobs(client: Dashboard) -> None:
+async def test_nodes_and_jobs_are_parsed(client: Dashboard) -> None:
     (node,) = await client.nodes()
     assert node.alive
     assert node.head
@@ -80,7 +80,9 @@ async def test_nodes_and_jobs(client: Dashboard) -> None:
     assert job.runtime_env.working_dir.startswith("gcs://")
 
 
-async def test_stacks_of_a_worker(fake: FakeDashboard, client: Dashboard) -> None:
+async def test_stacks_of_a_worker_are_read_or_the_reason_is_given(
+    fake: FakeDashboard, client: Dashboard
+) -> None:
     assert await client.profiling_enabled()
     if fake.recorded["traceback"]["status"] == 500:  # 2.9.1 was recorded without py-spy.
         with pytest.raises(EaglerayError) as failed:
@@ -108,7 +110,7 @@ async def test_profiling_that_is_switched_off_does_not_mean_a_refused_token(
     await client.close()
 
 
-async def test_logs(fake: FakeDashboard, client: Dashboard) -> None:
+async def test_logs_are_listed_and_read(fake: FakeDashboard, client: Dashboard) -> None:
     node = fake.rows["nodes"][0]["node_id"]
     names = await client.log_files(node, "worker-*")
     assert sorted(name.rpartition(".")[2] for name in names) == ["err", "out"]

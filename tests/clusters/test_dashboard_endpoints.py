@@ -65,7 +65,7 @@ async def code_of(client: Dashboard) -> str:
     return failed.value.code
 
 
-async def test_through_a_socket_the_cluster_keeps_its_id(fake: FakeDashboard, relay: Relay) -> None:
+async def test_cluster_keeps_its_id_through_a_socket(fake: FakeDashboard, relay: Relay) -> None:
     client = patient(CLUSTER, find_endpoint=through(relay))
     assert (await client.version()).session == fake.session
     assert len(await client.paused_workers()) == 3
@@ -78,7 +78,7 @@ async def test_through_a_socket_the_cluster_keeps_its_id(fake: FakeDashboard, re
     await client.close()
 
 
-async def test_socket_that_was_rebuilt_is_found_within_the_same_question(
+async def test_rebuilt_socket_is_used_within_the_same_request(
     fake: FakeDashboard, relay: Relay
 ) -> None:
     client = patient(CLUSTER, find_endpoint=through(relay))
@@ -89,7 +89,7 @@ async def test_socket_that_was_rebuilt_is_found_within_the_same_question(
     await client.close()
 
 
-async def test_why_the_way_is_closed_is_what_the_person_reads(relay: Relay) -> None:
+async def test_reason_for_a_closed_route_is_shown_to_the_user(relay: Relay) -> None:
     closed = EaglerayError("ssh-refused", "The host refuses the key.")
     answers: list[Callable[[], Endpoint]] = []
 
@@ -141,7 +141,7 @@ async def test_slow_endpoint_is_resolved_once_and_outlasts_the_request(
     await client.close()
 
 
-async def test_closing_ends_the_search_for_the_way() -> None:
+async def test_closing_ends_the_search_for_the_route() -> None:
     ended = asyncio.Event()
     began = asyncio.Event()
 
@@ -174,7 +174,7 @@ async def test_hanging_request_is_repeated_after_a_reset(fake: FakeDashboard, re
     await client.close()
 
 
-async def test_questions_do_not_pile_up_behind_a_silent_link(
+async def test_requests_do_not_pile_up_behind_a_silent_link(
     fake: FakeDashboard, relay: Relay
 ) -> None:
     watch = ClusterWatch()
@@ -211,7 +211,7 @@ async def test_reset_wakes_a_watch_that_had_given_up_for_a_while(
     await watch.close()
 
 
-async def test_tls_with_an_authority_of_own_a_prefix_and_a_header(
+async def test_tls_works_with_a_private_authority_a_prefix_and_a_header(
     fake: FakeDashboard, authority: Authority
 ) -> None:
     fake.token = "token-of-ray"
@@ -234,7 +234,7 @@ async def test_tls_with_an_authority_of_own_a_prefix_and_a_header(
         assert len(proxy.heads) == heads
 
 
-async def test_tls_through_a_socket_proves_the_far_host(
+async def test_tls_through_a_socket_verifies_the_remote_host(
     fake: FakeDashboard, authority: Authority
 ) -> None:
     context = authority.server("DNS:proxy.example")
@@ -276,7 +276,9 @@ async def test_headers_follow_no_redirect(fake: FakeDashboard) -> None:
         assert fake.paths() == ["/api/version"]
 
 
-async def test_headers_are_kept_back_from_who_came_after(fake: FakeDashboard) -> None:
+async def test_headers_are_not_sent_to_a_server_that_replaced_the_cluster(
+    fake: FakeDashboard,
+) -> None:
     strangers = False
 
     def headers(look: bool) -> dict[str, str]:

@@ -68,7 +68,7 @@ async def test_closed_port_is_unreachable() -> None:
     assert error.code == "cluster-unreachable"
 
 
-async def test_name_that_does_not_exist() -> None:
+async def test_missing_host_name_is_unreachable() -> None:
     error = await failure(Dashboard("http://no-such-host.invalid:8265"), Dashboard.version)
     # Where no name server can be reached, the search for the name takes longer than we wait.
     assert error.code in ("cluster-unreachable", "cluster-slow")
@@ -81,14 +81,14 @@ async def test_server_without_http_is_not_ray(said: bytes) -> None:
     assert error.code in ("not-ray", "cluster-unreachable")
 
 
-async def test_https_of_a_server_without() -> None:
+async def test_https_to_a_plain_server_is_unreachable() -> None:
     async with dashboard() as fake:
         address = fake.address.replace("http:", "https:")
         error = await failure(Dashboard(address), Dashboard.version)
     assert error.code == "cluster-unreachable"
 
 
-async def test_servers_words_are_kept_for_the_log_only() -> None:
+async def test_message_of_the_server_is_only_in_the_log() -> None:
     async with dashboard() as fake:
         fake.fault = "error_500"
         error = await failure(Dashboard(fake.address), Dashboard.paused_workers)

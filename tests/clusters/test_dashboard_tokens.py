@@ -8,7 +8,7 @@ from eagleray.common.errors import EaglerayError
 from tests.fakes.dashboard import dashboard, patient
 
 
-async def test_no_token_is_sent_unasked() -> None:
+async def test_token_is_not_sent_unless_required() -> None:
     async with dashboard() as fake:
         client = patient(fake.address, lambda look: "secret")
         await client.version()
@@ -31,7 +31,9 @@ async def test_token_is_sent_when_it_is_required() -> None:
 
 
 @pytest.mark.parametrize(("given", "code"), [(None, "token-needed"), ("bad", "token-refused")])
-async def test_without_the_right_token(given: str | None, code: str) -> None:
+async def test_missing_or_wrong_token_is_an_error_without_the_secret(
+    given: str | None, code: str
+) -> None:
     async with dashboard() as fake:
         fake.token = "secret"
         client = patient(fake.address, lambda look: given)
@@ -65,7 +67,7 @@ async def test_token_is_not_sent_to_non_ray_servers(fault: str) -> None:
         await client.close()
 
 
-async def test_redirect_after_the_token_was_asked_for_is_not_followed() -> None:
+async def test_redirect_after_a_request_for_the_token_is_not_followed() -> None:
     async with dashboard() as fake, dashboard() as elsewhere:
         fake.token = "secret"
         client = patient(fake.address, lambda look: "secret")
@@ -79,7 +81,7 @@ async def test_redirect_after_the_token_was_asked_for_is_not_followed() -> None:
         await client.close()
 
 
-async def test_token_that_may_not_go_any_more_is_not_sent() -> None:
+async def test_withdrawn_token_is_not_sent() -> None:
     async with dashboard() as fake:
         fake.token = "secret"
         may: list[str | None] = ["secret"]

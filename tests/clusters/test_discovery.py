@@ -39,11 +39,11 @@ def search(
     return discover(environ, machine, own=own)
 
 
-def test_nothing() -> None:
+def test_machine_without_ray_has_no_clusters_and_no_hints() -> None:
     assert search() == Discovery((), ())
 
 
-def test_variables_come_first_and_each_address_once() -> None:
+def test_variables_come_first_and_each_address_is_listed_once() -> None:
     one = dashboard(7, ("127.0.0.1", 8265), arguments=("--port=8265",))
     found = search(one, RAY_API_SERVER_ADDRESS="http://localhost:8265", RAY_ADDRESS="https://b:1")
     assert found.clusters == (
@@ -63,7 +63,7 @@ def test_broken_variable_is_a_hint() -> None:
     assert "RAY_API_SERVER_ADDRESS" in hint.next_step
 
 
-def test_port_of_a_dashboard_is_the_one_it_was_told_or_a_later_one() -> None:
+def test_port_of_a_dashboard_is_its_argument_or_a_later_port() -> None:
     told = dashboard(1, ("127.0.0.1", 9001), ("0.0.0.0", 44227), arguments=("--port=9001",))
     moved = dashboard(2, ("0.0.0.0", 44228), ("0.0.0.0", 8267), arguments=("--port=8265",))
     fixed = dashboard(
@@ -91,7 +91,7 @@ def test_head_without_dashboard_is_a_hint(argument: str, code: str) -> None:
     assert [hint.code for hint in findings.hints] == [code]
 
 
-def test_usual_port_only_if_its_listener_is_one_s_own() -> None:
+def test_usual_port_counts_only_if_its_listener_belongs_to_the_user() -> None:
     mine, theirs = Listener("127.0.0.1", 8265, ME), Listener("0.0.0.0", 8265, STRANGER)
     assert search(listeners=(mine,)).clusters == (
         DiscoveredCluster("http://127.0.0.1:8265", "port"),

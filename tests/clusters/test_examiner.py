@@ -63,7 +63,7 @@ async def test_workers_of_this_machine_are_examined_once(one: Examination) -> No
     assert "/api/v0/logs" not in one.fake.paths()
 
 
-async def test_missing_debugpy_is_said_until_it_is_there(one: Examination) -> None:
+async def test_missing_debugpy_is_reported_until_it_is_installed(one: Examination) -> None:
     one.environment = WorkerEnvironment("/venv", False, None)
     await one.examiner.examine_all()
     assert one.codes() == ["no-debugpy"]

@@ -25,7 +25,9 @@ async def test_own_clusters_come_and_go(make: Make, here: Here, fake: FakeDashbo
     assert clusters.current().clusters == ()
 
 
-async def test_cluster_of_a_run_goes_with_it_though_it_was_named(make: Make, here: Here) -> None:
+async def test_cluster_of_a_run_disappears_with_it_even_if_a_command_named_it(
+    make: Make, here: Here
+) -> None:
     clusters = make()
     here.run = "r1"
     async with dashboard() as fake:
@@ -142,7 +144,7 @@ async def test_named_cluster_that_does_not_answer_is_not_watched(
     assert clusters.current().clusters == ()
 
 
-async def test_person_writes_an_address_in_many_ways(
+async def test_address_may_be_written_in_many_forms(
     make: Make, here: Here, fake: FakeDashboard
 ) -> None:
     here.ports = [fake.port]
@@ -153,7 +155,7 @@ async def test_person_writes_an_address_in_many_ways(
         assert await clusters.id_of(written) == fake.address
 
 
-async def test_other_address_of_a_cluster_means_the_one_that_is_watched(
+async def test_other_address_of_a_cluster_means_the_watched_cluster(
     make: Make, here: Here, fake: FakeDashboard
 ) -> None:
     async with dashboard() as twin:

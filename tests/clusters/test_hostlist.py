@@ -24,7 +24,7 @@ from hypothesis import strategies as st
         ("[1-2]", ["1", "2"]),
     ],
 )
-def test_expanded(nodelist: str, names: list[str]) -> None:
+def test_list_of_nodes_is_expanded(nodelist: str, names: list[str]) -> None:
     assert expand(nodelist) == names
 
 
@@ -52,7 +52,7 @@ def test_expanded(nodelist: str, names: list[str]) -> None:
         "a\x00",
     ],
 )
-def test_no_list_of_nodes(nodelist: str) -> None:
+def test_text_that_lists_no_nodes_is_refused(nodelist: str) -> None:
     with pytest.raises(ValueError):
         expand(nodelist)
 

@@ -80,7 +80,7 @@ def inside(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
         process.kill()
 
 
-def test_only_dashboards_of_this_user_are_found(inside: tuple[subprocess.Popen[str], int]) -> None:
+def test_only_dashboards_of_this_user_are_listed(inside: tuple[subprocess.Popen[str], int]) -> None:
     _, port = inside
     (found,) = [one for one in find_dashboards.find_dashboards("12") if one["port"] == port]
     assert (found["address"], found["session"]) == ("127.0.0.1", "session_inside")
@@ -90,7 +90,7 @@ def test_only_dashboards_of_this_user_are_found(inside: tuple[subprocess.Popen[s
     assert [one for one in find_dashboards.find_dashboards("13") if one["port"] == port] == []
 
 
-def test_dashboard_with_unreadable_sockets_is_found_by_its_port() -> None:
+def test_dashboard_with_unreadable_sockets_is_identified_by_its_port() -> None:
     own = {"1": ("127.0.0.1", 8265, 0), "2": ("10.0.0.1", 9000, 0)}
     pid = "0"
     assert find_dashboards.endpoints_of(pid, [b"python", b"--port=9000"], own) == [own["2"]]

@@ -61,7 +61,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-async def test_node_that_answers_not_the_first(world: World) -> None:
+async def test_node_that_answers_is_the_head_even_if_it_is_not_the_first(world: World) -> None:
     world.site.nodes = {"node-10": ray("node-10", "node-9")}
     head = await world.find()
     assert (head.node, head.url) == ("node-10", "http://node-10:8265")
@@ -72,7 +72,7 @@ async def test_node_that_answers_not_the_first(world: World) -> None:
 
 
 @pytest.mark.parametrize("share", ["OK", "YES", "USER"])
-async def test_on_shared_nodes_the_job_itself_is_asked_whose_it_is(
+async def test_on_shared_nodes_a_step_of_the_job_finds_its_own_dashboard(
     world: World, share: str
 ) -> None:
     world.site.change(share=share)
@@ -105,7 +105,7 @@ async def test_no_answer_is_taken_on_trust(world: World) -> None:
     assert error.output == "srun: error: disabled here"
 
 
-async def test_on_localhost_only_the_bridge_leads_there(world: World) -> None:
+async def test_dashboard_on_localhost_is_reached_only_by_the_bridge(world: World) -> None:
     local = {"address": "127.0.0.1", "port": 8300, "session": "s", "started": 5}
     world.site.inside = {"node-9": [local]}
     head = await world.find()
@@ -123,13 +123,15 @@ async def test_nodes_that_are_not_reached_are_reached_by_the_bridge_only(world: 
     assert head.node_routes == head.routes
 
 
-async def test_one_that_was_started_last(world: World) -> None:
+async def test_dashboard_that_was_started_last_is_the_head(world: World) -> None:
     """The Ray of the run before a requeue may have been left behind."""
     world.site.inside = {"node-9": INSIDE, "node-10": [{**INSIDE[0], "started": 9}]}
     assert (await world.find()).node == "node-10"
 
 
-async def test_here_it_is_reached_directly(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_job_of_this_machine_is_reached_directly(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.site.nodes = {"node-10": ray("node-10")}
     monkeypatch.setattr(
         "eagleray.tools.commands._run_locally",
@@ -158,7 +160,7 @@ async def test_pending_job_is_waited_for(world: World) -> None:
     ]
 
 
-async def test_when_slurm_expects_it_to_start(world: World) -> None:
+async def test_expected_start_of_a_pending_job_is_in_the_message(world: World) -> None:
     in_a_day = int(time.time()) + 86400
     world.site.change(word="PENDING", reason="Priority", nodelist="", started=str(in_a_day))
     said = (await world.refusal(wait=False)).message
@@ -189,12 +191,12 @@ async def test_pending_job_is_not_waited_for_unless_requested(world: World) -> N
         ("SOMETHING_NEW", "is SOMETHING_NEW"),
     ],
 )
-async def test_job_that_is_over(world: World, word: str, said: str) -> None:
+async def test_ended_job_is_reported_with_the_reason(world: World, word: str, said: str) -> None:
     world.site.change(word=word)
     error = await world.refusal()
     assert (error.code, error.message) == ("job-over", f"Job 12 {said}.")
 
 
-async def test_job_that_slurm_has_forgotten(world: World) -> None:
+async def test_job_that_slurm_no_longer_lists_is_reported(world: World) -> None:
     world.site.jobs = []
     assert "no longer lists it" in (await world.refusal()).message

@@ -13,7 +13,7 @@ from eagleray.tools.shared_answers import SharedAnswers
 from tests.clusters.fake_site import FakeJob, FakeSite, asking, ray
 
 
-async def test_windows_that_ask_about_different_jobs_each_get_their_answer(tmp_path: Path) -> None:
+async def test_windows_that_query_different_jobs_each_get_their_answer(tmp_path: Path) -> None:
     """Both wait while a third asks; the answer to the first of them says nothing about the other one's job."""
     site = FakeSite()
     site.jobs = [FakeJob("1", nodelist="node-1", count=1), FakeJob("2", nodelist="node-2", count=1)]

@@ -61,7 +61,9 @@ async def test_added_host_is_polled_and_stored(world: Around, tmp_path: Path) ->
     assert await stored_hosts(tmp_path) == []
 
 
-async def test_host_that_is_forgotten_while_its_nodes_are_asked(world: Around) -> None:
+async def test_host_that_is_removed_while_its_nodes_are_queried_stays_removed(
+    world: Around,
+) -> None:
     world.site.jobs, run = [FakeJob()], world.site.run
 
     async def forgets(ssh: str, argv: list[str], *more: Any) -> CommandOutput:
@@ -126,7 +128,7 @@ async def test_invalid_host_is_refused(world: Around, host: str) -> None:
     assert world.site.asked == []
 
 
-async def test_whose_ray_it_is(world: Around) -> None:
+async def test_ray_counts_as_the_jobs_only_on_its_own_nodes(world: Around) -> None:
     """A Ray of the same node with others' nodes is not shown as the job's."""
     world.site.jobs = [FakeJob(share="OK")]
     world.site.nodes = {"node-9": ray("node-9", "node-77")}
@@ -154,7 +156,7 @@ async def test_of_two_jobs_on_a_node_the_smaller_holds_the_ray(world: Around) ->
     assert {one.job.id: one.ray for one in seen} == {"1": "unknown", "2": "live"}
 
 
-async def test_no_step_is_made_in_a_job_by_itself(world: Around) -> None:
+async def test_polling_starts_no_step_in_a_job(world: Around) -> None:
     world.site.jobs = [FakeJob(share="OK")]
     await world.jobs.poll_hosts(["login"])
     assert not any("srun" in argv for _, argv in world.site.asked)

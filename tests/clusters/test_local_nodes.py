@@ -81,7 +81,7 @@ def test_raylet_with_the_id_of_the_node_makes_it_this_machine(
     assert node.agent_port == 52365
 
 
-def test_older_raylet_is_known_by_its_socket(raylet: StartRaylet) -> None:
+def test_older_raylet_is_identified_by_its_socket(raylet: StartRaylet) -> None:
     pid = raylet(f"--raylet_socket_name={SOCKET}")
     sockets = {NODE: SOCKET, OTHER: f"{SOCKET}.1"}
     local = found([row(), row(OTHER)], sockets)

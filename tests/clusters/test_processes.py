@@ -18,7 +18,7 @@ from eagleray.tools.processes import (
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-def test_own_listener_is_seen_with_its_user(host: str) -> None:
+def test_own_listener_is_listed_with_its_user(host: str) -> None:
     with socket.create_server((host, 0)) as server:
         port = server.getsockname()[1]
         assert Listener(host, port, os.getuid()) in listeners()
@@ -30,7 +30,7 @@ def test_own_listener_is_seen_with_its_user(host: str) -> None:
     assert listener_uid("127.0.0.1", port) is None
 
 
-def test_kernel_s_table_of_ipv6() -> None:
+def test_table_of_ipv6_of_the_kernel_is_parsed() -> None:
     line = (
         "   0: {}:2049 00000000000000000000000000000000:0000 {} 00000000:00000000 00:00000000"
         " 00000000  1000        0 51708 1 0000000000000000 100 0 0 10 0\n"
@@ -58,7 +58,7 @@ def test_mangled_lines_of_the_table_hide_no_others() -> None:
 
 
 @pytest.mark.parametrize("bound", ["::ffff:127.0.0.1", "::ffff:0.0.0.0"])
-def test_listener_of_ipv4_by_an_address_of_ipv6(bound: str) -> None:
+def test_listener_of_ipv4_is_matched_by_an_address_of_ipv6(bound: str) -> None:
     with socket.create_server((bound, 0), family=socket.AF_INET6, dualstack_ipv6=True) as server:
         port = server.getsockname()[1]
         assert Listener(bound.removeprefix("::ffff:"), port, os.getuid()) in listeners()
@@ -92,12 +92,12 @@ def test_stranger_at_the_same_port_counts(monkeypatch: pytest.MonkeyPatch) -> No
     assert listener_uid("localhost", 8265) == stranger
 
 
-def test_own_processes() -> None:
+def test_processes_of_the_user_are_recognised() -> None:
     assert is_own(os.getpid())
     assert "pytest" in " ".join(processes.own_commands()[os.getpid()])
     assert not is_own(2**22 + 5)
     assert not is_own(-1)
 
 
-def test_local_addresses() -> None:
+def test_local_addresses_include_localhost() -> None:
     assert "127.0.0.1" in local_addresses()

@@ -134,7 +134,7 @@ async def server() -> AsyncIterator[tuple[JobServer, Dashboard]]:
 Server = tuple[JobServer, Dashboard]
 
 
-async def test_job_that_is_refused_says_the_last_line_of_why(server: Server) -> None:
+async def test_error_of_a_refused_job_is_the_last_line_of_the_reason(server: Server) -> None:
     jobs, dashboard = server
     for status in (500, 400):
         jobs.refuses = status
@@ -156,7 +156,7 @@ async def test_agent_that_has_ended_is_the_reason(server: Server) -> None:
     assert "192.0.2.2:52365" in raised.value.output
 
 
-async def test_cluster_that_has_just_been_started_is_asked_again(
+async def test_cluster_that_has_just_been_started_is_queried_again(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs, dashboard = server
@@ -213,7 +213,7 @@ async def test_slow_submission_waits_for_an_agent_that_serves(
     assert await submitting == "job_1"
 
 
-async def test_older_ray_without_an_agent_is_not_asked_again_unless_it_has_just_started(
+async def test_older_ray_without_an_agent_is_queried_again_only_just_after_its_start(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ray before 2.60 doesn't report the ports of its agents."""
@@ -275,7 +275,7 @@ async def test_log_is_followed_to_its_last_byte(server: Server) -> None:
     assert (state.ended, state.code) == (True, 0)
 
 
-async def test_cluster_of_this_machine_that_is_starting_is_asked_again(
+async def test_starting_cluster_of_this_machine_is_queried_again(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ray before 2.60; its agent, a child of the raylet, takes some seconds to open its port."""

@@ -86,7 +86,9 @@ def the_one(known: tuple[Cluster, ...], cluster: RayCluster) -> Cluster:
     return one
 
 
-async def test_own_cluster_is_found_with_its_token(cluster: RayCluster, tmp_path: Path) -> None:
+async def test_own_cluster_is_discovered_with_its_token(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
     machine = machine_with(cluster)
     async with clusters(tmp_path, {"RAY_AUTH_TOKEN": TOKEN}, machine=machine) as known:
         one = the_one((await known.refresh()).clusters, cluster)
@@ -101,9 +103,7 @@ async def test_own_cluster_is_found_with_its_token(cluster: RayCluster, tmp_path
         assert one.sentence.endswith("none paused")
 
 
-async def test_found_at_two_addresses_it_is_one_cluster(
-    cluster: RayCluster, tmp_path: Path
-) -> None:
+async def test_cluster_at_two_addresses_is_listed_once(cluster: RayCluster, tmp_path: Path) -> None:
     async with tunnel(cluster) as named:
         environ = {"RAY_AUTH_TOKEN": TOKEN, "RAY_API_SERVER_ADDRESS": named}
         async with clusters(tmp_path, environ, machine=machine_with(cluster)) as known:
@@ -114,7 +114,7 @@ async def test_found_at_two_addresses_it_is_one_cluster(
             the_one(shown, cluster)
 
 
-async def test_without_the_token_the_panel_says_what_to_do(
+async def test_panel_shows_the_next_step_without_the_token(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
     environ = {"RAY_API_SERVER_ADDRESS": cluster.address}
@@ -132,7 +132,7 @@ async def test_without_the_token_the_panel_says_what_to_do(
         assert right.problems == ()
 
 
-async def test_workers_and_a_pause_are_seen(cluster: RayCluster, tmp_path: Path) -> None:
+async def test_workers_and_a_pause_are_listed(cluster: RayCluster, tmp_path: Path) -> None:
     environ = {"RAY_AUTH_TOKEN": TOKEN}
     async with clusters(tmp_path, environ, "off") as known:
         await known.add(cluster.address)

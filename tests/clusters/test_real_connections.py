@@ -41,7 +41,7 @@ async def code_of(client: Dashboard) -> str:
     return ""
 
 
-async def test_through_a_route_the_token_goes_to_what_was_added(cluster: RayCluster) -> None:
+async def test_token_is_sent_through_a_route_to_an_added_cluster(cluster: RayCluster) -> None:
     async with relay_to(host_and_port(cluster.address)[1]) as relay:
         way = to(Endpoint("http://127.0.0.1:8265", relay.path))
         rules = TokenRules({"RAY_AUTH_TOKEN": TOKEN})
@@ -75,7 +75,7 @@ async def test_profiling_that_is_off_does_not_mean_a_refused_token(cluster: RayC
         await client.close()
 
 
-async def test_behind_a_proxy_with_tls_a_prefix_and_headers_of_its_own(
+async def test_cluster_behind_a_proxy_connects_with_tls_a_prefix_and_headers(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
     authority = Authority(tmp_path)

@@ -39,7 +39,7 @@ RULES = [
 
 
 @pytest.mark.parametrize(("evidence", "codes"), RULES)
-def test_rules(evidence: Evidence, codes: list[str]) -> None:
+def test_evidence_leads_to_the_problems_of_the_table(evidence: Evidence, codes: list[str]) -> None:
     found = diagnose(evidence)
     assert [problem.code for problem in found] == codes
     assert all(problem.message and problem.next_step for problem in found)

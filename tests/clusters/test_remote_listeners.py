@@ -50,17 +50,17 @@ def tables(*lines: str, uid: int = ME) -> str:
         ("", None),
     ],
 )
-def test_whose_port_it_is(said: str, strangers: bool | None) -> None:
+def test_owner_of_a_port_is_read_from_the_tables(said: str, strangers: bool | None) -> None:
     assert belongs_to_other_user(said, 8265) is strangers
 
 
-def test_this_kernel_speaks_like_that() -> None:
+def test_tables_of_this_kernel_can_be_read() -> None:
     said = subprocess.run(TABLES_COMMAND, capture_output=True, text=True, check=False).stdout
     assert "\nUid:" in said
     assert not belongs_to_other_user(said, 1)
 
 
-async def test_token_is_kept_back_from_who_took_the_port_over() -> None:
+async def test_token_is_not_sent_to_a_user_that_took_the_port_over() -> None:
     owner = [ME]
     asked: list[str] = []
     unknown: list[bool] = []
@@ -98,7 +98,7 @@ async def test_token_is_kept_back_from_who_took_the_port_over() -> None:
         await client.close()
 
 
-async def test_host_that_does_not_say_who_listens_is_reported() -> None:
+async def test_host_that_does_not_show_its_listeners_is_reported() -> None:
     unknown: list[bool] = []
 
     async def run(ssh: str, argv: Sequence[str]) -> CommandOutput:

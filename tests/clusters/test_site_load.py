@@ -142,7 +142,7 @@ def hour(tmp_path: Path) -> Callable[..., Hour]:
     return lambda *jobs: Hour(tmp_path, *jobs)
 
 
-def test_five_windows_with_a_connected_job(hour: Callable[..., Hour]) -> None:
+def test_five_windows_with_a_connected_job_share_their_polls(hour: Callable[..., Hour]) -> None:
     one = hour(FakeJob(share="OK"))
     one.run(visible_panel, visible_panel, visible_panel, hidden_panel, hidden_panel)
     assert 45 <= one.count("squeue") <= 60
@@ -150,13 +150,13 @@ def test_five_windows_with_a_connected_job(hour: Callable[..., Hour]) -> None:
     assert one.count("srun") == one.count("scontrol") == one.count("python3") == 0
 
 
-def test_windows_in_the_background(hour: Callable[..., Hour]) -> None:
+def test_windows_in_the_background_run_no_command(hour: Callable[..., Hour]) -> None:
     one = hour(FakeJob())
     one.run(hidden_panel, hidden_panel)
     assert one.at == []
 
 
-def test_jobs_without_ray_in_a_visible_panel(hour: Callable[..., Hour]) -> None:
+def test_jobs_without_ray_are_rarely_queried_in_a_visible_panel(hour: Callable[..., Hour]) -> None:
     """The second `squeue`, about who has its nodes alone, is asked once for each job."""
     one = hour(FakeJob(ran="5:00:00"), FakeJob("13", ran="5:00:00", nodelist="node-11", count=1))
     one.run(panel_without_clusters, panel_without_clusters)
@@ -166,7 +166,7 @@ def test_jobs_without_ray_in_a_visible_panel(hour: Callable[..., Hour]) -> None:
     assert one.count("srun") == 0
 
 
-def test_pending_job_that_is_waited_for(hour: Callable[..., Hour]) -> None:
+def test_pending_job_is_polled_more_rarely_the_longer_it_waits(hour: Callable[..., Hour]) -> None:
     one = hour(PENDING)
     one.run(waiting_for_the_job, visible_panel)
     # Quick in the first minute after the click, then ever more rarely.
@@ -177,7 +177,7 @@ def test_pending_job_that_is_waited_for(hour: Callable[..., Hour]) -> None:
     assert one.count("srun") == one.count("python3") == 0
 
 
-def test_job_that_never_starts_its_ray(hour: Callable[..., Hour]) -> None:
+def test_job_that_never_starts_its_ray_gets_six_steps(hour: Callable[..., Hour]) -> None:
     """The click allows six steps; before, there was one every two seconds."""
     one = hour(FakeJob(share="OK"))
     one.run(passing_time, waiting_in_vain)
@@ -187,7 +187,7 @@ def test_job_that_never_starts_its_ray(hour: Callable[..., Hour]) -> None:
     assert one.count("squeue", 660) == one.count("python3", 660) == 0
 
 
-def test_added_job_whose_ray_is_gone(hour: Callable[..., Hour]) -> None:
+def test_added_job_whose_ray_has_ended_gets_no_step(hour: Callable[..., Hour]) -> None:
     one = hour(FakeJob(share="OK", ran="5:00:00"))
     one.run(cluster_without_ray, cluster_without_ray, hidden_cluster_without_ray, visible_panel)
     assert one.most_in_a_minute("squeue") == 1

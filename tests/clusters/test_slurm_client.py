@@ -29,7 +29,7 @@ async def failure(asking: object) -> EaglerayError:
     return failed.value
 
 
-async def test_nothing_of_the_persons_profile_shapes_the_answer(
+async def test_profile_of_the_user_does_not_change_the_format(
     site: FakeSite, slurm: SlurmClient
 ) -> None:
     site.jobs = [FakeJob()]
@@ -64,7 +64,7 @@ async def test_invalid_id_reaches_no_command(site: FakeSite, slurm: SlurmClient,
 
 
 @pytest.mark.parametrize("says", ["NO", "USER", "TOPO"])
-async def test_newer_slurm_says_otherwise_who_has_its_nodes_alone(
+async def test_newer_slurm_lists_exclusive_jobs_in_another_field(
     site: FakeSite, slurm: SlurmClient, says: str
 ) -> None:
     """Its older field says NO of all of them, and would have a stranger's Ray taken for one's own."""
@@ -88,7 +88,7 @@ async def test_squeue_message_is_a_detail_of_the_error(site: FakeSite, slurm: Sl
     assert error.message == "Can't reach SLURM: `squeue` failed."
 
 
-async def test_login_shell_finds_what_a_plain_one_does_not(site: FakeSite) -> None:
+async def test_login_shell_finds_commands_that_a_plain_shell_lacks(site: FakeSite) -> None:
     asked: list[list[str]] = []
 
     async def run(
@@ -108,7 +108,7 @@ async def test_login_shell_finds_what_a_plain_one_does_not(site: FakeSite) -> No
     assert asked[1][:4] == ["bash", "-lc", 'exec "$@"', "bash"]
 
 
-async def test_no_slurm_there(site: FakeSite, slurm: SlurmClient) -> None:
+async def test_host_without_slurm_is_reported(site: FakeSite, slurm: SlurmClient) -> None:
     site.answers = {"squeue": CommandOutput(127, "", "env: squeue: No such file or directory")}
     assert (await failure(slurm.jobs("login"))).code == "no-slurm"
 
@@ -123,7 +123,7 @@ async def test_scontrol_expands_what_we_cannot(site: FakeSite, slurm: SlurmClien
     assert await slurm.nodes("login", "--help[") == []
 
 
-async def test_nodes_are_asked_at_once(site: FakeSite, slurm: SlurmClient) -> None:
+async def test_nodes_are_queried_at_once(site: FakeSite, slurm: SlurmClient) -> None:
     site.nodes = {"node-10": ray("node-10", "node-9")}
     first, second = await slurm.ask_nodes("login", ["node-9", "node-10"])
     assert (first.node, first.answer, first.addresses) == ("node-9", "refused", ("10.77.0.9",))
@@ -155,7 +155,7 @@ async def test_node_without_python_is_reported(site: FakeSite, slurm: SlurmClien
     assert "python3: No such file" in error.output
 
 
-async def test_command_here() -> None:
+async def test_command_runs_on_this_machine_within_limits() -> None:
     async def no_ssh(
         ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
     ) -> CommandOutput:

@@ -106,7 +106,7 @@ def test_other_format_raises_instead_of_returning_no_jobs() -> None:
 
 
 @given(st.lists(st.text(max_size=20), min_size=11, max_size=11))
-def test_field_never_looks_like_two(fields: list[str]) -> None:
+def test_field_is_never_split_in_two(fields: list[str]) -> None:
     """Any text in a field gives one job or none, and the next job is read."""
     good = ["9", "RUNNING", "1", "1:00", "1:00", "1", "OK", "p", "None", "n1", "next"]
     text = "".join("".join(MARK + f for f in one) + MARK + "\n" for one in (fields, good))

@@ -15,7 +15,7 @@ def hosts(folder: Path, text: str, **others: str) -> list[ConfiguredHost]:
     return configured_hosts(folder / "config")
 
 
-def test_names_and_what_is_written_below_them(tmp_path: Path) -> None:
+def test_hosts_are_listed_with_their_destination(tmp_path: Path) -> None:
     found = hosts(
         tmp_path,
         """
@@ -42,7 +42,7 @@ Host plain
     ]
 
 
-def test_included_files(tmp_path: Path) -> None:
+def test_included_files_are_read_in_order(tmp_path: Path) -> None:
     found = hosts(
         tmp_path, "Include more*\nHost last\n", more1="Host one\nInclude config\n", more2="Host two"
     )
@@ -58,9 +58,9 @@ def test_what_cannot_be_included_hides_nothing(tmp_path: Path, written: str) -> 
 @pytest.mark.parametrize(
     "text", ["", "Host", 'Host "unclosed', "Host -oProxyCommand=id $(id) a;b *", "\x00"]
 )
-def test_odd_files(tmp_path: Path, text: str) -> None:
+def test_odd_file_lists_no_hosts(tmp_path: Path, text: str) -> None:
     assert hosts(tmp_path, text) == []
 
 
-def test_no_file(tmp_path: Path) -> None:
+def test_missing_file_lists_no_hosts(tmp_path: Path) -> None:
     assert configured_hosts(tmp_path / "none") == []

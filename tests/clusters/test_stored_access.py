@@ -28,7 +28,7 @@ def kept(folder: Path, said: Any, mode: int = 0o600) -> Path:
     return file
 
 
-def test_variable_is_before_the_file(tmp_path: Path) -> None:
+def test_variable_overrides_the_file(tmp_path: Path) -> None:
     file = kept(tmp_path, {"http://other:1": {}})
     assert stored_access({"EAGLERAY_ACCESS": json.dumps(SAID)}, file) == READ
     assert stored_access({}, file) == {"http://other:1": ClusterAccess()}
@@ -136,7 +136,7 @@ async def test_broken_file_is_reported_when_the_endpoint_is_resolved(tmp_path: P
 
 
 @pytest.mark.parametrize("found", ["slurm://12", "ssh://login/http://127.0.0.1:8265"])
-def test_beyond_a_route_only_an_added_cluster_gets_rays_own_token(found: str) -> None:
+def test_only_an_added_cluster_beyond_a_route_gets_rays_own_token(found: str) -> None:
     def listener(host: str, port: int) -> int:
         raise AssertionError("A listener beyond a route is none of this machine.")
 

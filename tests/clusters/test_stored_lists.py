@@ -12,7 +12,7 @@ from eagleray.clusters.stored_lists import StoredClusters
 A, B = "http://a:8265", "http://b:8265"
 
 
-def test_what_is_added_is_there_for_the_next_one(tmp_path: Path) -> None:
+def test_added_cluster_is_read_by_the_next_window(tmp_path: Path) -> None:
     file = tmp_path / "clusters.json"
     StoredClusters(file).add(A)
     StoredClusters(file).add(B)

@@ -64,7 +64,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         await watch.close()
 
 
-async def test_step_of_the_job(world: World) -> None:
+async def test_terminal_on_a_node_of_a_job_is_a_step_of_the_job(world: World) -> None:
     await world.around.connections.find_endpoint(JOB)()
     step = " ".join([*SRUN, "--pty", "bash", "-l"])
     assert await world.argv(JOB) == ("my-ssh", "-t", "--", "login", step)
@@ -84,7 +84,7 @@ async def test_job_of_this_machine_needs_no_ssh(
     assert await world.argv("slurm://12") == (*SRUN, "--pty", "bash", "-l")
 
 
-async def test_node_that_is_not_of_the_job(world: World) -> None:
+async def test_node_outside_the_job_is_refused(world: World) -> None:
     await world.around.connections.find_endpoint(JOB)()
     world.nodes(("c", "10.9.9.9", "elsewhere", False))
     for node_id in ("c", "nobody"):
@@ -92,7 +92,7 @@ async def test_node_that_is_not_of_the_job(world: World) -> None:
             await world.argv(JOB, node_id)
 
 
-async def test_beyond_ssh(world: World) -> None:
+async def test_node_beyond_ssh_is_reached_from_the_host(world: World) -> None:
     """From the host to the node, as one goes by hand; to the host itself if the cluster is there."""
     assert await world.argv(BEYOND, "b") == (
         "my-ssh",
@@ -104,7 +104,7 @@ async def test_beyond_ssh(world: World) -> None:
     assert await world.argv(ON_HOST) == ("my-ssh", "-t", "--", "login")
 
 
-async def test_over_the_connection_that_there_is(world: World) -> None:
+async def test_terminal_uses_the_live_connection(world: World) -> None:
     world.around.routes.states = [
         RouteState(RouteSpec(ssh="login"), "ready", "", "", 1.0, control="/run/c")
     ]
@@ -120,7 +120,7 @@ async def test_texts_of_a_cluster_are_neither_options_nor_shell_syntax(world: Wo
             await world.argv(BEYOND, "b")
 
 
-async def test_without_a_route(world: World) -> None:
+async def test_node_without_a_route_is_reached_directly(world: World) -> None:
     direct = "http://10.77.0.10:8265"
     assert await world.argv(direct, "b") == ("my-ssh", "-t", "--", "10.77.0.9")
     world.local = frozenset({"10.77.0.9"})

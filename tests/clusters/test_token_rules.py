@@ -33,7 +33,7 @@ RULES = [
 
 
 @pytest.mark.parametrize(("address", "listener", "added", "typed", "token"), RULES)
-def test_rules(
+def test_token_follows_the_table_of_rules(
     address: str, listener: int | None, added: bool, typed: str | None, token: str | None
 ) -> None:
     rules = TokenRules(OWN, listener=lambda host, port: listener, uid=ME)
@@ -54,7 +54,7 @@ def test_listener_is_checked_on_request() -> None:
     assert source(False) is None
 
 
-def test_typed_in_token_can_be_taken_back() -> None:
+def test_entered_token_can_be_removed() -> None:
     rules = TokenRules({}, listener=lambda host, port: ME, uid=ME)
     rules.type_in(HERE, "typed")
     rules.type_in(HERE, "")
@@ -68,7 +68,7 @@ def test_text_that_no_header_takes_is_not_a_token(bad: str) -> None:
     assert rules.token_for(HERE, added=True) is None
 
 
-def test_where_rays_own_token_lies(tmp_path: Path) -> None:
+def test_rays_own_token_is_read_from_variable_path_or_home(tmp_path: Path) -> None:
     (tmp_path / ".ray").mkdir()
     (tmp_path / ".ray" / "auth_token").write_text("of-home\n")
     (tmp_path / "elsewhere").write_text(" of-path ")

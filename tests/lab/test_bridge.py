@@ -37,14 +37,14 @@ def test_a_step_of_the_job_reaches_what_the_node_reaches(job: Job, on_login: Lab
     assert "Connection refused" in error["message"]
 
 
-def test_a_job_or_node_that_is_not_there(site: Site, job: Job, on_login: LabAdapter) -> None:
+def test_missing_job_or_node_is_reported(site: Site, job: Job, on_login: LabAdapter) -> None:
     gone = on_login.control.refused("127.0.0.1", 22, srun("999999", "node-9"))
     assert gone["code"] == "job-over"
     stranger = on_login.control.refused("127.0.0.1", 22, srun(job.id, "node-1"))
     assert stranger["code"] == "node-not-in-job"
 
 
-def test_a_job_that_is_cancelled_takes_its_route_along(job: Job, on_login: LabAdapter) -> None:
+def test_cancelled_job_ends_its_route(job: Job, on_login: LabAdapter) -> None:
     path = on_login.control.open("127.0.0.1", 22, srun(job.id, "node-9"))
     with on_login.open(path) as sock:
         assert sock.recv(4) == b"SSH-"

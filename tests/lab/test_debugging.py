@@ -55,7 +55,7 @@ def on(node: str) -> dict[str, str]:
     return {"node_ip": node_address(node)}
 
 
-def test_workers_of_all_nodes(driver: Program, laptop: Eagleray) -> None:
+def test_workers_of_all_nodes_are_debugged_from_a_laptop(driver: Program, laptop: Eagleray) -> None:
     """From the laptop, which knows neither the nodes' names nor their addresses."""
     rows = laptop.paused(CLUSTER)
     assert {row["node_ip"] for row in rows} == {node_address(f"node-{n}") for n in (1, 2, 3)}
@@ -76,7 +76,7 @@ def test_on_the_login_node_no_ssh_is_needed(driver: Program, site: Site) -> None
         assert len(eagleray.paused("node-1:8265")) >= 1
 
 
-def test_a_stop_held_on_the_other_login_node(driver: Program, site: Site) -> None:
+def test_stop_held_on_the_other_login_node_is_listed_there(driver: Program, site: Site) -> None:
     """Both have one home; the row says where the worker is held, in place of being nowhere."""
     first, second = Eagleray(site, "login"), Eagleray(site, "login2")
     try:
@@ -106,7 +106,9 @@ def test_session_survives_a_cut_of_8_s(driver: Program, site: Site, laptop: Eagl
         assert stand(client)["line"] == LINE
 
 
-def test_the_worker_has_run_on(cut: Cut, laptop: Eagleray) -> None:
+def test_worker_of_a_lost_session_continues_to_its_next_breakpoint(
+    cut: Cut, laptop: Eagleray
+) -> None:
     """It stops again at its next breakpoint(), and can be debugged as before."""
     laptop.wait_row(CLUSTER, worker_id=cut.worker, state="paused")
     with laptop.editor(CLUSTER, cut.worker) as client:

@@ -24,13 +24,15 @@ def cluster(job: Job) -> str:
     return f"ssh://login/slurm://{job.id}"
 
 
-def test_its_head_is_not_its_first_node(slurm_job: Job, laptop: Eagleray) -> None:
+def test_head_that_is_not_the_first_node_is_connected(slurm_job: Job, laptop: Eagleray) -> None:
     found = laptop.cluster(cluster(slurm_job))
     assert found["state"] == "connected"
     assert found["session"] == slurm_job.ray.session
 
 
-def test_jobs_that_hold_a_live_ray(slurm_job: Job, laptop: Eagleray) -> None:
+def test_jobs_with_a_live_ray_are_listed_with_their_time_left(
+    slurm_job: Job, laptop: Eagleray
+) -> None:
     """Through a host that the person has added, with how much time is left."""
     said = laptop.json("slurm", "--host", "login")
     job = next(one for one in said if one["job"] == slurm_job.id)
@@ -38,7 +40,9 @@ def test_jobs_that_hold_a_live_ray(slurm_job: Job, laptop: Eagleray) -> None:
     assert 0 < job["time_left_s"] <= 7200
 
 
-def test_a_hostile_name(site: Site, slurm_job: Job, laptop: Eagleray) -> None:
+def test_hostile_name_of_a_job_is_not_executed(
+    site: Site, slurm_job: Job, laptop: Eagleray
+) -> None:
     """Names of jobs are shown and never run."""
     name = "a;touch /home/alice/owned;$(touch /home/alice/owned)|`touch /home/alice/owned`"
     with submitted(site, "sleep", "300", name=name):
@@ -46,7 +50,7 @@ def test_a_hostile_name(site: Site, slurm_job: Job, laptop: Eagleray) -> None:
     assert not site.path("login", "/home/alice/owned").exists()
 
 
-def test_ray_s_own_pdb_on_a_node_of_a_job(slurm_job: Job, laptop: Eagleray) -> None:
+def test_ray_s_own_pdb_on_a_node_of_a_job_is_reached(slurm_job: Job, laptop: Eagleray) -> None:
     """It listens on localhost of its node, where a route into the job can end."""
     program = slurm_job.ray.run(str(LEGACY), "second", RAY_DEBUG="legacy")
     of_job = ("--cluster", cluster(slurm_job))
@@ -60,7 +64,7 @@ def test_ray_s_own_pdb_on_a_node_of_a_job(slurm_job: Job, laptop: Eagleray) -> N
         program.end()
 
 
-def test_through_the_job_where_ssh_is_forbidden(
+def test_bridge_reaches_nodes_where_ssh_is_forbidden(
     site: Site, slurm_job: Job, adapter: LabAdapter
 ) -> None:
     """The bridge is a step of the job itself."""
@@ -75,7 +79,7 @@ def test_through_the_job_where_ssh_is_forbidden(
         assert "refused" in error["message"].lower()
 
 
-def test_a_worker_in_a_job(slurm_job: Job, laptop: Eagleray) -> None:
+def test_worker_in_a_job_can_be_debugged(slurm_job: Job, laptop: Eagleray) -> None:
     driver = slurm_job.ray.run("pausing.py")
     try:
         slurm_job.ray.wait_paused(2)
@@ -86,7 +90,9 @@ def test_a_worker_in_a_job(slurm_job: Job, laptop: Eagleray) -> None:
         driver.end()
 
 
-def test_two_clusters_behind_one_login(slurm_job: Job, ray_site: LabRay, laptop: Eagleray) -> None:
+def test_two_clusters_behind_the_same_login_are_distinguished(
+    slurm_job: Job, ray_site: LabRay, laptop: Eagleray
+) -> None:
     sessions = {
         laptop.cluster(one)["session"] for one in (cluster(slurm_job), "ssh://login/node-1:8265")
     }
@@ -94,7 +100,9 @@ def test_two_clusters_behind_one_login(slurm_job: Job, ray_site: LabRay, laptop:
 
 
 @pytest.mark.ends_job
-def test_requeued_and_cancelled(slurm_job: Job, laptop: Eagleray) -> None:
+def test_cluster_survives_a_requeue_and_reports_a_cancelled_job(
+    slurm_job: Job, laptop: Eagleray
+) -> None:
     """It keeps its id, and so does its cluster; this ends the job."""
     before = laptop.cluster(cluster(slurm_job))
     slurm_job.requeue()

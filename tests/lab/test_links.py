@@ -50,7 +50,7 @@ def opened(adapter: LabAdapter) -> socket.socket:
     return adapter.open(adapter.control.open("node-1", 7007, LOGIN))
 
 
-def test_a_cut_of_8_s(site: Site, adapter: LabAdapter) -> None:
+def test_stream_survives_a_cut_of_8_s(site: Site, adapter: LabAdapter) -> None:
     """The cut is shown, a new connection is made, and stopped sessions continue."""
     with opened(adapter) as sock:
         round_trip(sock, b"before")
@@ -68,7 +68,9 @@ def test_a_cut_of_8_s(site: Site, adapter: LabAdapter) -> None:
             round_trip(another, b"new")
 
 
-def test_a_link_that_stays_cut(site: Site, adapter: LabAdapter) -> None:
+def test_link_that_stays_cut_ends_streams_and_reconnects_later(
+    site: Site, adapter: LabAdapter
+) -> None:
     """Streams end when ssh has given it up; the route comes back by itself when the link does."""
     with opened(adapter) as sock:
         round_trip(sock, b"before")
@@ -80,7 +82,7 @@ def test_a_link_that_stays_cut(site: Site, adapter: LabAdapter) -> None:
         round_trip(sock, b"after")
 
 
-def test_killed_ssh(site: Site, adapter: LabAdapter) -> None:
+def test_killed_ssh_is_replaced(site: Site, adapter: LabAdapter) -> None:
     """Its socket is left behind; a new connection is made all the same."""
     with adapter.open(adapter.control.open("node-1", 22, LOGIN)) as sock:
         assert greeting(sock) == b"SSH-2.0-"
@@ -107,7 +109,7 @@ def test_ssh_ends_with_the_adapter(site: Site, adapter: LabAdapter) -> None:
     wait_for("the end of ssh", lambda: not adapter.masters())
 
 
-def test_one_connection_for_all(site: Site, adapter: LabAdapter) -> None:
+def test_windows_and_streams_share_their_connection(site: Site, adapter: LabAdapter) -> None:
     """Two windows and many streams share it."""
     windows = [adapter.connect(), adapter.connect()]
     paths = [w.open(f"node-{n}", 22, LOGIN) for w in windows for n in (1, 2, 3)]

@@ -10,7 +10,7 @@ from tests.lab.site import Site
 COUNT = 300
 
 
-def test_all_are_listed_and_can_be_attached_to(
+def test_many_workers_are_listed_and_can_be_attached_to(
     site: Site, laptop: Eagleray, adapter: LabAdapter
 ) -> None:
     with many_workers(site, COUNT) as ports:

@@ -51,18 +51,22 @@ def sentence(eagleray: Eagleray, cluster: str) -> str:
     return f"{row['sentence']} {row['problems']}"
 
 
-def test_on_the_nodes_own_address_only(ray_site: LabRay, laptop: Eagleray) -> None:
+def test_dashboard_on_the_address_of_its_node_is_reached(
+    ray_site: LabRay, laptop: Eagleray
+) -> None:
     """By its name, which only the login node knows, and by the node itself as a jump host."""
     for address in ("ssh://login/node-1:8265", f"ssh://node-1/{node_address('node-1')}:8265"):
         assert "2.60" in sentence(laptop, address)
 
 
-def test_asked_at_localhost_where_it_does_not_listen(ray_site: LabRay, laptop: Eagleray) -> None:
+def test_dashboard_is_reached_at_localhost_where_it_does_not_listen(
+    ray_site: LabRay, laptop: Eagleray
+) -> None:
     """As the published recipe asks; the dashboard is found at the node's own address."""
     assert "2.60" in sentence(laptop, "ssh://node-1/8265")
 
 
-def test_on_localhost_only(ray_site: LabRay, site: Site, laptop: Eagleray) -> None:
+def test_dashboard_on_localhost_is_reached(ray_site: LabRay, site: Site, laptop: Eagleray) -> None:
     with program(site, "node-2", "alice", RELAY, node_address("node-1")):
         assert "2.60" in sentence(laptop, "ssh://node-2/8265")
 

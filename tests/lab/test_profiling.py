@@ -71,7 +71,7 @@ def test_a_script_is_profiled_on_two_nodes_and_gathered_after_its_end(
 
 
 @pytest.mark.parametrize("node", ["node-9", "node-1"])
-async def test_what_lies_on_a_node_comes_by_a_step_of_its_job_or_by_ssh(
+async def test_report_on_a_node_is_gathered_by_a_step_of_its_job_or_by_ssh(
     site: Site, slurm_job: Job, adapter: LabAdapter, tmp_path: Path, node: str
 ) -> None:
     """As after the end of its Ray: node-9 is of the job, of which node-1 knows nothing."""

@@ -25,7 +25,7 @@ def answer(control: LabControl, question: Json, text: str | None) -> None:
     control.call("answer", id=question["id"], text=text)
 
 
-def test_a_passphrase(site: Site, adapter: LabAdapter) -> None:
+def test_passphrase_is_requested_from_the_user(site: Site, adapter: LabAdapter) -> None:
     adapter.control.call("asks")
     with passphrase(site, WORDS):
         request = begin(adapter.control)
@@ -38,7 +38,7 @@ def test_a_passphrase(site: Site, adapter: LabAdapter) -> None:
     assert WORDS not in adapter.log()
 
 
-def test_a_one_time_code(site: Site, adapter: LabAdapter) -> None:
+def test_single_use_code_is_requested_from_the_user(site: Site, adapter: LabAdapter) -> None:
     adapter.control.call("asks")
     with one_time_code(site, "login"):
         request = begin(adapter.control)
@@ -52,7 +52,7 @@ def test_a_one_time_code(site: Site, adapter: LabAdapter) -> None:
     assert CODE not in adapter.log()
 
 
-def test_an_unknown_host(site: Site, adapter: LabAdapter) -> None:
+def test_unknown_host_is_confirmed_by_the_user(site: Site, adapter: LabAdapter) -> None:
     adapter.control.call("asks")
     with unknown_hosts(site):
         request = begin(adapter.control)
@@ -63,7 +63,7 @@ def test_an_unknown_host(site: Site, adapter: LabAdapter) -> None:
         assert "result" in adapter.control.answer(request)
 
 
-def test_cancelled(site: Site, adapter: LabAdapter) -> None:
+def test_cancelled_question_ends_the_request(site: Site, adapter: LabAdapter) -> None:
     adapter.control.call("asks")
     with passphrase(site, WORDS):
         request = begin(adapter.control)
@@ -71,7 +71,7 @@ def test_cancelled(site: Site, adapter: LabAdapter) -> None:
         assert "error" in adapter.control.answer(request)
 
 
-def test_two_windows_are_asked_once(site: Site, adapter: LabAdapter) -> None:
+def test_question_is_shown_in_a_single_window(site: Site, adapter: LabAdapter) -> None:
     """The window whose request it was; when it is closed, the other one."""
     first, second = adapter.connect(), adapter.connect()
     for control in (first, second):

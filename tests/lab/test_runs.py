@@ -33,7 +33,7 @@ def output(login: Eagleray, run: str) -> str:
     return login.site.run_as(login.host, "alice", ["cat", log]).stdout
 
 
-def test_from_a_laptop_after_a_yes(site: Site, laptop: Eagleray) -> None:
+def test_script_is_submitted_from_a_laptop_after_a_yes(site: Site, laptop: Eagleray) -> None:
     write_script(site)
     command = ("--cluster", "ssh://login", "--env", 'GIVEN=a, "b"=$c', "--")
     script = ("sbatch", "--job-name=odd name", "a script.sub", "0", "two words", "x=1,2")

@@ -26,12 +26,12 @@ def said(site: Site, *words: str) -> str:
     return done.stderr
 
 
-def test_the_way_to_a_node(site: Site) -> None:
+def test_node_is_reached_through_the_login_node(site: Site) -> None:
     done = site.run_as("laptop", "alice", [*SSH, "node-2", "hostname; id -un"])
     assert done.stdout.split() == ["node-2", "alice"]
 
 
-def test_both_logins_have_one_home(site: Site) -> None:
+def test_both_logins_share_a_home(site: Site) -> None:
     site.run_as("login", "alice", ["sh", "-c", "echo here > note"])
     assert site.run_as("laptop", "alice", [*SSH, "login2", "cat note"]).stdout == "here\n"
 
@@ -46,13 +46,13 @@ def test_nothing_else_can_be_reached(site: Site) -> None:
 
 
 @pytest.mark.parametrize("how", ["silent", "down"])
-def test_a_cut_link(site: Site, how: str) -> None:
+def test_cut_link_times_out_and_can_be_restored(site: Site, how: str) -> None:
     with site.cut_off("laptop", "silent" if how == "silent" else "down"):
         assert "timed out" in said(site, "-o", "ConnectTimeout=1", "login", "true")
     assert site.run_as("laptop", "alice", [*SSH, "login", "hostname"]).stdout == "login\n"
 
 
-def test_what_sites_do(site: Site) -> None:
+def test_refusals_of_ssh_have_their_real_messages(site: Site) -> None:
     with refused_key(site):
         assert "Permission denied" in said(site, "login", "true")
     with unknown_hosts(site):
@@ -70,7 +70,7 @@ def test_what_sites_do(site: Site) -> None:
     assert site.run_as("laptop", "alice", [*SSH, "node-1", "hostname"]).stdout == "node-1\n"
 
 
-def test_a_one_time_code_opens(site: Site) -> None:
+def test_single_use_code_opens_the_login_node(site: Site) -> None:
     """With a helper that answers as a person would."""
     helper = site.path("laptop", "/home/alice/answer")
     helper.write_text(f"#!/bin/sh\necho {CODE}\n")

@@ -32,35 +32,37 @@ def said(adapter: LabAdapter, *routes: dict[str, str], host: str = "node-1", por
     )
 
 
-def test_through_the_login_node(adapter: LabAdapter) -> None:
+def test_node_is_reached_through_the_login_node(adapter: LabAdapter) -> None:
     assert reaches_a_node(adapter)
 
 
-def test_through_a_jump_host(adapter: LabAdapter) -> None:
+def test_node_is_reached_through_a_jump_host(adapter: LabAdapter) -> None:
     """From the login node on to a compute node, as the person's own config says."""
     with adapter.open(adapter.control.open("127.0.0.1", 22, ssh("node-2"))) as sock:
         assert greeting(sock) == b"SSH-2.0-"
 
 
-def test_the_first_route_that_reaches(adapter: LabAdapter) -> None:
+def test_first_route_that_reaches_is_used(adapter: LabAdapter) -> None:
     direct = ssh("")
     opened = adapter.control.call("open_socket", routes=[direct, LOGIN], host="node-1", port=22)
     assert opened["route"] == LOGIN
 
 
-def test_wrong_host(adapter: LabAdapter) -> None:
+def test_wrong_host_is_in_the_error(adapter: LabAdapter) -> None:
     assert "nowhere" in said(adapter, ssh("nowhere"))
 
 
-def test_nothing_listens(adapter: LabAdapter) -> None:
+def test_closed_port_is_in_the_error(adapter: LabAdapter) -> None:
     assert "can't connect to node-1:1: nothing listens" in said(adapter, port=1)
 
 
-def test_no_such_node(adapter: LabAdapter) -> None:
+def test_missing_node_is_in_the_error(adapter: LabAdapter) -> None:
     assert "node-77" in said(adapter, host="node-77")
 
 
-def test_key_refused(site: Site, adapter: LabAdapter) -> None:
+def test_refused_key_is_not_retried_until_the_user_reconnects(
+    site: Site, adapter: LabAdapter
+) -> None:
     with refused_key(site):
         assert "Permission denied" in said(adapter)
         # It is not tried again and again, which a site may take for an attack.
@@ -69,7 +71,7 @@ def test_key_refused(site: Site, adapter: LabAdapter) -> None:
     assert reaches_a_node(adapter)
 
 
-def test_host_key_changed(site: Site, adapter: LabAdapter) -> None:
+def test_changed_host_key_is_reported_and_not_offered(site: Site, adapter: LabAdapter) -> None:
     """The change is reported, and no user is asked to accept it."""
     known = site.path("laptop", "/home/alice/.ssh/known_hosts").read_text()
     asked = adapter.connect()
@@ -81,24 +83,26 @@ def test_host_key_changed(site: Site, adapter: LabAdapter) -> None:
 
 
 @pytest.mark.parametrize("option", ["AllowTcpForwarding", "DisableForwarding"])
-def test_forwarding_forbidden(site: Site, adapter: LabAdapter, option: str) -> None:
+def test_forbidden_forwarding_names_the_option(
+    site: Site, adapter: LabAdapter, option: str
+) -> None:
     value = "no" if option == "AllowTcpForwarding" else "yes"
     with sshd(site, "login", **{option: value}):
         assert "AllowTcpForwarding" in said(adapter)
 
 
-def test_only_some_ports_may_be_forwarded_to(site: Site, adapter: LabAdapter) -> None:
+def test_forbidden_port_names_the_option(site: Site, adapter: LabAdapter) -> None:
     with sshd(site, "login", PermitOpen="node-2:22"):
         assert "PermitOpen" in said(adapter)
 
 
-def test_one_session_per_connection(site: Site, adapter: LabAdapter) -> None:
+def test_streams_need_no_session_of_the_connection(site: Site, adapter: LabAdapter) -> None:
     """Streams aren't sessions: any number of them fits into one connection."""
     with sshd(site, "login", MaxSessions="1"):
         assert all(reaches_a_node(adapter) for _ in range(20))
 
 
-def test_too_many_starts(site: Site, adapter: LabAdapter) -> None:
+def test_too_many_starts_name_the_option(site: Site, adapter: LabAdapter) -> None:
     """Others hold the places of those who have not proved yet who they are."""
     with sshd(site, "login", MaxStartups="1:100:1", LoginGraceTime="120"):
         with _place(site):
@@ -127,7 +131,9 @@ def _placed(adapter: LabAdapter) -> bool:
     return False
 
 
-def test_their_own_control_master(site: Site, adapter: LabAdapter) -> None:
+def test_control_master_of_the_user_does_not_take_the_route_over(
+    site: Site, adapter: LabAdapter
+) -> None:
     """Their `ControlMaster auto` with a finite ControlPersist neither takes our route over nor ends it."""
     theirs = "Host *\n  ControlMaster auto\n  ControlPath ~/.ssh/cm-%C\n  ControlPersist 1\n"
     with ssh_config(site, theirs):
@@ -137,7 +143,7 @@ def test_their_own_control_master(site: Site, adapter: LabAdapter) -> None:
         assert not list(site.path("laptop", "/home/alice/.ssh").glob("cm-*"))
 
 
-def test_their_live_control_master_is_used_and_left(site: Site) -> None:
+def test_live_control_master_of_the_user_is_used_and_not_ended(site: Site) -> None:
     theirs = "Host *\n  ControlMaster auto\n  ControlPath ~/.ssh/cm-%C\n  ControlPersist 120\n"
     with ssh_config(site, theirs):
         site.run_as("laptop", "alice", ["ssh", "login", "true"])
@@ -150,7 +156,7 @@ def test_their_live_control_master_is_used_and_left(site: Site) -> None:
             site.run_as("laptop", "alice", ["ssh", "-O", "exit", "login"], check=False)
 
 
-def test_a_folder_with_a_long_name(site: Site) -> None:
+def test_folder_with_a_long_name_is_reported_with_the_variable(site: Site) -> None:
     """Sockets have short paths only; it is said, and which variable to set."""
     home = "/tmp/" + "long-" * 25
     done = site.run_as(
@@ -164,7 +170,7 @@ def test_a_folder_with_a_long_name(site: Site) -> None:
     assert "EAGLERAY_HOME" in done.stdout + done.stderr
 
 
-def test_no_ssh(site: Site) -> None:
+def test_missing_ssh_is_in_the_error(site: Site) -> None:
     with adapter_on(site, "laptop", EAGLERAY_SSH="/nowhere/ssh") as adapter:
         assert "/nowhere/ssh" in said(adapter)
 

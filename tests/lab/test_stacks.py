@@ -84,7 +84,7 @@ def seen(taken: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def test_one_step_samples_all_nodes_of_a_slurm_job(
+def test_single_step_samples_all_nodes_of_a_slurm_job(
     site: Site, training: Job, laptop: Eagleray
 ) -> None:
     taken = laptop.json("stacks", "--slurm", f"ssh://login/slurm://{training.id}", *QUICK)
@@ -222,14 +222,14 @@ def test_node_that_is_cut_off_is_named_and_the_others_are_sampled(
     wait_for("the end of the step", lambda: not steps(site, training))
 
 
-def test_jobs_that_end_or_never_were_are_told_apart(site: Site, laptop: Eagleray) -> None:
+def test_ended_and_missing_jobs_are_distinguished(site: Site, laptop: Eagleray) -> None:
     assert "no longer lists it" in laptop.refusal("stacks", "--slurm", "ssh://login/slurm://987654")
     with submitted(site, "sleep", "300", begin="now+1hour", name="waits") as job:
         refusal = laptop.refusal("stacks", "--slurm", f"ssh://login/slurm://{job.id}")
         assert "is pending" in refusal
 
 
-def test_job_without_python_says_so(site: Site, laptop: Eagleray) -> None:
+def test_job_without_python_is_reported(site: Site, laptop: Eagleray) -> None:
     with submitted(site, "sleep", "300", name="sleeps") as job:
         job.wait_state("RUNNING")
         refusal = laptop.refusal("stacks", "--slurm", f"ssh://login/slurm://{job.id}", *QUICK)
@@ -281,7 +281,7 @@ def test_host_that_is_not_reached_is_named_and_the_others_are_sampled(laptop: Ea
     ]
 
 
-def test_hosts_without_ranks_say_so(laptop: Eagleray) -> None:
+def test_hosts_without_ranks_are_reported(laptop: Eagleray) -> None:
     assert "None of your ranks runs on node-6" in laptop.refusal("stacks", "--hosts", "node-6")
 
 

@@ -51,7 +51,9 @@ async def problem(client: StdioClient, token: str | None = None) -> str:
     return str(problems[0]["code"]) if problems else ""
 
 
-async def test_missing_wrong_right_and_expired(guarded: FakeCluster, laptop: Eagleray) -> None:
+async def test_token_is_reported_as_missing_wrong_or_expired(
+    guarded: FakeCluster, laptop: Eagleray
+) -> None:
     async with laptop.sidecar() as client:
         await client.initialize()
         assert await problem(client) == "token-needed"
@@ -66,7 +68,7 @@ async def test_missing_wrong_right_and_expired(guarded: FakeCluster, laptop: Eag
 @pytest.mark.parametrize(
     ("user", "code"), [("bob", "stranger-listens"), ("alice", "token-refused")]
 )
-async def test_who_asks_as_ray_does_on_a_shared_login_node(
+async def test_program_that_poses_as_ray_on_a_shared_login_node_gets_no_token(
     site: Site, laptop: Eagleray, user: str, code: str
 ) -> None:
     """A cluster that was added is over, and another program listens at its port; only its owner is sent a token."""

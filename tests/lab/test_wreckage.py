@@ -26,7 +26,9 @@ def driver(ray_site: LabRay) -> Iterator[Program]:
     program.end()
 
 
-def test_a_node_that_dies(driver: Program, ray_site: LabRay, site: Site, laptop: Eagleray) -> None:
+def test_worker_of_a_dead_node_is_not_offered(
+    driver: Program, ray_site: LabRay, site: Site, laptop: Eagleray
+) -> None:
     """Ray still lists its worker as paused; we do not offer it."""
     gone = node_address("node-3")
     site.cut("node-3", "silent")
@@ -40,7 +42,7 @@ def test_a_node_that_dies(driver: Program, ray_site: LabRay, site: Site, laptop:
         site.cut("node-3", "up")
 
 
-async def test_a_head_that_is_restarted(
+async def test_restarted_head_is_another_session(
     driver: Program, ray_site: LabRay, site: Site, laptop: Eagleray
 ) -> None:
     """The panel follows by itself; it is another session, so that nothing of the old one is offered."""
@@ -61,7 +63,7 @@ async def test_a_head_that_is_restarted(
         await client.end()
 
 
-def test_out_of_time(short_job: Job, laptop: Eagleray) -> None:
+def test_job_that_reached_its_time_limit_is_unreachable(short_job: Job, laptop: Eagleray) -> None:
     """Begun before all others, since SLURM counts in minutes."""
     short_job.wait_state("TIMEOUT", "")
     over = laptop.cluster(f"ssh://login/slurm://{short_job.id}")

@@ -75,7 +75,7 @@ async def test_a_killed_sidecar_loses_nothing(program: Program, eagleray: Comman
     assert eagleray.wait_row("looping", held=True)["worker_id"] == worker
 
 
-def test_without_the_adapter_the_worker_runs_on(program: Program, eagleray: Command) -> None:
+def test_worker_continues_without_the_adapter(program: Program, eagleray: Command) -> None:
     worker = eagleray.wait_row("looping")["worker_id"]
     client = DapClient.unix(eagleray.attach(worker)["socket"])
     client.attach()

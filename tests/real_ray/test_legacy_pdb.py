@@ -64,7 +64,7 @@ def talk(eagleray: Command, session: str, *lines: str) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def test_they_are_listed_with_their_lines(rows: dict[str, Row]) -> None:
+def test_waiting_workers_are_listed_with_their_lines(rows: dict[str, Row]) -> None:
     places = {name: (rows[NAMES[name]]["file"], rows[NAMES[name]]["line"]) for name in NAMES}
     assert places == {name: (str(LEGACY), line_of(LEGACY, name)) for name in NAMES}
     assert "ZeroDivisionError" in rows["failing"]["error"]
@@ -95,7 +95,7 @@ def test_remote_leads_into_the_next_task(
     program.wait_output("calling: 21")
 
 
-def test_a_failure_is_looked_at_where_it_happened(
+def test_failure_is_inspected_where_it_happened(
     rows: dict[str, Row], eagleray: Command, program: Program
 ) -> None:
     shown, _ = talk(eagleray, "failing", "p denominator")

@@ -20,7 +20,9 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def test_token_restart_and_a_cluster_beside_it(cluster: RayCluster) -> None:
+def test_restart_with_a_token_is_another_session_and_leaves_the_other_cluster_alone(
+    cluster: RayCluster,
+) -> None:
     port = free_port()
     with temporary_home() as home:
         with start_cluster(token=TOKEN, dashboard_port=port) as first:

@@ -63,7 +63,7 @@ def go_on(client: DapClient, frame: dict[str, Any]) -> None:
         ("hostile", printable(HOSTILE, 80).strip(), {}, "hostile: ['named']"),
     ],
 )
-def test_breakpoint(
+def test_breakpoint_of_each_shape_stops_with_its_variables(
     program: Program, eagleray: Command, shape: str, name: str, local: dict[str, str], said: str
 ) -> None:
     row = eagleray.wait_row(name)
@@ -79,7 +79,7 @@ def test_breakpoint(
         client.leave()
 
 
-def test_breakpoint_in_the_driver(cluster: RayCluster, eagleray: Command) -> None:
+def test_breakpoint_in_the_driver_stops(cluster: RayCluster, eagleray: Command) -> None:
     driver = cluster.run(SHAPES, "driver")
     try:
         row = eagleray.wait_row("driver · shapes.py")
@@ -101,7 +101,7 @@ def test_the_next_coroutine_stops_at_once(program: Program, eagleray: Command) -
         client.leave()
 
 
-def test_one_continue_releases_all_threads_of_a_threaded_actor(
+def test_single_continue_releases_all_threads_of_a_threaded_actor(
     program: Program, eagleray: Command
 ) -> None:
     with eagleray.editor(eagleray.wait_row("Threaded")["worker_id"]) as (client, _):
@@ -135,7 +135,7 @@ def test_a_breakpoint_in_a_loop_stops_every_time(program: Program, eagleray: Com
         client.leave()
 
 
-def test_post_mortem_stands_at_the_failing_line(program: Program, eagleray: Command) -> None:
+def test_post_mortem_stops_at_the_failing_line(program: Program, eagleray: Command) -> None:
     row = eagleray.wait_row("Failing")
     assert row["kind"] in ("post-mortem", "unknown")
     with eagleray.editor(row["worker_id"]) as (client, _):

@@ -41,7 +41,7 @@ async def rows_of_the_panel(eagleray: Command) -> dict[str, list[Row]]:
         return {group["title"]: group["workers"] for group in snapshot["groups"]}
 
 
-async def test_the_panels_rows(training: Program, eagleray: Command) -> None:
+async def test_panel_lists_the_ranks_of_a_training(training: Program, eagleray: Command) -> None:
     groups = await rows_of_the_panel(eagleray)
     policies = groups["PolicyWorker.train"]
     assert [worker["rank"] for worker in policies] == [0, 1, 2, 3]
@@ -56,7 +56,7 @@ async def test_the_panels_rows(training: Program, eagleray: Command) -> None:
     assert (broken["name"], broken["rank"], broken["kind"]) == ("rollout-1", 1, "post-mortem")
 
 
-def test_four_ranks_at_once_and_each_goes_its_own_way(
+def test_four_ranks_are_debugged_at_once_and_independently(
     training: Program, cluster: RayCluster, eagleray: Command
 ) -> None:
     rows = {row["name"]: row for row in (eagleray.wait_row(f"policy-{n}") for n in range(4))}

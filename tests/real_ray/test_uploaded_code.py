@@ -53,7 +53,7 @@ def program(cluster: RayCluster, workspace: Path) -> Iterator[Program]:
         started.end()
 
 
-def test_uploaded_files_are_the_persons_own(
+def test_uploaded_files_are_shown_as_files_of_the_user(
     program: Program, eagleray: Command, workspace: Path
 ) -> None:
     command = replace(eagleray, cwd=workspace)
