@@ -179,7 +179,7 @@ async def _logs(
 
 
 OLDEST_RAY = (2, 9)
-# From this version on breakpoint() opens debugpy unless RAY_DEBUG says otherwise.
+# From this version on breakpoint() opens debugpy unless RAY_DEBUG says otherwise (Ray's page on its debugger).
 DEBUGPY_BY_DEFAULT = (2, 39)
 
 # Lines that Ray's workers write to stderr (ray/util/debugpy.py, ray/util/rpdb.py).

@@ -21,7 +21,7 @@ STACK = "eagleray"
 CALL_LINE = "eagleray_call"
 # The breakpoint() calls whose stop has not come yet, by thread: the id of the frame, its code and the line.
 _CALLS: dict[int, tuple[int, Any, int]] = {}
-# The function of Ray in which a failed worker stops.
+# The function of Ray in which a failed worker stops (2.9 to 2.60, `util/debugpy.py`).
 RAY_POST_MORTEM = "_debugpy_excepthook"
 # How many streams of debugpy outlive their use, each about 1 kB.
 _STREAMS = 1000

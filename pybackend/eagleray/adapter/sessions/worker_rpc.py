@@ -33,7 +33,7 @@ class WorkerRpc:
     """Runs functions of `in_worker` in one worker.
 
     `handle_event` must get every event of the link.  The answer comes as an event, because older versions of
-    debugpy, the one that Ray's documentation names among them, evaluate without returning a result.
+    debugpy, such as the 1.8.0 of Ray's documentation, evaluate without returning a result (`pydevd_comm.py`).
     """
 
     def __init__(self) -> None:

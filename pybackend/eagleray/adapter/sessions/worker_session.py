@@ -318,7 +318,7 @@ class WorkerSession:
         self._stacks.on_stop(body)
         if body.get("reason") == "step":
             if not self.debugger.stepping.is_active:
-                # Older versions of debugpy call Ray's breakpoint() a step, since it steps out of itself.
+                # Older versions of debugpy (1.8.0) call Ray's breakpoint() a step, since it steps out of itself.
                 body["reason"] = "breakpoint"
             elif self._stacks.is_wrapped and await self.debugger.step_out_of_ray(
                 body.get("threadId", 0)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from eagleray.protocol.control import PathMapping
 
-# Where Ray unpacks working_dir and py_modules; the name of the package changes with every upload.
+# Where Ray (2.9 to 2.60) unpacks working_dir and py_modules; the name of the package changes with every upload.
 _PACKAGE = re.compile(
     r"^/.*/runtime_resources/(?P<kind>working_dir_files|py_modules_files)/(?:[^/]+/)?_ray_pkg_[^/]+"
 )

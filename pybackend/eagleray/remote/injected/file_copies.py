@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Ray unpacks a working_dir and py_modules below this folder.
+# Ray (2.9 to 2.60) unpacks a working_dir and py_modules below this folder.
 UPLOADED = re.compile(r"/runtime_resources/(?:working_dir|py_modules)_files/[^/]+/(.+)$")
 
 

@@ -59,7 +59,7 @@ class PdbStore:
         """Waits until the session is paused in the next task; [] without a next task.
 
         Entries that `remote` and its end leave behind would stop `ray debug`, which takes them for sessions
-        (RAY_PDB_CONTINUE_… in 2.60, `util/rpdb.py`), so they are removed.
+        (RAY_PDB_CONTINUE in 2.60, `util/rpdb.py`), so they are removed.
         """
         deadline = time.monotonic() + seconds
         key = PREFIX + session
