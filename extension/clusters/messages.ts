@@ -136,15 +136,17 @@ export interface ClusterRoute {
  * before the
  * first answer; everything that is remembered of a cluster is keyed by it.  `route` is None for
  * one that
- * is reached directly.  `job` and `host` (an ssh destination) are "" for one without.
- * `time_left_s` is its job's when
- * this was sent; `time_warning` is a sentence while that is nearly up and a worker is stopped at a
- * breakpoint, ""
- * otherwise.  `run` is the id of the run that has started it and ends it, "" for none.  `stops`
- * and `workers` count as
- * `sentence` does, -1 workers are not yet known.  `is_pending`: its job waits for nodes.
+ * is reached directly.  `run` is the id of the run that has started it and ends it, "" for none.
+ * `stops` and `workers`
+ * count as `sentence` does, -1 workers are not yet known.
  */
 export interface Cluster {
+  readonly job: string;
+  readonly host: string;
+  readonly time_left_s: number | null;
+  readonly time_warning: string;
+  readonly stops: StopCounts;
+  readonly is_pending: boolean;
   readonly id: string;
   readonly name: string;
   readonly origin: "own" | "added";
@@ -154,14 +156,8 @@ export interface Cluster {
   readonly sentence: string;
   readonly problems: readonly ClusterProblem[];
   readonly route: ClusterRoute | null;
-  readonly job: string;
-  readonly host: string;
-  readonly time_left_s: number | null;
-  readonly time_warning: string;
   readonly run: string;
-  readonly stops: StopCounts;
   readonly workers: number;
-  readonly is_pending: boolean;
 }
 
 /**

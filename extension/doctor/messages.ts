@@ -97,26 +97,22 @@ export interface LogEvidence {
 /**
  * The matches of a rule: the earliest lines of each file first, of `count` lines in `files` files.
  *
- * `secondary`: it follows from an earlier cause.  `why` says why later errors follow from it, ""
- * if none do; of a
- * secondary one, why it follows.  `changes` are settings of a run that fix it, `command` is one
- * for a terminal that
- * helps.
+ * `secondary`: it follows from an earlier cause.
  */
 export interface Cause {
   readonly id: string;
-  readonly sentence: string;
   readonly fix: string;
-  readonly evidence: readonly LogEvidence[];
-  readonly secondary: boolean;
-  readonly severity: "error" | "warning" | "info";
-  readonly count: number;
-  readonly files: number;
   readonly source: string;
-  readonly settings: Readonly<Record<string, string>>;
+  readonly severity: "error" | "warning" | "info";
   readonly why: string;
+  readonly settings: Readonly<Record<string, string>>;
   readonly changes: readonly SettingChange[];
   readonly command: string;
+  readonly sentence: string;
+  readonly evidence: readonly LogEvidence[];
+  readonly secondary: boolean;
+  readonly count: number;
+  readonly files: number;
 }
 
 /** A file that was not read, and why. */

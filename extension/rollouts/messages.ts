@@ -20,40 +20,51 @@ export const WAVE = request<WaveRequest, WaveReport>("eagleray/rollouts/wave");
 export const CANCEL_WAVE = request<WaveName, Nothing>("eagleray/rollouts/cancelWave");
 export const WAVE_CHANGED = notification<WaveChange>("eagleray/rollouts/waveChanged");
 
-/**
- * A wave of a page, which gives it a name of its own; `timeout_s` is 0 for none, the rest as in
- * `AgentDebugRequest`.
- */
-export interface WaveRequest {
-  readonly wave: string;
+/** Runs the agent for item `number`, counted from 1, of the file `data`; `server` is a name or URL. */
+export interface DebugAgent {
   readonly target: string;
-  readonly data: string;
-  readonly server: string;
   readonly cwd: string;
-  readonly python: string;
-  readonly groups: number;
-  readonly group_size: number;
+  readonly python?: string;
   readonly mode?: "inline" | "subproc";
-  readonly timeout_s?: number;
   readonly arguments?: string;
+  readonly data: string;
+  readonly number: number;
+  readonly server: string;
+  readonly workspace: string;
+  readonly breakpoints?: readonly Breakpoint[];
 }
 
 /**
- * A run of a wave in a row; `trace` is its line in the trace, `path:line` where it failed or was
- * late.
+ * A wave of a page, which gives it a name of its own; `timeout_s` is 0 for none, `server` a name
+ * or URL.
  */
+export interface WaveRequest {
+  readonly target: string;
+  readonly cwd: string;
+  readonly python?: string;
+  readonly mode?: "inline" | "subproc";
+  readonly arguments?: string;
+  readonly wave: string;
+  readonly data: string;
+  readonly server: string;
+  readonly groups: number;
+  readonly group_size: number;
+  readonly timeout_s?: number;
+}
+
+/** A run of a wave in a row; `path:line` is where it failed or was late. */
 export interface WaveRun {
   readonly index: number;
   readonly item: number;
   readonly group: number;
   readonly member: number;
-  readonly outcome: string;
+  readonly outcome: "done" | "rejected" | "failed" | "timeout" | "cancelled";
   readonly seconds: number;
   readonly reward: number | null;
+  readonly trace: number;
   readonly problem: string;
   readonly path: string;
   readonly line: number;
-  readonly trace: number;
 }
 
 /**
@@ -298,6 +309,17 @@ export interface StepRatios {
   readonly largest: number;
 }
 
+/** Where B would choose another token than A did; margins are logprobs between the two tokens. */
+export interface GreedyDivergence {
+  readonly sequence: number;
+  readonly position: number;
+  readonly a_id: number;
+  readonly b_id: number;
+  readonly a_margin: number | null;
+  readonly b_margin: number;
+  readonly is_near_tie: boolean;
+}
+
 /**
  * A and B as `target_of` reads them, the file of the prompts ("" for dumps), and what `torch:DIR`
  * runs in.
@@ -334,24 +356,16 @@ export interface ShownPromptDifference {
   readonly b: readonly number[];
 }
 
-/** The first token that B would choose otherwise; `sequence` counts from 1, `position` from 0. */
-export interface ShownDivergence {
-  readonly sequence: number;
-  readonly position: number;
-  readonly a_id: number;
-  readonly b_id: number;
-  readonly a_margin: number | null;
-  readonly b_margin: number;
-  readonly near_tie: boolean;
-}
-
-/** The greedy tokens of both engines; `agreement` is the share of tokens. */
+/**
+ * The greedy tokens of both engines; `agreement` is the share of tokens, `first.sequence` counts
+ * from 1.
+ */
 export interface ShownGreedy {
   readonly sequences: number;
   readonly diverged: number;
   readonly near_ties: number;
   readonly agreement: number;
-  readonly first: ShownDivergence | null;
+  readonly first: GreedyDivergence | null;
 }
 
 /**
@@ -392,6 +406,10 @@ export interface WorstToken {
  * can be saved, "" if it isn't stored.
  */
 export interface ShownComparison {
+  readonly metrics: LogprobMetrics | null;
+  readonly ratios: ImportanceRatios | null;
+  readonly steps: readonly StepRatios[];
+  readonly notes: readonly string[];
   readonly verdict: string;
   readonly title: string;
   readonly confidence: number;
@@ -404,13 +422,9 @@ export interface ShownComparison {
   readonly prompts_different: number;
   readonly prompt_difference: ShownPromptDifference | null;
   readonly greedy: ShownGreedy;
-  readonly metrics: LogprobMetrics | null;
-  readonly ratios: ImportanceRatios | null;
-  readonly steps: readonly StepRatios[];
   readonly sequences: number;
   readonly rows: readonly DeltaRow[];
   readonly worst: readonly WorstToken[];
-  readonly notes: readonly string[];
   readonly stored: string;
 }
 
@@ -526,25 +540,6 @@ export interface StoredItem {
   readonly path: string;
 }
 
-/**
- * Runs the agent for item `number` of the file `data`; `target` is `FILE.py:Class`, `server` a
- * name or URL.
- *
- * `arguments` are for the class: a JSON object, "" for none.
- */
-export interface DebugAgent {
-  readonly target: string;
-  readonly data: string;
-  readonly number: number;
-  readonly server: string;
-  readonly cwd: string;
-  readonly python: string;
-  readonly workspace: string;
-  readonly mode?: "inline" | "subproc";
-  readonly breakpoints?: readonly Breakpoint[];
-  readonly arguments?: string;
-}
-
 /** The run of an agent that is debugged. */
 export interface StartedAgent {
   readonly run: string;
@@ -594,10 +589,9 @@ export interface TokenColumns {
  * Prompt and completion are their beginnings.
  */
 export interface TrajectoryRow {
-  readonly item: number;
-  readonly file: string;
-  readonly line: number;
   readonly format: string;
+  readonly prompt: string;
+  readonly completion: string;
   readonly group: string;
   readonly sample: number | null;
   readonly step: number | null;
@@ -606,10 +600,11 @@ export interface TrajectoryRow {
   readonly prompt_tokens: number | null;
   readonly first_version: number | null;
   readonly last_version: number | null;
-  readonly truncated: boolean | null;
-  readonly prompt: string;
-  readonly completion: string;
   readonly problem: string;
+  readonly item: number;
+  readonly file: string;
+  readonly line: number;
+  readonly truncated: boolean | null;
 }
 
 /** Another field of the line, as JSON if it is not a text. */

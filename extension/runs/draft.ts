@@ -6,10 +6,9 @@ import * as vscode from "vscode";
 
 import { EaglerayError } from "../common/errors";
 import { setting } from "../settings";
-import type { Prepare } from "./presets/messages";
-import type { Breakpoint, ProfilePlan } from "./messages";
+import type { Breakpoint, ProfilePlan, RunRequest } from "./messages";
 
-export type RunKind = NonNullable<Prepare["kind"]>;
+export type RunKind = NonNullable<RunRequest["kind"]>;
 
 /** A profile with all its fields. */
 export type Profile = Required<ProfilePlan>;
@@ -68,7 +67,7 @@ export function prepareOf(
   workspace: string,
   breakpoints: readonly Breakpoint[],
   serverEnv: Readonly<Record<string, string>> | null,
-): Prepare {
+): RunRequest {
   const { path, args, cwd, kind, cluster, preset, python } = draft;
   const { workers, ranks, children, env, answers, breakOnFailure, profile } = draft;
   const stopping =
@@ -78,12 +77,10 @@ export function prepareOf(
   return {
     ...{ path, args, cwd, kind, cluster, preset, python },
     workspace: draft.stops ? workspace : "",
-    options: {
-      ...stopping,
-      ...{ workers, ranks, env, answers, profile },
-      server_env: serverEnv,
-      watch_minutes: draft.watchMinutes,
-    },
+    ...stopping,
+    ...{ workers, ranks, env, answers, profile },
+    server_env: serverEnv,
+    watch_minutes: draft.watchMinutes,
   };
 }
 

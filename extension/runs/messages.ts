@@ -51,6 +51,10 @@ export interface RunServer {
  * agent.
  */
 export interface Run {
+  readonly cwd: string;
+  readonly cluster: string;
+  readonly python: string;
+  readonly workspace: string;
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
@@ -59,10 +63,7 @@ export interface Run {
   readonly started: number;
   readonly ended: number;
   readonly code: number | null;
-  readonly cluster: string;
   readonly command: string;
-  readonly cwd: string;
-  readonly workspace: string;
   readonly preset: string;
   readonly workers: readonly RunWorkerStatus[];
   readonly lines: readonly BreakpointStatus[];
@@ -70,7 +71,6 @@ export interface Run {
   readonly reason: string;
   readonly tail: string;
   readonly output: string;
-  readonly python: string;
   readonly can_restart: boolean;
   readonly confirm_stop: string;
   readonly picture: RunPicture | null;
@@ -199,6 +199,38 @@ export interface InterpreterFacts {
 }
 
 /**
+ * `path`: a file or module; "": `args` is the whole command.  `kind` "": detected, or a Ray job
+ * with a `cluster`.
+ *
+ * `preset` "": the one that fits; "none": none.  `answers` are for `Proposal.questions`, by id.
+ * `server_env`: the
+ * variables of the chosen inference server, which `env` overrides; None for a run that gets none.
+ * A run that starts
+ * elsewhere gets none either, since others can read what is sent there.
+ */
+export interface RunRequest {
+  readonly cwd: string;
+  readonly cluster?: string;
+  readonly python?: string;
+  readonly workspace?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly breakpoints?: readonly Breakpoint[];
+  readonly workers?: readonly string[];
+  readonly ranks?: readonly number[] | null;
+  readonly post_mortem?: boolean;
+  readonly children?: boolean;
+  readonly preset?: string;
+  readonly overrides?: readonly string[];
+  readonly profile?: ProfilePlan | null;
+  readonly watch_minutes?: number;
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly kind?: "" | "program" | "module" | "script" | "command" | "sbatch" | "job" | "remote";
+  readonly server_env?: Readonly<Record<string, string>> | null;
+  readonly answers?: Readonly<Record<string, string>>;
+}
+
+/**
  * A picture of the stacks of a run, taken at `taken_at` because nothing was printed: its file, and
  * its verdict.
  *
@@ -216,7 +248,10 @@ export interface RunPicture {
  * A process of the run, as the adapter reports it; `path:line` is its stop location, "" and 0 for
  * none.
  *
- * `stop` is the number of its stop: a later one has another, also at the same line.
+ * `stop` is the number of its stop: a later one has another, also at the same line.  It is stored,
+ * so that it has the
+ * phases that users see, in place of the adapter's own states in `ProcessInfo`, `RunWorkerState`
+ * and `WorkerState`.
  */
 export interface RunWorkerStatus {
   readonly worker_id: string;

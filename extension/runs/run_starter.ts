@@ -14,12 +14,11 @@ import {
   PREPARE,
   type Composition,
   type OptionsCheck,
-  type Prepare,
   type Proposal,
 } from "./presets/messages";
 import { gutterBreakpoints } from "./gutter_breakpoints";
 import { prepareOf, runsHere, type Draft } from "./draft";
-import { RESTART, START, STOP, type Run, type RunRef } from "./messages";
+import { RESTART, START, STOP, type Run, type RunRef, type RunRequest } from "./messages";
 import type { RunOutput } from "./output";
 import { programPython } from "./interpreters";
 import { keepRun, optionsOfRun } from "./last_options";
@@ -177,13 +176,13 @@ export class RunStarter {
     }
   }
 
-  private async prepareRequest(draft: Draft): Promise<Prepare> {
+  private async prepareRequest(draft: Draft): Promise<RunRequest> {
     // The sidecar reads the program and the lines of breakpoints from the saved files.
     await vscode.workspace.saveAll(false);
     return await this.requestFor(draft);
   }
 
-  private async requestFor(draft: Draft): Promise<Prepare> {
+  private async requestFor(draft: Draft): Promise<RunRequest> {
     const python = draft.python || (await programPython(this.app, draft)).path;
     // No draft contains them: the editor writes drafts to its disk, and one is a key.
     const serverEnv = runsHere(draft) ? this.app.serverVariables.value : null;

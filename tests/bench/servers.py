@@ -44,7 +44,7 @@ async def lateness_s(model: Path, delay_s: int) -> float:
     port = free_port()
     engine = engine_command("--port", str(port), "--model", str(model))
     argv = ["sh", "-c", f'sleep {delay_s}; exec "$@"', "sh", *engine]
-    request = ServerRequest(argv, str(REPOSITORY), key_variable="LLAMA_API_KEY")
+    request = ServerRequest(argv=argv, cwd=str(REPOSITORY), key_variable="LLAMA_API_KEY")
     try:
         prepared = await app.servers.prepare(request)
         answered = asyncio.create_task(_first_token_at(port, prepared.api_key))

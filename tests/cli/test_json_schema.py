@@ -67,7 +67,9 @@ async def test_commands_print_what_their_schema_promises(
 
 def test_pdb_sessions_are_printed_as_their_schema_promises() -> None:
     node = NodeRow("n1", "10.0.0.1", "node-1", alive=True, head=True)
-    waiting = WaitingPdb("6f1c", "http://h:1", "/a.py", 3, "w", "", node, 7, 4000, False, 1.5)
+    waiting = WaitingPdb(
+        "6f1c", "http://h:1", "/a.py", 3, "w", "node-1", 7, "", 1.5, node, 4000, False
+    )
     check("pdb", [pdb_session_json(waiting)])
 
 

@@ -17,7 +17,7 @@ from eagleray.cli.runs.shapes import RUN, RUN_WORKER, run_json
 from eagleray.clusters.jobs import Jobs
 from eagleray.clusters.model import Cluster, JobStatus
 from eagleray.debug.attaching.model import Attachment
-from eagleray.debug.pdb import handlers as pdb
+from eagleray.debug.pdb.sessions import PdbSession
 from eagleray.debug.workers.model import LogEnd, PausedWorker
 from eagleray.profile.reports import handlers as reports
 from eagleray.runs import handlers as runs
@@ -43,7 +43,7 @@ def test_no_field_of_a_shape_is_lost() -> None:
         (PAUSED, PausedWorker),
         (ATTACHMENT, Attachment),
         (LOG, LogEnd),
-        (PDB_SESSION, get_type_hints(pdb.wire_session)["return"]),
+        (PDB_SESSION, PdbSession),
         (RUN, get_type_hints(runs.wire_run)["return"]),
         (REPORT, get_type_hints(reports.wire_report)["return"]),
     ],

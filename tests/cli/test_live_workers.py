@@ -15,7 +15,21 @@ from eagleray.ray.errors import cluster_unreachable
 
 DOWN = "http://127.0.0.1:2"
 UP = "http://127.0.0.1:1"
-WORKER = LiveWorker(UP, "w", "policy-0", "actor", "Policy", 0, "running", "", "n", "", 7, "", "")
+WORKER = LiveWorker(
+    cluster=UP,
+    worker_id="w",
+    name="policy-0",
+    kind="actor",
+    class_name="Policy",
+    rank=0,
+    state="running",
+    running="",
+    node_id="n",
+    node_ip="",
+    pid=7,
+    job_id="",
+    actor_id="",
+)
 
 
 @pytest.fixture

@@ -48,7 +48,13 @@ class NoFacts:
 def run_of(folder: Path, **state: Any) -> StoredRun:
     record = RunRecord("0123456789ab", folder)
     record.output.write_text(GLOO)
-    plan = RunPlan("program", ("python", "a.py"), "/w", "a.py", env={"RAY_TMPDIR": str(folder)})
+    plan = RunPlan(
+        kind="program",
+        argv=("python", "a.py"),
+        cwd="/w",
+        name="a.py",
+        env={"RAY_TMPDIR": str(folder)},
+    )
     started = RunState("failed", time.time() - 5, host=host_name())
     return StoredRun(record, plan, evolve(started, **state))
 

@@ -125,7 +125,9 @@ async def test_sidecar_sends_and_logs_no_secret(
     logs: Path, own_home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     records = RunRecords(runs())
-    plan = RunPlan("program", ("python", "a.py"), "/w", "a.py", env={"HF_TOKEN": TOKEN})
+    plan = RunPlan(
+        kind="program", argv=("python", "a.py"), cwd="/w", name="a.py", env={"HF_TOKEN": TOKEN}
+    )
     causes = []
     async with sidecar() as client:
         await client.initialize()
@@ -145,7 +147,9 @@ async def test_sidecar_sends_and_logs_no_secret(
 
 
 def test_command_that_diagnoses_a_run_prints_no_secret(own_home: Path) -> None:
-    plan = RunPlan("program", ("python", "a.py", f"--api-key={SECRET}"), "/w", "a.py")
+    plan = RunPlan(
+        kind="program", argv=("python", "a.py", f"--api-key={SECRET}"), cwd="/w", name="a.py"
+    )
     state = RunState("exited", time.time(), host=host_name())
     record = RunRecords(runs()).create(plan, state)
     record.output.write_text(TRACEBACK)

@@ -122,10 +122,10 @@ async def _all_ended(folder: Path, records: RunRecords) -> dict[str, tuple[Ended
             cwd.mkdir()
             files_of(program, cwd)
             plan = RunPlan(
-                "command",
-                program.command,
-                str(cwd),
-                program.name,
+                kind="command",
+                argv=program.command,
+                cwd=str(cwd),
+                name=program.name,
                 env=program.env,
                 post_mortem=program.post_mortem,
             )

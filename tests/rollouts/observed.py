@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ PROGRAMS = Path(__file__).with_name("programs")
 KEY = "sk-key-of-the-tests"
 
 
-def plan_of(target: str, **values: Any) -> AgentPlan:
+def plan_of(target: str, arguments: dict[str, Any] | None = None, **values: Any) -> AgentPlan:
     """Four items, {"n": 1} to {"n": 4}, of `plain_agents`, in the Python of the tests."""
     groups = values.get("groups", 1)
     defaults: dict[str, Any] = {
@@ -27,7 +28,7 @@ def plan_of(target: str, **values: Any) -> AgentPlan:
         "items": tuple(DataItem(n, {"n": n}) for n in range(1, groups + 1)),
         "timeout_s": 60.0,
     }
-    return AgentPlan(**{**defaults, **values})
+    return AgentPlan(**{**defaults, **values, "arguments": json.dumps(arguments or {})})
 
 
 async def observe(

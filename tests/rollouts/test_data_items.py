@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.rollouts.agents import data_items
-from eagleray.rollouts.agents.agents import AgentRequestPlan, planned
+from eagleray.rollouts.agents.agents import with_items
 from eagleray.rollouts.agents.data_items import DataChoice, data_choice
-from eagleray.rollouts.agents.model import DataItem
+from eagleray.rollouts.agents.model import AgentPlan, DataItem
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -113,20 +113,18 @@ def test_number_follows_the_last_colon(tmp_path: Path) -> None:
 async def test_python_without_a_reader_of_parquet_is_named(own_home: Path, tmp_path: Path) -> None:
     assert importlib.util.find_spec("pyarrow") is None
     with pytest.raises(EaglerayError) as raised:
-        await planned(
-            _request(tmp_path, written(tmp_path, "data.parquet", b"PAR1"), sys.executable)
-        )
+        data = written(tmp_path, "data.parquet", b"PAR1")
+        await with_items(_plan(tmp_path), DataChoice(data, 3))
     assert raised.value.code == "no-parquet"
 
 
-def _request(folder: Path, data: Path, python: str) -> AgentRequestPlan:
-    return AgentRequestPlan(
+def _plan(folder: Path) -> AgentPlan:
+    return AgentPlan(
         target="module:Class",
-        data=DataChoice(data, 3),
         base_url="http://127.0.0.1:9/v1",
         api_key="none",
         cwd=str(folder),
-        python=python,
+        python=sys.executable,
     )
 
 
@@ -135,7 +133,7 @@ async def test_rows_come_from_a_reader_of_the_users_python(own_home: Path, tmp_p
     (tmp_path / "pyarrow").mkdir()
     (tmp_path / "pyarrow" / "__init__.py").write_text("")
     (tmp_path / "pyarrow" / "parquet.py").write_text(PARQUET)
-    plan = await planned(_request(tmp_path, written(tmp_path, "data.parquet", b""), sys.executable))
+    plan = await with_items(_plan(tmp_path), DataChoice(written(tmp_path, "data.parquet", b""), 3))
     assert plan.items == (DataItem(3, {"n": 3}),)
 
 

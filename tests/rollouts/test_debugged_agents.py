@@ -12,7 +12,7 @@ import pytest_asyncio
 from eagleray.app import App, Settings
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 from eagleray.rollouts.agents import debug_runs
-from eagleray.rollouts.agents.debug_runs import AgentDebugRequest
+from eagleray.rollouts.agents.debug_runs import DebugAgent
 from eagleray.rollouts.agents.model import Mode
 
 from tests.ray_cluster import wait_for
@@ -39,9 +39,14 @@ async def test_agent_stops_in_run_and_steps(app: App, tmp_path: Path, mode: Mode
     program, data = tmp_path / "agent.py", tmp_path / "data.jsonl"
     program.write_text(AGENT)
     data.write_text('{"n": 21}\n')
-    request = AgentDebugRequest(
-        *(f"{program}:Solver", str(data), 1, "http://127.0.0.1:9/v1"),
-        *(str(tmp_path), sys.executable, "/w"),
+    request = DebugAgent(
+        target=f"{program}:Solver",
+        data=str(data),
+        number=1,
+        server="http://127.0.0.1:9/v1",
+        cwd=str(tmp_path),
+        python=sys.executable,
+        workspace="/w",
         mode=mode,
         breakpoints=(Breakpoint(str(program), [LineBreakpoint(3)]),),
     )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
 from attrs import evolve
 from eagleray.app import App, Settings
 from eagleray.rollouts.agents import debug_runs
-from eagleray.rollouts.agents.debug_runs import AgentDebugRequest
+from eagleray.rollouts.agents.debug_runs import DebugAgent
 from eagleray.rollouts.agents.editor_waves import EditorWaves, WaveRequest
 from eagleray.rollouts.agents.model import WaveProgress
 from eagleray.rollouts.servers.stored import AddedServer, AddedServers
@@ -44,11 +45,25 @@ def data(tmp_path: Path) -> Path:
 
 
 def wave_of(name: str, data: Path, python: str = "") -> WaveRequest:
-    return WaveRequest(NAME, target(name), str(data), NOBODY, str(PROGRAMS), python, 4, 2)
+    return WaveRequest(
+        wave=NAME,
+        target=target(name),
+        data=str(data),
+        server=NOBODY,
+        cwd=str(PROGRAMS),
+        python=python,
+        groups=4,
+        group_size=2,
+    )
+
+
+def debug_of(target: str, data: Path, number: int = 1, **values: Any) -> DebugAgent:
+    defaults: dict[str, Any] = {"cwd": str(PROGRAMS), "server": NOBODY, "workspace": "/w"}
+    return DebugAgent(target=target, data=str(data), number=number, **{**defaults, **values})
 
 
 async def test_debug_run_prints_result_and_contract(app: App, data: Path) -> None:
-    request = AgentDebugRequest(target("Item"), str(data), 2, NOBODY, str(PROGRAMS), "", "/w")
+    request = debug_of(target("Item"), data, 2)
     run_id = await debug_runs.start(app.runs, request)
     wait_for("the run has ended", lambda: app.runs.load(run_id).state.is_over)
     run = app.runs.load(run_id)
@@ -59,19 +74,14 @@ async def test_debug_run_prints_result_and_contract(app: App, data: Path) -> Non
 
 
 async def test_arguments_of_the_class_reach_the_debugged_agent(app: App, data: Path) -> None:
-    request = AgentDebugRequest(
-        *(target("Returns"), str(data), 1, NOBODY, str(PROGRAMS), "", "/w"),
-        arguments='{"value": 2.5}',
-    )
+    request = debug_of(target("Returns"), data, arguments='{"value": 2.5}')
     run_id = await debug_runs.start(app.runs, request)
     wait_for("the run has ended", lambda: app.runs.load(run_id).state.is_over)
     assert app.runs.load(run_id).record.output.read_text().splitlines()[0] == "2.5"
 
 
 async def test_mode_reaches_the_debugged_agent(app: App, data: Path) -> None:
-    request = AgentDebugRequest(
-        target("WithoutKeywords"), str(data), 1, NOBODY, str(PROGRAMS), "", "/w", "subproc"
-    )
+    request = debug_of(target("WithoutKeywords"), data, mode="subproc")
     run_id = await debug_runs.start(app.runs, request)
     wait_for("the run has ended", lambda: app.runs.load(run_id).state.is_over)
     run = app.runs.load(run_id)
@@ -94,9 +104,7 @@ async def test_restarted_debug_run_gets_the_server_that_is_chosen_now(
     (tmp_path / "says.py").write_text(SAYS_SERVER)
     second = AddedServer("second", "http://127.0.0.1:8/v1", "sk-eagleray-second")
     AddedServers(own_home / "servers.json").add(second)
-    request = AgentDebugRequest(
-        *(f"{tmp_path / 'says.py'}:Says", str(data), 1, NOBODY, str(tmp_path), "", "/w")
-    )
+    request = debug_of(f"{tmp_path / 'says.py'}:Says", data, cwd=str(tmp_path))
     chosen = {"OPENAI_BASE_URL": second.url, "OPENAI_API_KEY": second.api_key}
     first = await debug_runs.start(app.runs, request)
     same = await app.runs.restart(first, None, confirmed=True)

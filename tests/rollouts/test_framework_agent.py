@@ -13,7 +13,7 @@ from attrs import evolve
 from eagleray.app import App, Settings
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 from eagleray.rollouts.agents import debug_runs
-from eagleray.rollouts.agents.debug_runs import AgentDebugRequest
+from eagleray.rollouts.agents.debug_runs import DebugAgent
 from eagleray.rollouts.agents.model import AgentPlan, DataItem
 from eagleray.rollouts.agents.verdicts import verdicts
 
@@ -77,9 +77,14 @@ async def test_foreign_agent_stops_in_run(
     data.write_text(json.dumps(QUESTION) + "\n")
     last = line_of("return float")
     monkeypatch.setenv("OPENAI_API_KEY", engine.key)
-    request = AgentDebugRequest(
-        *(f"{PROGRAM}:Framework", str(data), 1, engine.url),
-        *(str(tmp_path), ENGINE_PYTHON, "/w"),
+    request = DebugAgent(
+        target=f"{PROGRAM}:Framework",
+        data=str(data),
+        number=1,
+        server=engine.url,
+        cwd=str(tmp_path),
+        python=ENGINE_PYTHON,
+        workspace="/w",
         breakpoints=(Breakpoint(str(PROGRAM), [LineBreakpoint(last)]),),
     )
     run = await debug_runs.start(app.runs, request)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.rollouts.agents.agents import AgentRequestPlan, planned
+from eagleray.rollouts.agents.agents import with_items
 from eagleray.rollouts.agents.data_items import DataChoice
-from eagleray.rollouts.agents.model import DataItem
+from eagleray.rollouts.agents.model import AgentPlan, DataItem
 
 from tests.shared_clusters import TORCH_PYTHON
 
@@ -44,16 +44,15 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def items_of(data: DataChoice, groups: int = 1) -> tuple[DataItem, ...]:
-    plan = AgentRequestPlan(
+    plan = AgentPlan(
         target="module:Class",
-        data=data,
         base_url="http://127.0.0.1:9/v1",
         api_key="none",
         cwd=str(data.path.parent),
         python=TORCH_PYTHON,
         groups=groups,
     )
-    return (await planned(plan)).items
+    return (await with_items(plan, data)).items
 
 
 async def test_nested_columns_large_integers_and_unicode_are_items(

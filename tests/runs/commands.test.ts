@@ -18,7 +18,8 @@ import {
   type RunServer,
 } from "../../extension/runs/messages";
 import { optionsOfRun } from "../../extension/runs/last_options";
-import { PREPARE, type Prepare, type Proposal } from "../../extension/runs/presets/messages";
+import type { RunRequest } from "../../extension/runs/messages";
+import { PREPARE, type Proposal } from "../../extension/runs/presets/messages";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { debug, editor, SourceBreakpoint, Uri, type FakeTreeView } from "../fakes/vscode";
@@ -44,8 +45,8 @@ function list(...runs: Run[]): void {
   fake.sidecar.notify(CHANGED, { runs });
 }
 
-function prepared(): Prepare {
-  return fake.sidecar.sentTo(PREPARE)[0] as Prepare;
+function prepared(): RunRequest {
+  return fake.sidecar.sentTo(PREPARE)[0] as RunRequest;
 }
 
 function started(): readonly Start[] {
@@ -60,13 +61,13 @@ function point(line: number, more = {}): SourceBreakpoint {
 test("“Debug on Ray” starts the file in the editor with the breakpoints of the gutter, without a question", async () => {
   debug.breakpoints = [point(12, { condition: "step > 3" })];
   await editor.run("eagleray.debug");
-  const { path, cwd, kind, preset, workspace, options } = prepared();
+  const { path, cwd, kind, preset, workspace, breakpoints } = prepared();
   assert.deepEqual(
     [path, cwd, kind, preset, workspace],
     [`${FOLDER}/train.py`, FOLDER, "", "none", FOLDER],
   );
   const lines = [{ line: 12, condition: "step > 3", hit: "", log: "" }];
-  assert.deepEqual(options?.breakpoints, [{ path: `${FOLDER}/policy.py`, lines }]);
+  assert.deepEqual(breakpoints, [{ path: `${FOLDER}/policy.py`, lines }]);
   assert.deepEqual(started(), [
     { plan: proposal().plan, python: "", confirmed: false, anyway: false },
   ]);
@@ -220,8 +221,8 @@ const OF_SERVER = { OPENAI_BASE_URL: "http://127.0.0.1:8000/v1", OPENAI_API_KEY:
 test("a run gets the variables of the chosen server, and the editor stores none of them", async () => {
   fake.app.serverVariables.set(OF_SERVER);
   await editor.run("eagleray.debug");
-  assert.deepEqual(prepared().options?.server_env, OF_SERVER);
-  assert.deepEqual(prepared().options?.env, {});
+  assert.deepEqual(prepared().server_env, OF_SERVER);
+  assert.deepEqual(prepared().env, {});
   assert.deepEqual(optionsOfRun(fake.app, "new")?.draft.env, {});
 });
 

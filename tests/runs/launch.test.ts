@@ -97,14 +97,13 @@ for (const [config, message] of WRONG) {
 test("without debugging no worker stops, and no window tells the run its breakpoints", () => {
   const draft = draftOfLaunch({ program: "a.py", breakOnFailure: true, noDebug: true }, FOLDER);
   const line = { line: 1, condition: "", hit: "", log: "" };
-  const { workspace, options } = prepareOf(
-    draft,
-    FOLDER,
-    [{ path: "/w/a.py", lines: [line] }],
-    null,
-  );
+  const {
+    workspace,
+    breakpoints: sent,
+    post_mortem,
+  } = prepareOf(draft, FOLDER, [{ path: "/w/a.py", lines: [line] }], null);
   assert.equal(workspace, "");
-  assert.deepEqual([options?.breakpoints, options?.post_mortem], [[], false]);
+  assert.deepEqual([sent, post_mortem], [[], false]);
 });
 
 test("a draft becomes a request with the breakpoints of the gutter", () => {
@@ -113,9 +112,9 @@ test("a draft becomes a request with the breakpoints of the gutter", () => {
   const asked = prepareOf(draft, FOLDER, breakpoints, null);
   assert.equal(asked.preset, "none");
   assert.equal(asked.workspace, FOLDER);
-  assert.equal(asked.options?.post_mortem, true);
-  assert.deepEqual(asked.options.breakpoints, breakpoints);
-  assert.deepEqual(asked.options.answers, { a: "b" });
+  assert.equal(asked.post_mortem, true);
+  assert.deepEqual(asked.breakpoints, breakpoints);
+  assert.deepEqual(asked.answers, { a: "b" });
 });
 
 const PLACES: readonly [Partial<Draft>, boolean][] = [

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { PREPARE, type Prepare } from "../../extension/runs/presets/messages";
+import type { RunRequest } from "../../extension/runs/messages";
+import { PREPARE } from "../../extension/runs/presets/messages";
 import { PLAIN, type Draft } from "../../extension/runs/draft";
 import { keepRun, optionsOfRun } from "../../extension/runs/last_options";
 import { RESTART, START } from "../../extension/runs/messages";
@@ -36,8 +37,8 @@ registeredForEach(
     fake = made;
     const output = { show: () => Promise.resolve() } as unknown as RunOutput;
     starter = new RunStarter(fake.app, output, new Set());
-    fake.sidecar.on(PREPARE, ({ options }) => {
-      const nsys = options?.profile?.nsys ?? NSYS;
+    fake.sidecar.on(PREPARE, ({ profile }) => {
+      const nsys = profile?.nsys ?? NSYS;
       return proposal({ problems: nsys === NSYS ? [] : [MISSING] });
     });
     fake.sidecar.on(START, () => ({ id: "new" }));
@@ -46,7 +47,7 @@ registeredForEach(
 );
 
 function profiles(): readonly unknown[] {
-  return fake.sidecar.sentTo(PREPARE).map((request) => (request as Prepare).options?.profile);
+  return fake.sidecar.sentTo(PREPARE).map((request) => (request as RunRequest).profile);
 }
 
 test("closed, the question starts nothing", async () => {

@@ -94,7 +94,7 @@ def test_ray_job_status_becomes_an_exit_code() -> None:
 
 
 def test_environment_holds_no_secret_and_no_dollar() -> None:
-    plan = RunPlan("program", ("python", "x.py"), "/w", "x.py", workers=("$a*",))
+    plan = RunPlan(kind="program", argv=("python", "x.py"), cwd="/w", name="x.py", workers=("$a*",))
     secret = 32 * "5e"
     config = InjectedConfig("r1", verifier(secret), Package("p", {}), path="/x")
     encoded = encode_config(plan, config)
@@ -108,7 +108,7 @@ def test_program_learns_whether_it_has_the_input_of_a_terminal(
     monkeypatch: pytest.MonkeyPatch, is_attended: bool
 ) -> None:
     monkeypatch.setattr(factory, "deliver", lambda package: Path("/x"))
-    plan = RunPlan("program", ("python", "x.py"), "/w", "x.py")
+    plan = RunPlan(kind="program", argv=("python", "x.py"), cwd="/w", name="x.py")
     config = InjectedConfig("r1", "", Package("p", {}))
     environ = factory.local_environment(plan, config, {}, is_attended=is_attended)
     assert json.loads(environ["EAGLERAY_RUN"])["input"] is is_attended
@@ -138,7 +138,9 @@ def test_debug_port_of_a_paused_worker_is_not_used() -> None:
 
 
 def test_slurm_confirmation_shows_the_command() -> None:
-    plan = RunPlan("sbatch", ("sbatch", "a b.sub", "x"), "/w", "a b.sub", {"N": "1 2"})
+    plan = RunPlan(
+        kind="sbatch", argv=("sbatch", "a b.sub", "x"), cwd="/w", name="a b.sub", env={"N": "1 2"}
+    )
     assert command_text(plan) == "N='1 2' sbatch 'a b.sub' x"
     assert command_text(evolve(plan, env={"MY_KEY": "abc"})) == "MY_KEY=… sbatch 'a b.sub' x"
     assert (

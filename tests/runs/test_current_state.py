@@ -34,7 +34,7 @@ from eagleray.tools.processes import born
 
 from tests.fakes.adapter import FakeAdapter, running
 
-PLAN = RunPlan("program", ("python", "train.py"), "/w", "train.py")
+PLAN = RunPlan(kind="program", argv=("python", "train.py"), cwd="/w", name="train.py")
 IN_FOLDER = RunWorkerStatus("w1", 7, "worker", "policy", "running", ("/w/train.py",))
 REPORTED = evolve(IN_FOLDER, state="paused", path="/w/train.py", line=3, stop=4)
 LIVES = RunState(
@@ -143,7 +143,7 @@ def report(adapter: FakeAdapter, run: str) -> None:
     """Sends the event with which an adapter reports the worker as stopped."""
     stop = WorkerStop("breakpoint", "/w/train.py", 3, "train", "", 1, number=4)
     worker = RunWorkerState(
-        "w1", "session_1", 7, "worker", "policy", "", "stopped", [], "3.12", stop=stop
+        "session_1", "w1", 7, "worker", "policy", "", "3.12", "stopped", [], stop=stop
     )
     line = LineState("/w/train.py", 3, "verified", workers=["w1"])
     states = RunStates([AdapterRunState(run, [worker], [line])])
@@ -165,7 +165,7 @@ def test_worker_is_shown_with_the_state_of_its_session(
     state: Any, editor: bool, taken: bool, phase: str
 ) -> None:
     worker = RunWorkerState(
-        "w", "s", 7, "worker", "p", "", state, [], "3.12", editor=editor, taken=taken
+        "s", "w", 7, "worker", "p", "", "3.12", state, [], editor=editor, taken=taken
     )
     assert worker_phase(worker) == phase
 

@@ -29,7 +29,7 @@ from eagleray.tools.processes import born
 from tests.runs.test_run_watch import FakeAdapter, FakeTable
 from tests.virtual_time import run_virtually
 
-PLAN = RunPlan("program", ("python", "x.py"), "/", "x")
+PLAN = RunPlan(kind="program", argv=("python", "x.py"), cwd="/", name="x")
 STOPS = evolve(PLAN, breakpoints=(Breakpoint("/x.py", [LineBreakpoint(1)]),))
 LIVES = RunState(
     "running", 1.0, host=host_name(), supervisor=ProcessIdentity(os.getpid(), born(os.getpid()))

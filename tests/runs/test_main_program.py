@@ -69,7 +69,7 @@ INSTALLED = {
 
 
 def plan(*argv: str, cwd: str = "/w") -> RunPlan:
-    return RunPlan("command", argv, cwd, "x")
+    return RunPlan(kind="command", argv=argv, cwd=cwd, name="x")
 
 
 @pytest.mark.parametrize(("command", "main"), COMMANDS)

@@ -33,8 +33,8 @@ from tests.ray_cluster import wait_for
 from tests.runs.terminal import Terminal, row
 from tests.runs.test_supervisor import FakeProgram
 
-PLAN = RunPlan("program", ("python", "x.py"), "/", "x")
-SCRIPT = RunPlan("sbatch", ("sbatch", "x.sub"), "/", "x.sub")
+PLAN = RunPlan(kind="program", argv=("python", "x.py"), cwd="/", name="x")
+SCRIPT = RunPlan(kind="sbatch", argv=("sbatch", "x.sub"), cwd="/", name="x.sub")
 PROFILED = evolve(PLAN, profile=ProfilePlan(("*",)))
 GONE = ProcessIdentity(2**22 + 7, 1000.0)
 DEAD = RunState("running", 1.0, host=host_name(), supervisor=GONE, program=GONE)

@@ -23,7 +23,7 @@ from eagleray.tools.code_copies import debugger_copy, read_package
 from eagleray.tools.code_copies import deliver as deliver_package
 
 DAY = 24 * 3600.0
-PLAN = RunPlan("program", ("python", "x.py"), "/w", "x.py")
+PLAN = RunPlan(kind="program", argv=("python", "x.py"), cwd="/w", name="x.py")
 
 
 def copy(folder: Path, name: str, days: float) -> Path:

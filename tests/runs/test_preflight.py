@@ -80,7 +80,7 @@ def test_dry_run_of_missing_script_fails(
 
 
 async def test_missing_folder_is_named(own_home: Path, folder: Path) -> None:
-    plan = RunPlan("command", ("ls",), str(folder / "gone"), "ls")
+    plan = RunPlan(kind="command", argv=("ls",), cwd=str(folder / "gone"), name="ls")
     with pytest.raises(EaglerayError, match="gone: folder not found"):
         await check(plan)
 
@@ -89,20 +89,38 @@ async def test_startable_program_passes(own_home: Path, folder: Path) -> None:
     """Without running anything of it, and as the program would be found: in its own environment."""
     python, cwd = sys.executable, str(folder)
     fine = [
-        RunPlan("program", (python, "train.py"), cwd, ""),
-        RunPlan("program", (python, "folder"), cwd, ""),
-        RunPlan("command", (python, "-c", "pass"), cwd, ""),
-        RunPlan("command", (python, "-u", "train.py"), cwd, ""),
-        RunPlan("module", (python, "-m", "package.main"), cwd, ""),
-        RunPlan("module", (python, "-m", "json.tool"), cwd, ""),
-        RunPlan("script", ("bash", "go.sh"), cwd, ""),
-        RunPlan("command", ("./tool",), cwd, ""),
-        RunPlan("command", ("tool",), cwd, "", {"PATH": cwd}),
-        RunPlan("command", ("tool",), cwd, "", {"PATH": "."}),
-        RunPlan("command", ("python", "train.py"), cwd, "", {"PATH": "/no"}, python=python),
-        RunPlan("script", ("bash", "gone.sh"), cwd, "", copy_of="gone.sh", copy_text="echo\n"),
-        RunPlan("job", ("python", "on_the_cluster.py"), cwd, "", cluster="http://c:1"),
-        RunPlan("sbatch", ("sbatch", "there.sub"), cwd, "", cluster="ssh://login"),
+        RunPlan(kind="program", argv=(python, "train.py"), cwd=cwd, name=""),
+        RunPlan(kind="program", argv=(python, "folder"), cwd=cwd, name=""),
+        RunPlan(kind="command", argv=(python, "-c", "pass"), cwd=cwd, name=""),
+        RunPlan(kind="command", argv=(python, "-u", "train.py"), cwd=cwd, name=""),
+        RunPlan(kind="module", argv=(python, "-m", "package.main"), cwd=cwd, name=""),
+        RunPlan(kind="module", argv=(python, "-m", "json.tool"), cwd=cwd, name=""),
+        RunPlan(kind="script", argv=("bash", "go.sh"), cwd=cwd, name=""),
+        RunPlan(kind="command", argv=("./tool",), cwd=cwd, name=""),
+        RunPlan(kind="command", argv=("tool",), cwd=cwd, name="", env={"PATH": cwd}),
+        RunPlan(kind="command", argv=("tool",), cwd=cwd, name="", env={"PATH": "."}),
+        RunPlan(
+            kind="command",
+            argv=("python", "train.py"),
+            cwd=cwd,
+            name="",
+            env={"PATH": "/no"},
+            python=python,
+        ),
+        RunPlan(
+            kind="script",
+            argv=("bash", "gone.sh"),
+            cwd=cwd,
+            name="",
+            copy_of="gone.sh",
+            copy_text="echo\n",
+        ),
+        RunPlan(
+            kind="job", argv=("python", "on_the_cluster.py"), cwd=cwd, name="", cluster="http://c:1"
+        ),
+        RunPlan(
+            kind="sbatch", argv=("sbatch", "there.sub"), cwd=cwd, name="", cluster="ssh://login"
+        ),
     ]
     for plan in fine[:-4] + fine[-3:]:
         await check(plan)
@@ -127,8 +145,8 @@ TARGETS = [
 def test_target_follows_the_options_of_python(
     argv: tuple[str, ...], target: PythonTarget | None
 ) -> None:
-    assert target_of(RunPlan("command", argv, "/", "")) == target
-    assert target_of(RunPlan("job", argv, "/", "")) is None
+    assert target_of(RunPlan(kind="command", argv=argv, cwd="/", name="")) == target
+    assert target_of(RunPlan(kind="job", argv=argv, cwd="/", name="")) is None
 
 
 async def test_editor_gets_the_same_error(own_home: Path, folder: Path) -> None:

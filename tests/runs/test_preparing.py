@@ -9,8 +9,8 @@ import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
-from eagleray.runs.model import Kind, RunPlan, with_server_env
-from eagleray.runs.preparing import MAX_PLANS, PreparedPlans, RunPreparation, RunRequest
+from eagleray.runs.model import Kind, RunPlan, RunRequest, with_server_env
+from eagleray.runs.preparing import MAX_PLANS, PreparedPlans, RunPreparation
 
 
 async def id_of(written: str) -> str:
@@ -29,7 +29,7 @@ async def there(cluster: str) -> str:
 def run_request(tmp_path: Path) -> RunRequest:
     (tmp_path / "train.py").write_text("print()\n")
     (tmp_path / "dos.sh").write_bytes(b"#!/bin/sh\r\necho x\r\n")
-    return RunRequest("train.py", ["a b"], str(tmp_path), python="/opt/python")
+    return RunRequest(path="train.py", args=("a b",), cwd=str(tmp_path), python="/opt/python")
 
 
 PREPARING = RunPreparation(id_of, here, there)
@@ -145,7 +145,10 @@ async def test_narrow_export_is_a_problem(
 
 def test_oldest_prepared_plan_expires() -> None:
     plans = PreparedPlans()
-    ids = [plans.add(RunPlan("command", (str(at),), "/", "")) for at in range(MAX_PLANS + 1)]
+    ids = [
+        plans.add(RunPlan(kind="command", argv=(str(at),), cwd="/", name=""))
+        for at in range(MAX_PLANS + 1)
+    ]
     assert plans.get(ids[1]).argv == ("1",) and plans.get(ids[-1]).argv == (str(MAX_PLANS),)
     with pytest.raises(EaglerayError) as raised:
         plans.get(ids[0])

@@ -39,7 +39,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def plan(python: Path, folder: Path, kind: Kind = "program", *arguments: str) -> RunPlan:
-    return RunPlan(kind, (str(python), *(arguments or ("train.py",))), str(folder), "train.py")
+    return RunPlan(
+        kind=kind,
+        argv=(str(python), *(arguments or ("train.py",))),
+        cwd=str(folder),
+        name="train.py",
+    )
 
 
 async def test_python_without_ray_is_detected(python: Path, folder: Path) -> None:

@@ -94,7 +94,9 @@ def test_state_of_an_earlier_version_is_read_in_current_words(
     ],
 )
 def test_arguments_belong_to_the_program(argv: tuple[str, ...], name: str, arguments: str) -> None:
-    assert model.arguments_text(RunPlan("program", argv, "/w", name)) == arguments
+    assert (
+        model.arguments_text(RunPlan(kind="program", argv=argv, cwd="/w", name=name)) == arguments
+    )
 
 
 def test_old_runs_are_removed_but_no_live_run(tmp_path: Path) -> None:

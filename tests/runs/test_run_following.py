@@ -26,7 +26,9 @@ async def test_user_can_leave_a_run_that_cannot_be_stopped(
 
     ours = ProcessIdentity(os.getpid(), born(os.getpid()))
     state = RunState("running", 1.0, host=host_name(), supervisor=ours, program=ours)
-    record = RunRecords(tmp_path).create(RunPlan("program", ("python", "x.py"), "/", "x"), state)
+    record = RunRecords(tmp_path).create(
+        RunPlan(kind="program", argv=("python", "x.py"), cwd="/", name="x"), state
+    )
     foreground: Any = SimpleNamespace(
         is_done=False, code=None, changed=asyncio.Event(), on_interrupt=None
     )
@@ -46,7 +48,9 @@ async def test_each_stop_is_announced_once(
     """A worker in a loop stops at the same line again before its run between the stops is seen."""
     ours = ProcessIdentity(os.getpid(), born(os.getpid()))
     state = RunState("running", 1.0, host=host_name(), supervisor=ours, program=ours)
-    record = RunRecords(tmp_path).create(RunPlan("program", ("python", "x.py"), "/", "x"), state)
+    record = RunRecords(tmp_path).create(
+        RunPlan(kind="program", argv=("python", "x.py"), cwd="/", name="x"), state
+    )
     nothing: Any = SimpleNamespace()
     following = Follower(nothing, record)
     unlocated = RunWorkerStatus("w1", 7, "driver", "x.py", "paused", (), stop=1)
@@ -78,7 +82,9 @@ async def test_steps_in_an_editor_are_not_announced(
 ) -> None:
     ours = ProcessIdentity(os.getpid(), born(os.getpid()))
     state = RunState("running", 1.0, host=host_name(), supervisor=ours, program=ours)
-    record = RunRecords(tmp_path).create(RunPlan("program", ("python", "x.py"), "/", "x"), state)
+    record = RunRecords(tmp_path).create(
+        RunPlan(kind="program", argv=("python", "x.py"), cwd="/", name="x"), state
+    )
     nothing: Any = SimpleNamespace()
     following = Follower(nothing, record)
     paused = RunWorkerStatus("w1", 7, "driver", "x.py", "paused", (), path="/w/x.py", line=3)

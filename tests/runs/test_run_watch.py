@@ -24,10 +24,10 @@ from eagleray.supervisor.nsight_refusal import NsightRefusal, nsight_refusal
 from eagleray.supervisor.run_watch import RunWatch
 
 PLAN = RunPlan(
-    "program",
-    ("python", "x.py"),
-    "/w",
-    "x.py",
+    kind="program",
+    argv=("python", "x.py"),
+    cwd="/w",
+    name="x.py",
     breakpoints=(Breakpoint("/w/lib.py", [LineBreakpoint(3)]),),
 )
 ROW = WorkerRow("w1", "worker", "n", "10.0.0.1", 7, 4000, 0, 20_000)

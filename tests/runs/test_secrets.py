@@ -36,13 +36,19 @@ ENV = {"HF_TOKEN": SECRET, "DB_URL": f"postgres://u:{SECRET}@db/x", "RANKS": "2"
 
 
 def plan(*argv: str, **more: Any) -> RunPlan:
-    return RunPlan("command", (*argv, *ARGUMENTS), "/w", argv[0], dict(ENV), **more)
+    return RunPlan(
+        kind="command", argv=(*argv, *ARGUMENTS), cwd="/w", name=argv[0], env=dict(ENV), **more
+    )
 
 
 def test_texts_of_a_plan_have_no_secret() -> None:
     sbatch = plan("sbatch", f"--export=ALL,HF_TOKEN={SECRET}", "run.sub")
     shown = [command_text(sbatch), title(sbatch), confirm_text(plan("x"))]
-    shown += [confirm_text(RunPlan("sbatch", sbatch.command, "/w", "run.sub", sbatch.env))]
+    shown += [
+        confirm_text(
+            RunPlan(kind="sbatch", argv=sbatch.command, cwd="/w", name="run.sub", env=sbatch.env)
+        )
+    ]
     assert SECRET not in " ".join(shown)
     assert shown[0].startswith("DB_URL=postgres://u:…@db/x HF_TOKEN=… RANKS=2 sbatch")
     assert shown[0].endswith("'Authorization: …' --steps=3")
@@ -74,7 +80,7 @@ async def test_requests_of_the_panel_answer_without_secrets(own_home: Path, tmp_
     request = {"path": "", "args": ["true", *ARGUMENTS], "cwd": str(tmp_path)}
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
-        prepare = {**request, "options": {"env": ENV}}
+        prepare = {**request, "env": ENV}
         proposal = await panel.result("eagleray/presets/prepare", prepare)
         started = await panel.result("eagleray/runs/start", {"plan": proposal["plan"]})
         run = started["id"]

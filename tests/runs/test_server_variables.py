@@ -17,11 +17,12 @@ async def test_restarted_run_gets_the_variables_of_the_server_that_is_chosen_now
 ) -> None:
     """A run that got none, such as one that may leave this machine, gets none later."""
     (tmp_path / "train.py").write_text("print()\n")
-    options = {"server_env": server_env}
-    request = {"path": "train.py", "args": [], "cwd": str(tmp_path), "python": sys.executable}
+    request = {"path": "train.py", "args": [], "cwd": str(tmp_path), "python": sys.executable} | {
+        "server_env": server_env
+    }
     async with sidecar() as panel:
         await panel.initialize(discovery="off")
-        proposal = await panel.result("eagleray/presets/prepare", {**request, "options": options})
+        proposal = await panel.result("eagleray/presets/prepare", request)
         started = await panel.result("eagleray/runs/start", {"plan": proposal["plan"]})
         keeps = await panel.result("eagleray/runs/restart", started)
         other = {**started, "server_env": {"OPENAI_API_KEY": "sk-2"}}

@@ -15,7 +15,7 @@ from eagleray.runs.records import RunRecord, RunRecords
 from eagleray.runs.runs import Runs
 from eagleray.supervisor.supervisor import RunSupervisor
 
-PLAN = RunPlan("program", ("python", "x.py"), "/", "x")
+PLAN = RunPlan(kind="program", argv=("python", "x.py"), cwd="/", name="x")
 THERE = RunState(
     "running",
     1.0,

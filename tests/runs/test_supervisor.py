@@ -25,7 +25,14 @@ from eagleray.supervisor.launchers.factory import with_copy
 from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
 from eagleray.supervisor.supervisor import RunSupervisor
 
-PLAN = RunPlan("script", ("bash", "stop"), "/w", "stop", copy_of="stop", copy_text="echo x\n")
+PLAN = RunPlan(
+    kind="script",
+    argv=("bash", "stop"),
+    cwd="/w",
+    name="stop",
+    copy_of="stop",
+    copy_text="echo x\n",
+)
 
 
 @pytest.fixture
@@ -103,7 +110,10 @@ def test_run_without_a_started_supervisor_is_over(record: RunRecord) -> None:
 @pytest.mark.parametrize("name", ["stop", "secret", "plan.json"])
 def test_script_copy_does_not_overwrite_files_of_the_run(record: RunRecord, name: str) -> None:
     secret, argv = record.secret(), ("bash", name, "x")
-    plan = with_copy(record, RunPlan("script", argv, "/w", name, copy_of=name, copy_text="echo\n"))
+    plan = with_copy(
+        record,
+        RunPlan(kind="script", argv=argv, cwd="/w", name=name, copy_of=name, copy_text="echo\n"),
+    )
     assert Path(plan.argv[1]).read_text() == "echo\n" and Path(plan.argv[1]).name == name
     assert not record.stop_request.exists()
     assert (record.secret(), record.plan()) == (secret, PLAN)

@@ -16,7 +16,7 @@ from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
 from eagleray.supervisor.report_collection import GuardedCollector
 from eagleray.supervisor.supervisor import RunSupervisor
 
-PLAN = RunPlan("command", ("train",), "/w", "train", profile=ProfilePlan(("*",)))
+PLAN = RunPlan(kind="command", argv=("train",), cwd="/w", name="train", profile=ProfilePlan(("*",)))
 
 
 @pytest.fixture(autouse=True)

@@ -100,7 +100,7 @@ async def start(site: Site, what: str) -> str:
     """Prepares and starts a run of the program, with a breakpoint in its actor."""
     lines = [{"path": str(PROGRAM), "lines": [{"line": line_of(PROGRAM, "step")}]}]
     asked = {"path": str(PROGRAM), "args": [what], "cwd": str(site.folder)}
-    more = {"python": sys.executable, "preset": "none", "options": {"breakpoints": lines}}
+    more = {"python": sys.executable, "preset": "none", "breakpoints": lines}
     proposal = await site.window.result("eagleray/presets/prepare", asked | more)
     started: Json = await site.window.result(f"{RUNS}/start", {"plan": proposal["plan"]})
     return str(started["id"])

@@ -57,6 +57,8 @@ export interface IgnoredBreakpoints {
 /**
  * An attached worker: the Unix socket for any DAP client, and its stop location ("" and 0 if it
  * runs).
+ *
+ * Scripts read it: `WorkerState` lacks the local path, `RunWorkerStatus` the socket.
  */
 export interface Attachment {
   readonly socket: string;

@@ -10,10 +10,25 @@ export interface PdbOf {
   readonly cluster: string;
 }
 
+/** All that wait in a cluster; `note` says why none is listed, if that is known. */
+export interface PdbSessions {
+  readonly sessions: readonly PdbSession[];
+  readonly note: string;
+}
+
+/** A waiting pdb by its cluster and id. */
+export interface PdbRef {
+  readonly cluster: string;
+  readonly id: string;
+}
+
 /**
- * A worker that waits in Ray's own pdb (`RAY_DEBUG=legacy`) at `file:line`.
+ * A worker that waits in Ray's own pdb (`RAY_DEBUG=legacy`) at `file:line` ("" and 0: where its
+ * task begins).
  *
- * `error` is what it failed with, "" at a breakpoint(); `since` is in seconds since the epoch.
+ * `error` is what it failed with, "" at a breakpoint().  Texts are printable.  `pid` is 0 when
+ * unknown; `since` is in
+ * seconds since the epoch.
  */
 export interface PdbSession {
   readonly id: string;
@@ -25,16 +40,4 @@ export interface PdbSession {
   readonly pid: number;
   readonly error: string;
   readonly since: number;
-}
-
-/** All that wait in a cluster; `note` says why none is listed, if that is known. */
-export interface PdbSessions {
-  readonly sessions: readonly PdbSession[];
-  readonly note: string;
-}
-
-/** A waiting pdb by its cluster and id. */
-export interface PdbRef {
-  readonly cluster: string;
-  readonly id: string;
 }

@@ -108,19 +108,20 @@ export interface Location {
  * the line after it.
  * `stop` is the number of the stop in its debug adapter, which a later one at the same line
  * doesn't have; 0 without
- * one.
+ * one.  Joins `WorkerRow` of Ray with `WorkerState` of the adapter; `RunWorkerStatus` belongs to a
+ * run, also without Ray.
  */
 export interface PausedWorker {
   readonly cluster: string;
-  readonly session: string;
   readonly worker_id: string;
   readonly name: string;
-  readonly title: string;
   readonly rank: number | null;
   readonly node_id: string;
   readonly node_ip: string;
-  readonly port: number;
   readonly pid: number;
+  readonly session: string;
+  readonly title: string;
+  readonly port: number;
   readonly kind: "breakpoint" | "post-mortem" | "unknown";
   readonly state: "paused" | "held" | "debugging" | "running" | "gone";
   readonly waiting_s: number | null;
@@ -159,20 +160,21 @@ export interface PausedGroup {
  *
  * `state` "pending" is an actor that waits for its worker, "idle" a worker that runs nothing; a
  * debugged worker has
- * the state of its row among the paused ones.  `running` names what it runs now.
+ * the state of its row among the paused ones.  Joins `WorkerRow` and `TaskRow` of Ray with
+ * `WorkerState` of the adapter.  `running` names what it runs now.
  */
 export interface LiveWorker {
   readonly cluster: string;
   readonly worker_id: string;
   readonly name: string;
-  readonly kind: "actor" | "task" | "driver" | "idle";
-  readonly class_name: string;
   readonly rank: number | null;
-  readonly state: "running" | "idle" | "pending" | "restarting" | "paused" | "held" | "debugging";
-  readonly running: string;
   readonly node_id: string;
   readonly node_ip: string;
   readonly pid: number;
+  readonly kind: "actor" | "task" | "driver" | "idle";
+  readonly class_name: string;
+  readonly state: "running" | "idle" | "pending" | "restarting" | "paused" | "held" | "debugging";
+  readonly running: string;
   readonly job_id: string;
   readonly actor_id: string;
 }

@@ -12,7 +12,8 @@ export const WORKERS = request<PreviewRequest, Preview>("eagleray/profiling/work
  * A worker of a profiled run; `sentence` is the last line of its log, or why it runs without nsys
  * ("missing").
  *
- * `reports` are the absolute paths of its collected reports.
+ * `reports` are the absolute paths of its collected reports.  `WorkerProfile`, which is stored,
+ * has more than a view shows.
  */
 export interface ProfiledWorker {
   readonly run: string;

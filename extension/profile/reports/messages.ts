@@ -60,13 +60,16 @@ export interface TableText {
 }
 
 /**
- * The summary of a report.  `database` is the file that was read; unknown texts are "".
+ * The summary of a report.  `database` is the file that was read.
  *
- * `worker` is the name of the recorded actor, `class_name` its class, `rank` None if unknown;
- * `started_utc` is in
- * ISO 8601; `trace` is what nsys was asked to record, e.g. "cuda,nvtx".
+ * `worker` is the name of the recorded actor, `class_name` its class, `rank` None if unknown.
  */
 export interface Report {
+  readonly host: string;
+  readonly started_utc: string;
+  readonly nsys_version: string;
+  readonly schema_version: string;
+  readonly trace: string;
   readonly path: string;
   readonly name: string;
   readonly database: string;
@@ -74,12 +77,7 @@ export interface Report {
   readonly worker: string;
   readonly class_name: string;
   readonly rank: number | null;
-  readonly host: string;
-  readonly started_utc: string;
   readonly duration_ns: number;
-  readonly nsys_version: string;
-  readonly schema_version: string;
-  readonly trace: string;
   readonly gpus: readonly GpuUsage[];
   readonly tables: readonly Table[];
   readonly warnings: readonly ReportWarning[];

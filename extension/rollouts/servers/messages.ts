@@ -25,25 +25,17 @@ export interface ListedServers {
   readonly servers: readonly ListedServer[];
 }
 
-/**
- * `command` is a line as it is typed in a shell; for `name` "" the engine gives the name.
- *
- * It is a job of the Ray cluster `cluster`, or runs on the ssh host `host`, or in the SLURM job
- * `slurm`: `JOB` or
- * `ssh://HOST/slurm://JOB`.  Without any of them it runs on this machine.  `confirmed`: a script
- * may be submitted to
- * SLURM.
- */
+/** `command` is a line as it is typed in a shell; `confirmed`: a script may be submitted to SLURM. */
 export interface StartServer {
-  readonly command: string;
   readonly cwd: string;
-  readonly name?: string;
   readonly cluster?: string;
-  readonly host?: string;
-  readonly slurm?: string;
-  readonly confirmed?: boolean;
   readonly python?: string;
   readonly workspace?: string;
+  readonly name?: string;
+  readonly host?: string;
+  readonly slurm?: string;
+  readonly command: string;
+  readonly confirmed?: boolean;
 }
 
 /** Its run and name; it may still be starting. */

@@ -1,49 +1,13 @@
 // Printed from pybackend/eagleray/runs/presets/messages.py by `npm run messages`; do not edit.
 import { request } from "../../common/wire";
-import type { Breakpoint, ProfilePlan } from "../messages";
+import type { RunRequest } from "../messages";
 
-export const PREPARE = request<Prepare, Proposal>("eagleray/presets/prepare");
-export const CHECK = request<Prepare, OptionsCheck>("eagleray/presets/check");
-export const COMPOSE = request<Prepare, Composition>("eagleray/presets/compose");
+export const PREPARE = request<RunRequest, Proposal>("eagleray/presets/prepare");
+export const CHECK = request<RunRequest, OptionsCheck>("eagleray/presets/check");
+export const COMPOSE = request<RunRequest, Composition>("eagleray/presets/compose");
 export const LIST_PRESETS = request<PresetsOf, Presets>("eagleray/presets/list");
 export const SAVE_PRESET = request<SavePreset, Presets>("eagleray/presets/save");
 export const DELETE_PRESET = request<PresetRef, Presets>("eagleray/presets/delete");
-
-/**
- * The user's choices besides the program; `answers` are for `Proposal.questions`, by id.
- *
- * `server_env`: the variables of the chosen server, which `env` overrides; null for a run that
- * gets none.
- */
-export interface Options {
-  readonly breakpoints?: readonly Breakpoint[];
-  readonly workers?: readonly string[];
-  readonly ranks?: readonly number[] | null;
-  readonly post_mortem?: boolean;
-  readonly children?: boolean;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly server_env?: Readonly<Record<string, string>> | null;
-  readonly overrides?: readonly string[];
-  readonly answers?: Readonly<Record<string, string>>;
-  readonly profile?: ProfilePlan | null;
-  readonly watch_minutes?: number;
-}
-
-/**
- * `path`: a file or module; "": `args` is the whole command.  `kind` "": detected, or a Ray job
- * with a `cluster`.  `python` "": the one on PATH.  `preset` "": the one that fits; "none": none.
- */
-export interface Prepare {
-  readonly path: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly kind?: "" | "program" | "module" | "script" | "command" | "sbatch" | "job" | "remote";
-  readonly cluster?: string;
-  readonly preset?: string;
-  readonly python?: string;
-  readonly workspace?: string;
-  readonly options?: Options;
-}
 
 /** Something that the user should know before the start, with what to do about it. */
 export interface RunProblem {
@@ -61,31 +25,22 @@ export interface Change {
   readonly setting: string;
 }
 
-/** A preset: one of ours for a framework, or `own`: the user's; `text` is its JSON. */
-export interface PresetRow {
-  readonly name: string;
-  readonly title: string;
-  readonly framework: string;
-  readonly own: boolean;
-  readonly text: string;
-}
-
 /**
- * `plan`: the id of the plan for `runs/start`; `preset`: the one that it uses; `before`, `after`:
- * the command without and with the preset; `confirm`: asked before the start;
+ * `plan`: the id of the plan for `runs/start`; `preset`: the one that it uses; `confirm`: asked
+ * before the start;
  * `text`: the lines that `eagleray run --dry-run` prints above the difference.
  */
 export interface Proposal {
-  readonly plan: string;
-  readonly preset: string;
-  readonly name: string;
   readonly title: string;
   readonly before: string;
   readonly after: string;
-  readonly changes: readonly Change[];
   readonly questions: readonly PresetQuestion[];
   readonly framework: string;
   readonly framework_version: string;
+  readonly plan: string;
+  readonly preset: string;
+  readonly name: string;
+  readonly changes: readonly Change[];
   readonly text: readonly string[];
   readonly presets: readonly PresetRow[];
   readonly problems: readonly RunProblem[];
@@ -158,4 +113,16 @@ export interface PresetQuestion {
   readonly detail: string;
   readonly choices: readonly string[];
   readonly value: string;
+}
+
+/**
+ * A preset: one of ours for a framework, or `own`: the user's; `text` is its JSON, for ours one to
+ * begin with.
+ */
+export interface PresetRow {
+  readonly name: string;
+  readonly title: string;
+  readonly framework: string;
+  readonly own: boolean;
+  readonly text: string;
 }

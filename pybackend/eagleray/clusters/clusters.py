@@ -27,6 +27,7 @@ from eagleray.clusters.examiner import Examiner
 from eagleray.clusters.job_head import ShowProgress, is_loopback
 from eagleray.clusters.model import (
     Cluster,
+    ClusterJob,
     ClusterList,
     ClusterProblem,
     ClusterRoute,
@@ -42,6 +43,7 @@ from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.paths import home
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import unknown_cluster
+from eagleray.wire.records import fields_in
 
 DISCOVER_S = 4.0
 HIDDEN_DISCOVER_S = 15.0
@@ -388,13 +390,8 @@ def _cluster(
         sentence=status_sentence(status, connection.stops, connection.waits_for),
         problems=(*by_code.values(), *problems),
         route=_route(connection),
-        job=connection.job,
-        host=connection.host,
-        time_left_s=connection.time_left_s,
-        time_warning=connection.time_warning,
-        stops=connection.stops,
         workers=status.live_workers,
-        is_pending=connection.is_pending,
+        **fields_in(connection, ClusterJob),
     )
 
 

@@ -23,8 +23,8 @@ from eagleray.clusters.job_head import (
     start_time,
 )
 from eagleray.clusters.jobs import Jobs
-from eagleray.clusters.model import ClusterProblem, JobStatus
-from eagleray.clusters.stop_counts import NOT_STOPPED, CountStops, StopCounts
+from eagleray.clusters.model import ClusterJob, ClusterProblem, JobStatus
+from eagleray.clusters.stop_counts import CountStops, StopCounts
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import counted, t
@@ -65,25 +65,18 @@ class ClusterConnection:
     head: JobHead | None = None
 
 
-@frozen
-class ConnectionStatus:
+@frozen(kw_only=True)
+class ConnectionStatus(ClusterJob):
     """How a cluster is reached, for display, and its stopped workers; else empty for one that this machine reaches directly.
 
-    `waits_for` says what the connection waits for.  `is_pending`: its job has no nodes, whatever was
-    received before.
+    `waits_for` says what the connection waits for.
     """
 
     route: RouteState | None = None
     via: str = ""
-    job: str = ""
-    host: str = ""
     job_name: str = ""
-    time_left_s: float | None = None
-    time_warning: str = ""
     waits_for: str = ""
-    is_pending: bool = False
     problem: ClusterProblem | None = None
-    stops: StopCounts = NOT_STOPPED
 
 
 class ConnectionResolver:

@@ -73,18 +73,33 @@ class ClusterRoute:
     message: str
 
 
-@frozen
-class Cluster:
+@frozen(kw_only=True)
+class ClusterJob:
+    """The job of a cluster, and its stopped workers.
+
+    `job` and `host` (an ssh destination) are "" for a cluster without one.  `time_left_s` is its job's when this was sent;
+    `time_warning` is a sentence while that is nearly up and a worker is stopped at a breakpoint, "" otherwise.
+    `is_pending`: its job waits for nodes, whatever was received before.
+    """
+
+    job: str = ""
+    host: str = ""
+    time_left_s: float | None = None
+    time_warning: str = ""
+    stops: StopCounts = NOT_STOPPED
+    is_pending: bool = False
+
+
+@frozen(kw_only=True)
+class Cluster(ClusterJob):
     """A Ray cluster as the panel shows it.
 
     `id` is opaque: the normalised address of a dashboard, alone or behind an ssh host, or a SLURM job.
     `origin` "added" also for one that was named on the command line.  `sentence` describes the status
     ("Connected, Ray 2.60.0, 6 workers, none paused").  `session` is Ray's session name, or "" before the
     first answer; everything that is remembered of a cluster is keyed by it.  `route` is None for one that
-    is reached directly.  `job` and `host` (an ssh destination) are "" for one without.  `time_left_s` is its job's when
-    this was sent; `time_warning` is a sentence while that is nearly up and a worker is stopped at a breakpoint, ""
-    otherwise.  `run` is the id of the run that has started it and ends it, "" for none.  `stops` and `workers` count as
-    `sentence` does, -1 workers are not yet known.  `is_pending`: its job waits for nodes.
+    is reached directly.  `run` is the id of the run that has started it and ends it, "" for none.  `stops` and `workers`
+    count as `sentence` does, -1 workers are not yet known.
     """
 
     id: str
@@ -96,14 +111,8 @@ class Cluster:
     sentence: str
     problems: tuple[ClusterProblem, ...]
     route: ClusterRoute | None
-    job: str
-    host: str
-    time_left_s: float | None
-    time_warning: str
     run: str = ""
-    stops: StopCounts = NOT_STOPPED
     workers: int = -1
-    is_pending: bool = False
 
 
 @frozen

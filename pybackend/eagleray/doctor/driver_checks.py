@@ -199,4 +199,13 @@ def _cause(
     if not evidence:
         return None
     count = len(evidence)
-    return Cause(id, sentence, fix, tuple(evidence), False, severity, count, count, source)
+    return Cause(
+        id=id,
+        sentence=sentence,
+        fix=fix,
+        evidence=tuple(evidence),
+        severity=severity,
+        count=count,
+        files=count,
+        source=source,
+    )

@@ -9,7 +9,8 @@ from attrs import define, field, frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.redact import HIDDEN, redact_text
-from eagleray.doctor.model import Cause, LogEvidence, Rule
+from eagleray.doctor.model import Advice, Cause, LogEvidence, Rule
+from eagleray.wire.records import fields_in
 
 # So far from a literal on either side does a pattern reach, which bounds its time.
 _REACH = 400
@@ -86,19 +87,16 @@ def cause_of(match: Match, evidence: Sequence[LogEvidence], count: int) -> Cause
     line = redact_text(match.line)
     groups = {name: _shown_group(value, line) for name, value in match.groups.items()}
     return Cause(
-        rule.id,
-        filled(rule.meaning, groups),
-        filled(rule.fix, groups),
-        tuple(evidence[:_MOST_EVIDENCE]),
-        rule.follows,
-        rule.severity,
-        count,
-        len(evidence),
-        rule.source,
-        rule.settings,
-        filled(rule.why, groups),
-        rule.changes,
-        rule.command,
+        **{
+            **fields_in(rule, Advice),
+            "fix": filled(rule.fix, groups),
+            "why": filled(rule.why, groups),
+        },
+        sentence=filled(rule.meaning, groups),
+        evidence=tuple(evidence[:_MOST_EVIDENCE]),
+        secondary=rule.follows,
+        count=count,
+        files=len(evidence),
     )
 
 

@@ -39,34 +39,42 @@ class SettingChange:
         return f"{self.name}{' ' if self.name.startswith('-') else '='}{self.value}"
 
 
-@frozen
-class Rule:
-    """A sign of trouble in a line of a log, or with a `check` in the facts of a node.
+@frozen(kw_only=True)
+class Advice:
+    """The fix of a problem.
 
-    `pattern` is a regular expression for a part of one line, `literals` the texts of which each match has at least one.
-    `meaning` and `fix` are texts with the pattern's named groups as `{name}`.  `role` says what the sign is to the
-    failure.  `why` says how others fail because of it; of a consequence or pointer, why it follows.
-    `settings` has the change for a framework by its name, such as `verl`; `changes` are those that can be made in a run.
-    `command` is a fixed command for a terminal that belongs to the fix.
-    `source` says where the rule comes from (repository, version, issue); `examples` are lines that match,
-    `counterexamples` lines that don't; of a check they are values of its fact, and its pattern is "".
+    `why` says how others fail because of it; of a consequence or pointer, why it follows.  `settings` has the change for
+    a framework by its name, such as `verl`; `changes` are those that can be made in a run.  `command` is a fixed command
+    for a terminal that belongs to the fix.  `source` says where the rule comes from (repository, version, issue).
     """
 
     id: str
-    pattern: str
-    meaning: str
     fix: str
     source: str
     severity: Severity = "error"
-    role: Role = "cause"
     why: str = ""
     settings: dict[str, str] = field(factory=dict)
     changes: tuple[SettingChange, ...] = ()
+    command: str = ""
+
+
+@frozen(kw_only=True)
+class Rule(Advice):
+    """A sign of trouble in a line of a log, or with a `check` in the facts of a node.
+
+    `pattern` is a regular expression for a part of one line, `literals` the texts of which each match has at least one.
+    `meaning`, `fix` and `why` are texts with the pattern's named groups as `{name}`.  `role` says what the sign is to the
+    failure.  `examples` are lines that match, `counterexamples` lines that don't; of a check they are values of its fact,
+    and its pattern is "".
+    """
+
+    pattern: str
+    meaning: str
+    role: Role = "cause"
     examples: tuple[str, ...] = ()
     counterexamples: tuple[str, ...] = ()
     literals: tuple[str, ...] = ()
     check: FactCheck | None = None
-    command: str = ""
 
     @property
     def follows(self) -> bool:
@@ -113,28 +121,18 @@ class LogEvidence:
     rank: int | None = None
 
 
-@frozen
-class Cause:
+@frozen(kw_only=True)
+class Cause(Advice):
     """The matches of a rule: the earliest lines of each file first, of `count` lines in `files` files.
 
-    `secondary`: it follows from an earlier cause.  `why` says why later errors follow from it, "" if none do; of a
-    secondary one, why it follows.  `changes` are settings of a run that fix it, `command` is one for a terminal that
-    helps.
+    `secondary`: it follows from an earlier cause.
     """
 
-    id: str
     sentence: str
-    fix: str
     evidence: tuple[LogEvidence, ...]
-    secondary: bool
-    severity: Severity
+    secondary: bool = False
     count: int
     files: int
-    source: str
-    settings: dict[str, str] = field(factory=dict)
-    why: str = ""
-    changes: tuple[SettingChange, ...] = ()
-    command: str = ""
 
 
 @frozen

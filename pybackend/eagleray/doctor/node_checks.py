@@ -18,6 +18,7 @@ from eagleray.doctor.errors import node_silent
 from eagleray.doctor.fact_checks import FactCheck
 from eagleray.doctor.model import (
     SEVERITIES,
+    Advice,
     Cause,
     Checked,
     Diagnosis,
@@ -29,6 +30,7 @@ from eagleray.doctor.node_rules import DIFFERENCES, RULES, NodeRule, name_of
 from eagleray.doctor.worker_python import WorkerPython
 from eagleray.runs.command_ports import CommandPort
 from eagleray.tools.commands import Commands
+from eagleray.wire.records import fields_in
 
 SCRIPT = Path(__file__).parents[1] / "remote" / "scripts" / "node_facts.py"
 _LIMIT_S = 20.0
@@ -111,13 +113,13 @@ def _uncompared(python: WorkerPython) -> UncheckedFile:
 
 def _check(rule: Rule, check: FactCheck) -> NodeRule:
     return NodeRule(
-        rule.id,
-        rule.severity,
-        "rules",
-        check.finding,
-        rule.meaning,
-        rule.fix,
-        rule.source,
+        id=rule.id,
+        severity=rule.severity,
+        place="rules",
+        read=check.finding,
+        meaning=rule.meaning,
+        fix=rule.fix,
+        source=rule.source,
         command=rule.command,
     )
 
@@ -131,16 +133,11 @@ def _cause(rule: NodeRule, nodes: Sequence[Mapping[str, Any]], if_different: boo
     if not evidence or (if_different and len({item.text for item in evidence}) == 1):
         return None
     return Cause(
-        rule.id,
-        translated(rule.meaning),
-        translated(rule.fix),
-        evidence,
-        False,
-        rule.severity,
-        len(evidence),
-        len(evidence),
-        rule.source,
-        command=rule.command,
+        **{**fields_in(rule, Advice), "fix": translated(rule.fix)},
+        sentence=translated(rule.meaning),
+        evidence=evidence,
+        count=len(evidence),
+        files=len(evidence),
     )
 
 

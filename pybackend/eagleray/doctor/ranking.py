@@ -161,12 +161,10 @@ def without_survived(exceptions: Sequence[LogEvidence]) -> list[LogEvidence]:
 def unknown_cause(evidence: Sequence[LogEvidence], sentence: str) -> Cause:
     """An error that no rule explains, in the words of a diagnosis; its first line is the one that they name."""
     return Cause(
-        UNKNOWN,
-        sentence,
-        t("Read the traceback or the lines above it."),
-        tuple(evidence),
-        secondary=False,
-        severity="error",
+        id=UNKNOWN,
+        sentence=sentence,
+        fix=t("Read the traceback or the lines above it."),
+        evidence=tuple(evidence),
         count=1,
         files=1,
         source="",

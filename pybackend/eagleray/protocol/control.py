@@ -55,7 +55,15 @@ class WorkerKey:
 
 
 @dataclass(frozen=True)
-class AttachParams:
+class AttachedWorker(WorkerKey):
+    """A worker by its key, with its cluster and its name."""
+
+    cluster: str
+    name: str
+
+
+@dataclass(frozen=True)
+class AttachParams(AttachedWorker):
     """Attaches to the debugger of a worker at `host:port` through the first of `routes` that reaches it.
 
     `name` is used in messages and as the name of its thread in the editor ("r3 PolicyWorker").
@@ -64,10 +72,6 @@ class AttachParams:
     "worker-taken" if a client requested it before, even a moment ago.  `rank` comes from its row, "" if unknown.
     """
 
-    session: str
-    worker_id: str
-    cluster: str
-    name: str
     host: str
     port: int
     mappings: list[PathMapping] = field(default_factory=list)
@@ -106,7 +110,7 @@ class WorkerStop:
 
 
 @dataclass(frozen=True)
-class WorkerState:
+class WorkerState(AttachedWorker):
     """The state of an attached or held worker.
 
     `editor`: an editor is connected now.  `held_s`: seconds for which the worker has been stopped with no editor, 0.0
@@ -116,10 +120,6 @@ class WorkerState:
     workers of runs.
     """
 
-    session: str
-    worker_id: str
-    cluster: str
-    name: str
     pid: int
     state: Literal["attaching", "stopped", "running", "gone"]
     editor: bool

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from eagleray.protocol.control import PathMapping, WorkerStop
+from eagleray.protocol.control import PathMapping, ProcessKind, WorkerKey, WorkerStop
 from eagleray.protocol.jsonlines import Empty, Event, Operation
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 
@@ -91,7 +91,18 @@ class RunRecording:
 
 
 @dataclass(frozen=True)
-class RunWorkerState:
+class ProcessFacts(WorkerKey):
+    """A process of a run; `rank` is "" without one, `python` its version."""
+
+    pid: int
+    kind: ProcessKind
+    name: str
+    rank: str
+    python: str
+
+
+@dataclass(frozen=True)
+class RunWorkerState(ProcessFacts):
     """A worker of a run.  `free`: no debugger is in it.  `files` are files of the run that it has loaded, by the run's
     paths.
 
@@ -101,15 +112,8 @@ class RunWorkerState:
     `WorkerState.seen`.
     """
 
-    worker_id: str
-    session: str
-    pid: int
-    kind: Literal["driver", "worker", "child"]
-    name: str
-    rank: str
     state: Literal["free", "waiting", "running", "stopped"]
     files: list[str]
-    python: str
     problem: str = ""
     profile: str = ""
     stop: WorkerStop | None = None

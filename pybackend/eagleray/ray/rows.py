@@ -232,7 +232,7 @@ class RayVersion:
 
 @frozen
 class WorkerRow:
-    """A live process that runs tasks or actors, or a driver.
+    """A live process that runs tasks or actors, or a driver; another list of Ray than `TaskRow`.
 
     `debug_port` is 0 for a worker that never reached a breakpoint(); `paused_threads` counts the
     threads that wait for a debugger *and* have none yet.  `started_ms` is 0 when unknown.

@@ -10,14 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import asdict
-
 from eagleray.common.errors import printable
 from eagleray.common.off_loop import off_loop
 from eagleray.rollouts import messages
 from eagleray.rollouts.agents import agents, debug_runs, given_items
 from eagleray.rollouts.agents.agent_classes import agent_classes
-from eagleray.rollouts.agents.debug_runs import AgentDebugRequest
+from eagleray.rollouts.agents.debug_runs import DebugAgent
 from eagleray.rollouts.agents.editor_waves import EditorWaves, WaveReport, WaveRequest
 from eagleray.rollouts.agents.errors import agents_not_trusted
 from eagleray.rollouts.agents.model import WaveProgress
@@ -224,10 +222,9 @@ class AgentHandlers:
         file = await off_loop(partial(given_items.store, given.text))
         return messages.StoredItem(str(file))
 
-    async def debug(self, request: messages.DebugAgent) -> messages.StartedAgent:
+    async def debug(self, request: DebugAgent) -> messages.StartedAgent:
         self._require_trust()
-        plan = AgentDebugRequest(**asdict(request, recurse=False))
-        return messages.StartedAgent(await debug_runs.start(self._runs, plan))
+        return messages.StartedAgent(await debug_runs.start(self._runs, request))
 
     async def wave(self, request: WaveRequest) -> WaveReport:
         self._require_trust()

@@ -7,9 +7,9 @@ from typing import Literal
 
 from attrs import field, frozen
 
-from eagleray.protocol.runs import Breakpoint
+from eagleray.rollouts.agents.debug_runs import DebugAgent
 from eagleray.rollouts.agents.editor_waves import WaveReport, WaveRequest
-from eagleray.rollouts.agents.model import AgentClass, Mode, WaveProgress
+from eagleray.rollouts.agents.model import AgentClass, WaveProgress
 from eagleray.rollouts.batches.model import BatchSummary, WrittenBatch
 from eagleray.rollouts.comparing.named import ComparisonRequest
 from eagleray.rollouts.comparing.shown import ShownComparison
@@ -162,25 +162,6 @@ class StoredItem:
     """The file in which items are stored, which only the user can read."""
 
     path: str
-
-
-@frozen
-class DebugAgent:
-    """Runs the agent for item `number` of the file `data`; `target` is `FILE.py:Class`, `server` a name or URL.
-
-    `arguments` are for the class: a JSON object, "" for none.
-    """
-
-    target: str
-    data: str
-    number: int
-    server: str
-    cwd: str
-    python: str
-    workspace: str
-    mode: Mode = "inline"
-    breakpoints: tuple[Breakpoint, ...] = ()
-    arguments: str = ""
 
 
 @frozen

@@ -15,6 +15,7 @@ from eagleray.runs.model import (
     RunPicture,
     RunWorkerStatus,
     ServerState,
+    StartPlace,
 )
 from eagleray.wire.requests import Notification, Request
 
@@ -31,8 +32,8 @@ class RunServer:
     warning: str
 
 
-@frozen
-class Run:
+@frozen(kw_only=True)
+class Run(StartPlace):
     """`arguments`: the program's; `started` and `ended` (0: not yet) are seconds since 1970; `reason`: why it failed;
     `output`: the file of its output; `confirm_stop`: asked before a stop; `picture`: the last that was taken because
     nothing was printed; `server`: only of an inference server; `is_agent`: it runs one item of an agent.
@@ -46,10 +47,7 @@ class Run:
     started: float
     ended: float
     code: int | None
-    cluster: str
     command: str
-    cwd: str
-    workspace: str
     preset: str
     workers: tuple[RunWorkerStatus, ...]
     lines: tuple[BreakpointStatus, ...]
@@ -57,7 +55,6 @@ class Run:
     reason: str
     tail: str
     output: str
-    python: str
     can_restart: bool
     confirm_stop: str
     picture: RunPicture | None = None

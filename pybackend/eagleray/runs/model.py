@@ -119,44 +119,77 @@ class ServerStatus:
 MOST_WATCH_MINUTES = 24 * 60.0
 
 
-@frozen
-class RunPlan:
-    """A start of the user's program.
+@frozen(kw_only=True)
+class StartPlace:
+    """The place of a program: it runs in the folder `cwd`.
 
-    `argv` is what the user would type, in `cwd`; for "sbatch" it begins with `sbatch`.  `overrides` come after it.
-    `cluster` is the id of a cluster, "" for none: a "job" runs there, anything else runs on this machine and joins it.
-    For "remote" it is the place of the program: `ssh://HOST`, or a SLURM job, in a step of which it runs.
-    `env` is added to the environment.  `workers` are shell patterns, none of them means all workers; `ranks` None
-    means every rank.  `everywhere`: every worker gets a runtime_env, also without a breakpoint.  `workspace` is the
-    folder of the window that started it, "" for a terminal.  With `copy_text` a copy of the script `copy_of`, with
-    that text, runs in its place; it starts the `inner_copies` by their numbers.  `profile`: workers that nsys records.
-    `python` is the interpreter whose environment a program of this machine finds active, "" for the current one.
-    After `watch_minutes` without output, a picture of all stacks is taken; 0: never.  `server`: it is an inference server.
-    `from_server`: the names in `env` whose values a chosen server gave, None for a run that gets none.  `server_at`: the
-    place in `argv` where a command of ours names the server, None for others.
+    `cluster` is a cluster, "" for none: a "job" runs there, anything else runs on this machine and joins it.  For "remote"
+    it is `ssh://HOST`, or a SLURM job, in a step of which the program runs.  `python` is the interpreter whose environment
+    a program of this machine finds active, "" for the current one.  `workspace` is the folder of the window that starts
+    it, "" for a terminal.
     """
 
-    kind: Kind
-    argv: tuple[str, ...]
     cwd: str
-    name: str
-    env: dict[str, str] = field(factory=dict)
     cluster: str = ""
+    python: str = ""
+    workspace: str = ""
+
+
+@frozen(kw_only=True)
+class RunOptions(StartPlace):
+    """The options of a run, which its request and its plan share.
+
+    `env` is added to the environment.  `workers` are shell patterns, none of them means all workers; `ranks` None means
+    every rank.  `overrides` come after the command.  `profile`: workers that nsys records.  After `watch_minutes` without
+    output, a picture of all stacks is taken; 0: never.
+    """
+
+    env: dict[str, str] = field(factory=dict)
     breakpoints: tuple[Breakpoint, ...] = ()
     workers: tuple[str, ...] = ()
     ranks: tuple[int, ...] | None = None
     post_mortem: bool = False
     children: bool = False
-    everywhere: bool = False
     preset: str = ""
     overrides: tuple[str, ...] = ()
-    workspace: str = ""
+    profile: ProfilePlan | None = None
+    watch_minutes: float = 0.0
+
+
+@frozen(kw_only=True)
+class RunRequest(RunOptions):
+    """`path`: a file or module; "": `args` is the whole command.  `kind` "": detected, or a Ray job with a `cluster`.
+
+    `preset` "": the one that fits; "none": none.  `answers` are for `Proposal.questions`, by id.  `server_env`: the
+    variables of the chosen inference server, which `env` overrides; None for a run that gets none.  A run that starts
+    elsewhere gets none either, since others can read what is sent there.
+    """
+
+    path: str
+    args: tuple[str, ...]
+    kind: Literal["", Kind] = ""
+    server_env: dict[str, str] | None = None
+    answers: dict[str, str] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class RunPlan(RunOptions):
+    """A start of the user's program.
+
+    `argv` is what the user would type, in `cwd`; for "sbatch" it begins with `sbatch`.  `everywhere`: every worker gets a
+    runtime_env, also without a breakpoint.  With `copy_text` a copy of the script `copy_of`, with that text, runs in its
+    place; it starts the `inner_copies` by their numbers.  `server`: it is an inference server.  `from_server`: the names
+    in `env` whose values a chosen server gave, None for a run that gets none.  `server_at`: the place in `argv` where a
+    command of ours names the server, None for others.
+    """
+
+    kind: Kind
+    argv: tuple[str, ...]
+    name: str
+    everywhere: bool = False
     copy_of: str = ""
     copy_text: str = ""
     inner_copies: tuple[ScriptCopy, ...] = ()
-    profile: ProfilePlan | None = None
-    python: str = ""
-    watch_minutes: float = 0.0
     server: ServerPlan | None = None
     from_server: tuple[str, ...] | None = None
     server_at: int | None = None
@@ -258,7 +291,8 @@ class ProcessIdentity:
 class RunWorkerStatus:
     """A process of the run, as the adapter reports it; `path:line` is its stop location, "" and 0 for none.
 
-    `stop` is the number of its stop: a later one has another, also at the same line.
+    `stop` is the number of its stop: a later one has another, also at the same line.  It is stored, so that it has the
+    phases that users see, in place of the adapter's own states in `ProcessInfo`, `RunWorkerState` and `WorkerState`.
     """
 
     worker_id: str

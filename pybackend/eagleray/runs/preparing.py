@@ -13,7 +13,6 @@ from attrs import evolve, frozen
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
-from eagleray.protocol.runs import Breakpoint
 from eagleray.remote.injected.outside_files import whole
 from eagleray.remote.injected.worker_patterns import split_patterns
 from eagleray.runs import kinds
@@ -31,7 +30,9 @@ from eagleray.runs.model import (
     MOST_WATCH_MINUTES,
     Kind,
     ProfilePlan,
+    RunOptions,
     RunPlan,
+    RunRequest,
     with_server_env,
 )
 from eagleray.runs.program_python import (
@@ -43,39 +44,13 @@ from eagleray.runs.program_python import (
 )
 from eagleray.runs.sbatch_arguments import narrow_command
 from eagleray.runs.scripts.script_edits import with_own_place
+from eagleray.wire.records import fields_in
 
 # An editor prepares one for each change in its form.
 MAX_PLANS = 64
 _ELSEWHERE: tuple[Kind, ...] = ("job", "sbatch", "remote")
 # A larger script is not copied.
 _SCRIPT = 2**20
-
-
-@frozen
-class RunRequest:
-    """The user's request: `path` with `args`, or a whole command in `args`; `kind` None is detected.
-
-    `server_env`: the variables of the chosen inference server, None for a run that gets none.  A run that starts elsewhere
-    gets none either, since others can read what is sent there.
-    """
-
-    path: str
-    args: Sequence[str]
-    cwd: str
-    kind: Kind | None = None
-    cluster: str = ""
-    python: str = ""
-    workspace: str = ""
-    breakpoints: tuple[Breakpoint, ...] = ()
-    workers: tuple[str, ...] = ()
-    ranks: tuple[int, ...] | None = None
-    post_mortem: bool = False
-    children: bool = False
-    env: dict[str, str] | None = None
-    server_env: dict[str, str] | None = None
-    overrides: tuple[str, ...] = ()
-    profile: ProfilePlan | None = None
-    watch_minutes: float = 0.0
 
 
 # The minor versions of Python ("3.11") of an interpreter here, and of a cluster; "" where it is not known.
@@ -133,27 +108,22 @@ class RunPreparation:
         """
         start = await off_loop(partial(_start_of, request))
         kind = start.kind
-        job = kind == "job" or (request.cluster and request.kind is None and kind != "sbatch")
-        cluster = await self._cluster(request.cluster, kind)
+        job = kind == "job" or (request.cluster and not request.kind and kind != "sbatch")
+        valid = {
+            "cwd": start.cwd,
+            "cluster": await self._cluster(request.cluster, kind),
+            "workers": tuple(split_patterns(request.workers)),
+            "preset": "",
+            "profile": None if request.profile is None else validate_profile(request.profile),
+            "watch_minutes": valid_watch(request.watch_minutes),
+        }
         plan = RunPlan(
+            **{**fields_in(request, RunOptions), **valid},
             kind="job" if job else kind,
             argv=start.argv,
-            cwd=start.cwd,
             name=kinds.name_of(start.command_kind, start.argv),
-            env=dict(request.env or {}),
-            cluster=cluster,
-            breakpoints=request.breakpoints,
-            workers=tuple(split_patterns(request.workers)),
-            ranks=request.ranks,
-            post_mortem=request.post_mortem,
-            children=request.children,
-            overrides=request.overrides,
-            workspace=request.workspace,
-            profile=request.profile,
-            python=request.python,
-            watch_minutes=valid_watch(request.watch_minutes),
         )
-        if request.server_env is not None and not cluster and plan.kind not in _ELSEWHERE:
+        if request.server_env is not None and not plan.cluster and plan.kind not in _ELSEWHERE:
             plan = with_server_env(plan, request.server_env)
         script = kinds.script_at(start.command_kind, start.argv)
         return await off_loop(partial(_with_plain_line_ends, plan, script))
@@ -219,9 +189,7 @@ def _start_of(request: RunRequest) -> StartCommand:
     command_kind = (
         kinds.kind_of(request.path, request.args, request.cwd) if has_other_kind else kind
     )
-    python = (
-        request.python if not request.cluster or request.kind not in (None, "job") else "python"
-    )
+    python = request.python if not request.cluster or request.kind not in ("", "job") else "python"
     argv = kinds.command_of(command_kind, request.path, request.args, python, request.cwd)
     return StartCommand(kind, command_kind, argv, cwd)
 

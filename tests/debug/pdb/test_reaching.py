@@ -26,7 +26,9 @@ ON_HOST = "ssh://login/http://127.0.0.1:8265"
 HEAD = NodeRow("a", "10.77.0.10", "node-10", alive=True, head=True)
 OTHER = NodeRow("b", "10.77.0.9", "node-9", alive=True, head=False)
 NOBODY = NodeRow("", "", "one of 2 nodes", alive=True, head=False)
-SESSION = WaitingPdb("aaaa1111", HERE, "f.py", 3, "step", "", OTHER, 1, 4000, False, 0.0)
+SESSION = WaitingPdb(
+    "aaaa1111", HERE, "f.py", 3, "step", OTHER.name, 1, "", 0.0, OTHER, 4000, False
+)
 
 
 @pytest.fixture

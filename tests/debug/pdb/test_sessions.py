@@ -53,7 +53,7 @@ def of(**more: Any) -> Any:
 
 def test_session_has_stop_location_and_name() -> None:
     (one,) = of()
-    assert (one.name, one.place, one.pid, one.node) == (
+    assert (one.name, one.place, one.pid, one.host) == (
         "train_step",
         "/home/u/train.py:12",
         4711,
@@ -137,13 +137,13 @@ def test_old_ray_sessions_are_matched_by_task() -> None:
     assert not lacks_worker_ids([VALUE])
     rows = evolve(ROWS, jobs=[JOB], tasks=[_task("train_step", "n2"), _task("other", "n1")])
     (one,) = sessions("c", [OLD], rows)
-    assert (one.node, one.pid) == (OTHER, 99)
+    assert (one.host, one.pid) == (OTHER, 99)
 
 
 def test_old_ray_on_several_nodes_gets_no_process() -> None:
     tasks = [_task("train_step", "n1"), _task("train_step", "n2")]
     (one,) = sessions("c", [OLD], evolve(ROWS, jobs=[JOB], tasks=tasks))
-    assert (one.node.ip, one.node.name, one.pid) == ("", "one of 2 nodes", 0)
+    assert (one.host.ip, one.node, one.pid) == ("", "one of 2 nodes", 0)
 
 
 def test_ended_job_of_an_old_ray_has_no_sessions() -> None:

@@ -143,7 +143,19 @@ async def test_few_logs_are_read_at_a_time_and_cancelling_ends_them_all() -> Non
 def test_workers_of_a_group_or_all_that_ever_started() -> None:
     def worker(worker_id: str) -> LiveWorker:
         return LiveWorker(
-            CLUSTER, worker_id, "n", "idle", "idle", None, "idle", "", NODE, "", 1, "", ""
+            cluster=CLUSTER,
+            worker_id=worker_id,
+            name="n",
+            kind="idle",
+            class_name="idle",
+            rank=None,
+            state="idle",
+            running="",
+            node_id=NODE,
+            node_ip="",
+            pid=1,
+            job_id="",
+            actor_id="",
         )
 
     workers = [worker("a"), worker(""), worker("b")]

@@ -136,7 +136,7 @@ async def test_run_with_a_cluster_is_sampled_there(window: Asked) -> None:
     assert window.reached == ["http://c:2"]
 
 
-PLAN = RunPlan("program", ("python", "train.py"), "/w", "train.py")
+PLAN = RunPlan(kind="program", argv=("python", "train.py"), cwd="/w", name="train.py")
 
 
 @pytest.mark.parametrize(

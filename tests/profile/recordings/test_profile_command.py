@@ -98,7 +98,7 @@ def test_recording_without_length_is_rejected(
 
 def test_profile_plan_is_stored_and_sent_to_workers() -> None:
     profile = validate_profile(ProfilePlan(("*p*",), when="seconds", seconds=3, output="/o"))
-    plan = RunPlan("program", ("python", "x"), "/w", "x", profile=profile)
+    plan = RunPlan(kind="program", argv=("python", "x"), cwd="/w", name="x", profile=profile)
     assert plan_of_json(plan_to_json(plan)) == plan
     besides = injected_config.InjectedConfig(
         "r", "v", Package("p", {}), reports="/r", reader="2022.4", nsys="/opt/nsys"
@@ -162,7 +162,7 @@ def test_summary_counts_reports() -> None:
 def test_run_that_the_user_finished_has_succeeded(
     tmp_path: Path, phase: Any, code: int | None, profile: ProfileState | None, exits: int
 ) -> None:
-    plan = RunPlan("program", ("x",), "/w", "x", profile=ProfilePlan(("*",)))
+    plan = RunPlan(kind="program", argv=("x",), cwd="/w", name="x", profile=ProfilePlan(("*",)))
     state = RunState(phase, 1.0, code=code, profile=profile)
     record = RunRecord("r", tmp_path)
     assert exit_code(StoredRun(record, plan, state)) == exits

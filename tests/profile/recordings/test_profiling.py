@@ -268,7 +268,13 @@ async def test_finishing_a_batch_job_needs_no_confirmation(tmp_path: Path) -> No
     words = [sys.executable, "-c", "import sys; sys.stdin.read()"]
     with subprocess.Popen(words, stdin=subprocess.PIPE) as process:
         supervisor = ProcessIdentity(process.pid, born(process.pid))
-        plan = RunPlan("sbatch", ("sbatch", "x.sub"), "/", "x.sub", profile=ProfilePlan(("*",)))
+        plan = RunPlan(
+            kind="sbatch",
+            argv=("sbatch", "x.sub"),
+            cwd="/",
+            name="x.sub",
+            profile=ProfilePlan(("*",)),
+        )
         state = RunState("running", 1.0, host=host_name(), supervisor=supervisor, external_id="77")
         records = RunRecords(tmp_path)
         await RunProfiles(Runs(records, AdapterRunGateway(None))).end(

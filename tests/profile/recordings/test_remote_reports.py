@@ -335,7 +335,9 @@ def plan(
     kind: Kind = "sbatch", cluster: str = "ssh://login", workers: Sequence[str] = "*"
 ) -> RunPlan:
     profile = ProfilePlan(tuple(workers)) if workers else None
-    return RunPlan(kind, ("sbatch", "x"), "/w", "x", cluster=cluster, profile=profile)
+    return RunPlan(
+        kind=kind, argv=("sbatch", "x"), cwd="/w", name="x", cluster=cluster, profile=profile
+    )
 
 
 def test_only_remote_batch_profiles_have_a_remote_folder() -> None:
@@ -347,10 +349,10 @@ def test_only_remote_batch_profiles_have_a_remote_folder() -> None:
 async def test_remote_folder_is_private_or_omitted(tmp_path: Path) -> None:
     login = Login()
     asked = RunPlan(
-        "sbatch",
-        ("sbatch", "x"),
-        str(tmp_path),
-        "x",
+        kind="sbatch",
+        argv=("sbatch", "x"),
+        cwd=str(tmp_path),
+        name="x",
         cluster="ssh://login",
         profile=ProfilePlan(("*",)),
     )

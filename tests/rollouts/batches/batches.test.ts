@@ -12,7 +12,8 @@ import {
   type BatchFile,
   type DescribedBatch,
 } from "../../../extension/rollouts/messages";
-import { PREPARE, type Prepare } from "../../../extension/runs/presets/messages";
+import type { RunRequest } from "../../../extension/runs/messages";
+import { PREPARE } from "../../../extension/runs/presets/messages";
 import { settled, type FakeApp } from "../../fakes/app";
 import { registeredForEach, registerRollouts } from "../../fakes/registered";
 import { editor, Uri } from "../../fakes/vscode";
@@ -97,14 +98,14 @@ test("a batch is summed up, and its script opened and debugged", async () => {
   assert.deepEqual([request?.unpickle, request?.script], [false, "/w/replay.py"]);
   const shown = editor.documents.map(({ uri }) => uri.path);
   assert.deepEqual(shown, [`${BATCH_FILE}.txt`, "/w/replay.py"]);
-  const [prepared] = fake.sidecar.sentTo(PREPARE) as Prepare[];
+  const [prepared] = fake.sidecar.sentTo(PREPARE) as RunRequest[];
   assert.deepEqual([prepared?.path, prepared?.args], ["", ARGV]);
   assert.notEqual(prepared?.workspace, "");
 });
 
 test("a run stops nowhere, and nothing starts without an answer", async () => {
   await run(COMMANDS.replayBatch, Uri.file(BATCH_FILE), { ...REPLAYED, info: "Run" });
-  const [prepared] = fake.sidecar.sentTo(PREPARE) as Prepare[];
+  const [prepared] = fake.sidecar.sentTo(PREPARE) as RunRequest[];
   assert.equal(prepared?.workspace, "");
   await run(COMMANDS.replayBatch, Uri.file(BATCH_FILE), REPLAYED);
   assert.equal(fake.sidecar.sentTo(PREPARE).length, 1);

@@ -64,7 +64,7 @@ export function comparison(changes: Partial<ShownComparison> = {}): ShownCompari
         b_id: 46,
         a_margin: 0.001,
         b_margin: 0.0022,
-        near_tie: true,
+        is_near_tie: true,
       },
     },
     metrics: {

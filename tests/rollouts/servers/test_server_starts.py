@@ -46,7 +46,9 @@ async def test_second_start_of_a_name_is_refused() -> None:
     app = App(Settings.read({}, dict(os.environ)))
     try:
         first, second = [
-            await app.servers.prepare(ServerRequest(command(), str(REPOSITORY), name="both"))
+            await app.servers.prepare(
+                ServerRequest(argv=command(), cwd=str(REPOSITORY), name="both")
+            )
             for _ in range(2)
         ]
         run = await app.servers.start(first)

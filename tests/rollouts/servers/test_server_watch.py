@@ -24,7 +24,9 @@ from tests.virtual_time import run_virtually
 
 ADDRESS = ServerAddress("127.0.0.1", 8000)
 OTHER = ServerAddress("127.0.0.1", 29500)
-PLAN = RunPlan("command", ("vllm",), "/", "vllm", server=ServerPlan("vllm", "vllm", 8000))
+PLAN = RunPlan(
+    kind="command", argv=("vllm",), cwd="/", name="vllm", server=ServerPlan("vllm", "vllm", 8000)
+)
 RUNNING = RunState("running", 1.0)
 TOKEN = FirstToken("token", "m")
 

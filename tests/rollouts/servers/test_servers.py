@@ -310,7 +310,7 @@ def is_server(run: str, state: str, changed: Any) -> bool:
 
 
 async def test_name_of_a_live_server_is_refused(started: dict[str, Any]) -> None:
-    request = ServerRequest(["python", "x"], str(REPOSITORY), name="shared")
+    request = ServerRequest(argv=["python", "x"], cwd=str(REPOSITORY), name="shared")
     with pytest.raises(EaglerayError) as refused:
         await with_app(lambda app: app.servers.prepare(request))
     assert refused.value.code == "server-name-taken"
@@ -367,7 +367,9 @@ class streaming:
 async def test_server_never_stops_at_a_breakpoint_of_its_window(tmp_path: Path) -> None:
     """The program being debugged waits for its answers."""
     records = RunRecords(tmp_path)
-    plan = RunPlan("command", ("x",), "/w", "x", workspace="/w", server=ServerPlan("x"))
+    plan = RunPlan(
+        kind="command", argv=("x",), cwd="/w", name="x", workspace="/w", server=ServerPlan("x")
+    )
     run = records.create(plan, RunState("running", 1.0, host=host_name()))
     run.lock()
     all_runs = Runs(records, AdapterRunGateway(None))

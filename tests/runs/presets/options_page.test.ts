@@ -12,13 +12,19 @@ import {
   PREPARE,
   SAVE_PRESET,
   type OptionsCheck,
-  type Prepare,
   type SavePreset,
 } from "../../../extension/runs/presets/messages";
 import type { FixedSetting } from "../../../extension/runs/presets/fixed_settings";
 import type { OptionsForm } from "../../../extension/runs/presets/options_model";
 import { reviewTexts } from "../../../extension/runs/presets/review_model";
-import { CHANGED, INTERPRETER, LIST, RESTART, START } from "../../../extension/runs/messages";
+import {
+  CHANGED,
+  INTERPRETER,
+  LIST,
+  RESTART,
+  START,
+  type RunRequest,
+} from "../../../extension/runs/messages";
 import { settled, type FakeApp } from "../../fakes/app";
 import { registeredForEach, registerRuns } from "../../fakes/registered";
 import {
@@ -50,8 +56,8 @@ registeredForEach(registerRuns, (made) => {
 
 afterEach(closePages);
 
-function lastAsked(): Prepare {
-  return fake.sidecar.sentTo(PREPARE).at(-1) as Prepare;
+function lastAsked(): RunRequest {
+  return fake.sidecar.sentTo(PREPARE).at(-1) as RunRequest;
 }
 
 function startedPlans(): number {
@@ -104,10 +110,10 @@ test("all fields of the page reach the request", async () => {
     watchMinutes: "5",
   } as const;
   await page.send("start", changes);
-  const { path, args, kind, python, options } = lastAsked();
+  const { path, args, kind, python, ...options } = lastAsked();
   assert.deepEqual([path, args, kind], ["train", ["--name", "a b"], "module"]);
   assert.equal(python, "/usr/bin/python3");
-  assert.deepEqual(options?.env, { A: "1", B: "x=y" });
+  assert.deepEqual(options.env, { A: "1", B: "x=y" });
   assert.deepEqual(
     [options.workers, options.ranks],
     [
@@ -123,7 +129,7 @@ test("an edit is checked with one request, which saves no file and starts nothin
   const page = await opened("eagleray.debugWithOptions");
   await page.send("edit", { args: "--steps 3" });
   assert.equal(fake.sidecar.sentTo(CHECK).length, 1);
-  assert.deepEqual((fake.sidecar.sentTo(CHECK)[0] as Prepare).args, ["--steps", "3"]);
+  assert.deepEqual((fake.sidecar.sentTo(CHECK)[0] as RunRequest).args, ["--steps", "3"]);
   const { problems, preview, number } = page.last("checked");
   assert.deepEqual([problems, preview?.after, number], [[], "python train.py\n", 1]);
   assert.deepEqual([editor.saved, startedPlans()], [0, 0]);
@@ -208,8 +214,8 @@ test("the options of a file are kept, and “Debug on Ray” starts with them", 
   await page.send("edit", { args: "--steps 3", ranks: "1" });
   page.panel.close();
   await editor.run("eagleray.debug");
-  const { args, options } = lastAsked();
-  assert.deepEqual([args, options?.ranks], [["--steps", "3"], [1]]);
+  const { args, ranks } = lastAsked();
+  assert.deepEqual([args, ranks], [["--steps", "3"], [1]]);
   assert.equal(startedPlans(), 1);
   const again = await opened("eagleray.debugWithOptions");
   assert.deepEqual([again.form.args, again.form.ranks], ["--steps 3", "1"]);
@@ -218,9 +224,9 @@ test("the options of a file are kept, and “Debug on Ray” starts with them", 
 test("“Debug on Ray” records nothing after a profile, which would stop nowhere", async () => {
   const page = await opened("eagleray.profile");
   await page.send("start", { recordWorkers: "*Policy*", args: "x" });
-  assert.deepEqual(lastAsked().options?.profile?.workers, ["*Policy*"]);
+  assert.deepEqual(lastAsked().profile?.workers, ["*Policy*"]);
   await editor.run("eagleray.debug");
-  assert.deepEqual([lastAsked().args, lastAsked().options?.profile], [["x"], null]);
+  assert.deepEqual([lastAsked().args, lastAsked().profile], [["x"], null]);
   const again = await opened("eagleray.profile");
   assert.equal(again.form.recordWorkers, "*Policy*");
 });
@@ -310,8 +316,8 @@ test("a slow Python doesn't delay the check, and the note of an earlier one is d
 test("while a question waits the page says which, and shows the path that is entered", async () => {
   const message = "No nsys was found on this machine.";
   const missing = { code: "no-nsys", message, next_step: "Install it." };
-  fake.sidecar.on(PREPARE, ({ options }) =>
-    proposal({ problems: options?.profile?.nsys === "/opt/nsys" ? [] : [missing] }),
+  fake.sidecar.on(PREPARE, ({ profile }) =>
+    proposal({ problems: profile?.nsys === "/opt/nsys" ? [] : [missing] }),
   );
   editor.answer = ({ kind }) => (kind === "input" ? "/opt/nsys" : "Enter Path…");
   const page = await opened("eagleray.profile");
@@ -343,7 +349,7 @@ test("a short test run shows what the preset changes, and starts with the answer
   assert.deepEqual([preview?.preset, preview?.framework], ["verl", "verl 0.5"]);
   assert.equal(preview?.changes.length, 2);
   await page.send("start", { answers: { save: "off" } });
-  assert.deepEqual([lastAsked().preset, lastAsked().options?.answers], ["", { save: "off" }]);
+  assert.deepEqual([lastAsked().preset, lastAsked().answers], ["", { save: "off" }]);
 });
 
 test("“Open Diff” shows both texts in the editor", async () => {
@@ -431,8 +437,8 @@ test("a profile asks for workers first, and shows which classes match", async ()
   assert.deepEqual(fake.sidecar.sentTo(WORKERS).at(-1), { cluster: "", patterns: ["*Policy*"] });
   const changes = { recordWorkers: "*Policy*", when: "seconds", seconds: "5", nsys: " /opt/nsys " };
   await page.send("start", changes as Partial<OptionsForm>);
-  const { options } = lastAsked();
-  assert.deepEqual(options?.breakpoints, []);
+  const options = lastAsked();
+  assert.deepEqual(options.breakpoints, []);
   const { workers, when, seconds, nsys } = options.profile ?? {};
   assert.deepEqual([workers, when, seconds, nsys], [["*Policy*"], "seconds", 5, "/opt/nsys"]);
 });
@@ -539,7 +545,7 @@ test("a fix is shown in the options of the run, and nothing is started", async (
   assert.deepEqual([fix.undo.args, fix.undo.env], ["policy.micro=4 x=1", "A=1"]);
   assert.equal(startedPlans(), 1, "only the run itself");
   await page.send("start");
-  assert.deepEqual(lastAsked().options?.env, { A: "1", CUDA_LAUNCH_BLOCKING: "1" });
+  assert.deepEqual(lastAsked().env, { A: "1", CUDA_LAUNCH_BLOCKING: "1" });
 });
 
 test("a fix has only the settings of the recognised framework", async () => {
@@ -581,7 +587,7 @@ test("launch.json starts a run, and no session of its own", async () => {
   const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
   const began = await debug.startDebugging(undefined, { ...config, ranks: [0] });
   assert.equal(began, false);
-  assert.deepEqual([lastAsked().path, lastAsked().options?.ranks], ["/w/a.py", [0]]);
+  assert.deepEqual([lastAsked().path, lastAsked().ranks], ["/w/a.py", [0]]);
   assert.equal(startedPlans(), 1);
   assert.deepEqual(debug.sessions, []);
 });
@@ -590,9 +596,9 @@ test("launch.json that does not speak of failures follows the setting", async ()
   editor.change("eagleray.runs.breakOnFailure", true);
   const config = { type: "eagleray", request: "launch", name: "x", program: "/w/a.py" };
   await debug.startDebugging(undefined, config);
-  assert.equal(lastAsked().options?.post_mortem, true);
+  assert.equal(lastAsked().post_mortem, true);
   await debug.startDebugging(undefined, { ...config, breakOnFailure: false });
-  assert.equal(lastAsked().options?.post_mortem, false);
+  assert.equal(lastAsked().post_mortem, false);
 });
 
 test("the preLaunchTask of a launch.json is the editor’s, which has run it before it asks us", async () => {

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from eagleray.runs.model import ProfilePlan
+from eagleray.runs.model import ProfilePlan, RunRequest
 from eagleray.runs.preparing import RunPreparation
-from eagleray.runs.presets import messages as wire
 from eagleray.runs.presets.debug_runs import DebugRuns
 from eagleray.runs.presets.errors import no_nsys_here
 from eagleray.runs.presets.handlers import PresetHandlers
@@ -31,15 +30,20 @@ def handlers(tmp_path: Path) -> PresetHandlers:
 
 
 @pytest.fixture
-def request_(tmp_path: Path) -> wire.Prepare:
+def request_(tmp_path: Path) -> RunRequest:
     (tmp_path / "train.py").write_text("print(1)\n")
-    return wire.Prepare(
-        "train.py", [], str(tmp_path), preset="none", python=sys.executable, workspace="/w"
+    return RunRequest(
+        path="train.py",
+        args=(),
+        cwd=str(tmp_path),
+        preset="none",
+        python=sys.executable,
+        workspace="/w",
     )
 
 
 async def test_valid_options_have_a_proposal(
-    handlers: PresetHandlers, request_: wire.Prepare
+    handlers: PresetHandlers, request_: RunRequest
 ) -> None:
     found = await handlers.check(request_)
     assert found.proposal is not None and "train.py" in found.proposal.after
@@ -47,11 +51,11 @@ async def test_valid_options_have_a_proposal(
 
 
 async def test_only_arguments_that_name_ports_leave_a_command(
-    handlers: PresetHandlers, request_: wire.Prepare
+    handlers: PresetHandlers, request_: RunRequest
 ) -> None:
-    args = ["--port", "8000", "--api-key", "secret", "--rdzv-endpoint=n1:29500"]
-    options = wire.Options(env={"MASTER_PORT": "29501", "TOKEN": "secret"})
-    found = await handlers.check(evolve(request_, args=args, options=options))
+    args = ("--port", "8000", "--api-key", "secret", "--rdzv-endpoint=n1:29500")
+    env = {"MASTER_PORT": "29501", "TOKEN": "secret"}
+    found = await handlers.check(evolve(request_, args=args, env=env))
     assert found.ports == ["MASTER_PORT=29501", "--port", "8000", "--rdzv-endpoint=n1:29500"]
 
 
@@ -67,7 +71,7 @@ async def test_only_arguments_that_name_ports_leave_a_command(
     ],
 )
 async def test_a_problem_names_its_field(
-    handlers: PresetHandlers, request_: wire.Prepare, changes: dict[str, Any], field: str
+    handlers: PresetHandlers, request_: RunRequest, changes: dict[str, Any], field: str
 ) -> None:
     (Path(request_.cwd) / "notes.txt").write_text("x")
     found = await handlers.check(evolve(request_, **changes))
@@ -79,8 +83,10 @@ async def test_a_bad_answer_is_a_problem_of_its_question(
 ) -> None:
     folder = checkout(tmp_path / "code", "verl", "0.7.0")
     with_script(folder, "verl_quoted.sh")
-    options = wire.Options(answers={"gpus": "two", "name": "mine"})
-    request = wire.Prepare("verl_quoted.sh", [], str(folder), workspace="/w", options=options)
+    answers = {"gpus": "two", "name": "mine"}
+    request = RunRequest(
+        path="verl_quoted.sh", args=(), cwd=str(folder), workspace="/w", answers=answers
+    )
     found = await handlers.check(request)
     assert [(problem.field, problem.blocks) for problem in found.problems] == [
         ("answer.gpus", True)
@@ -89,12 +95,12 @@ async def test_a_bad_answer_is_a_problem_of_its_question(
 
 async def test_a_profile_needs_nsys_on_this_machine(
     handlers: PresetHandlers,
-    request_: wire.Prepare,
+    request_: RunRequest,
     tmp_path: Path,
 ) -> None:
-    def recorded(nsys: str) -> wire.Prepare:
+    def recorded(nsys: str) -> RunRequest:
         profile = ProfilePlan(("*",), nsys=nsys)
-        return evolve(request_, options=wire.Options(profile=profile))
+        return evolve(request_, profile=profile)
 
     found = await handlers.check(recorded(str(tmp_path / "missing")))
     (problem,) = [p for p in found.problems if p.code == "no-nsys"]
@@ -110,11 +116,11 @@ async def test_a_profile_needs_nsys_on_this_machine(
 
 async def test_configured_nsys_of_this_machine_records_here(
     handlers: PresetHandlers,
-    request_: wire.Prepare,
+    request_: RunRequest,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    recorded = evolve(request_, options=wire.Options(profile=ProfilePlan(("*",))))
+    recorded = evolve(request_, profile=ProfilePlan(("*",)))
     program = tmp_path / "tools" / "nsys"
     monkeypatch.setenv("EAGLERAY_NSYS", str(program))
     found = await handlers.check(recorded)
@@ -141,11 +147,11 @@ async def test_configured_nsys_of_this_machine_records_here(
     ],
 )
 async def test_nsys_is_searched_on_the_machine_of_the_workers(
-    handlers: PresetHandlers, request_: wire.Prepare, address: str, *, is_checked: bool
+    handlers: PresetHandlers, request_: RunRequest, address: str, *, is_checked: bool
 ) -> None:
     profile = ProfilePlan(("*",), nsys="/no/such/nsys")
-    options = wire.Options(profile=profile, env={"RAY_ADDRESS": address})
-    proposal = await handlers.prepare(evolve(request_, options=options))
+    request = evolve(request_, profile=profile, env={"RAY_ADDRESS": address})
+    proposal = await handlers.prepare(request)
     assert [p.code for p in proposal.problems if p.code == "no-nsys"] == ["no-nsys"] * is_checked
 
 
@@ -167,10 +173,10 @@ def test_message_without_nsys_says_where_it_was_searched() -> None:
     ],
 )
 async def test_command_shows_what_is_recorded(
-    handlers: PresetHandlers, request_: wire.Prepare, changes: dict[str, Any], line: str
+    handlers: PresetHandlers, request_: RunRequest, changes: dict[str, Any], line: str
 ) -> None:
     profile = ProfilePlan(("*Policy*",), **changes)
-    proposal = await handlers.prepare(evolve(request_, options=wire.Options(profile=profile)))
+    proposal = await handlers.prepare(evolve(request_, profile=profile))
     assert f"\n# Record with nsys: {line}\n" in proposal.after
     plain = await handlers.prepare(request_)
     assert "# Record with nsys" not in plain.after

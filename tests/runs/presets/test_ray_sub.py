@@ -32,7 +32,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def plan(folder: Path, *argv: str, **more: Any) -> RunPlan:
-    return RunPlan("sbatch", argv or ("sbatch", "ray.sub"), str(folder), "run", **more)
+    return RunPlan(
+        kind="sbatch", argv=argv or ("sbatch", "ray.sub"), cwd=str(folder), name="run", **more
+    )
 
 
 def test_command_of_the_environment_gets_the_options(

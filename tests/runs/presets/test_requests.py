@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from eagleray.cli.main import main
 from eagleray.common.errors import EaglerayError
-from eagleray.runs.model import RunPlan
+from eagleray.runs.model import RunPlan, RunRequest
 from eagleray.runs.preparing import RunPreparation
 from eagleray.runs.presets import messages as wire
 from eagleray.runs.presets.debug_runs import DebugRuns
@@ -36,9 +36,10 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def prepare(folder: Path, path: str, preset: str, **answers: str) -> wire.Prepare:
-    options = wire.Options(answers=answers)
-    return wire.Prepare(path, [], str(folder), preset=preset, workspace="/w", options=options)
+def prepare(folder: Path, path: str, preset: str, **answers: str) -> RunRequest:
+    return RunRequest(
+        path=path, args=(), cwd=str(folder), preset=preset, workspace="/w", answers=answers
+    )
 
 
 def plan_in(handlers: PresetHandlers, proposal: wire.Proposal) -> RunPlan:

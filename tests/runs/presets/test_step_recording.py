@@ -31,7 +31,9 @@ def proposed(
         name, text = PROGRAMS[framework]
         (made / name).write_text(text)
     presets = DebugRuns(OwnPresets(folder / "presets"), lambda: NOW)
-    return presets.proposal(RunPlan("program", argv, str(made), "train", profile=profile), NONE, {})
+    return presets.proposal(
+        RunPlan(kind="program", argv=argv, cwd=str(made), name="train", profile=profile), NONE, {}
+    )
 
 
 def steps(*workers: str, **more: object) -> ProfilePlan:
@@ -123,7 +125,13 @@ def test_diff_of_a_copied_script_shows_only_the_added_options(tmp_path: Path, pr
         "python train_embodied_agent.py a=1",
     ]
     (folder / "run.sh").write_text("\n".join([*lines, 'echo "$1"', ""]))
-    plan = RunPlan("script", ("bash", "run.sh"), str(folder), "r", profile=steps("ActorGroup"))
+    plan = RunPlan(
+        kind="script",
+        argv=("bash", "run.sh"),
+        cwd=str(folder),
+        name="r",
+        profile=steps("ActorGroup"),
+    )
     made = DebugRuns(OwnPresets(tmp_path / "p"), lambda: NOW).proposal(plan, preset, {})
     assert "cluster.profiling.steps" in made.plan.copy_text
     assert all(line in made.before for line in lines)
@@ -163,7 +171,7 @@ def test_unread_version_gets_overrides_that_the_checkout_defines(
     keys = [entry.key for entry in table.profile.entries if entry.check(nearest)]
     shown = ["trainer.total_training_steps", *keys[missing:]]
     verl(tmp_path, "90.0.0", block(shown))
-    plan = RunPlan("program", VERL, str(tmp_path), "train", profile=steps("*"))
+    plan = RunPlan(kind="program", argv=VERL, cwd=str(tmp_path), name="train", profile=steps("*"))
     made = DebugRuns(OwnPresets(tmp_path / "presets"), lambda: NOW).proposal(plan, NONE, {})
     if missing:
         assert f"Your checkout has no {keys[0]}." in the_reason(made)

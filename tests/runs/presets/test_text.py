@@ -18,8 +18,16 @@ LONG = "/data/" + "x" * 200 + "/end"
 def proposal(
     *changes: ProposedChange, before: str = "", after: str = "", summary: str = ""
 ) -> DebugRunProposal:
-    plan = RunPlan("script", ("bash", "run.sh"), "/w", "run")
-    return DebugRunProposal(plan, "", before, after, changes, (), "verl", "0.7.1", summary)
+    plan = RunPlan(kind="script", argv=("bash", "run.sh"), cwd="/w", name="run")
+    return DebugRunProposal(
+        plan=plan,
+        before=before,
+        after=after,
+        changes=changes,
+        framework="verl",
+        framework_version="0.7.1",
+        summary=summary,
+    )
 
 
 CHANGES = (

@@ -16,8 +16,8 @@ from unittest import mock
 
 from eagleray.cli.runs.proposal_text import print_proposal
 from eagleray.common.errors import EaglerayError
-from eagleray.runs.model import RunPlan
-from eagleray.runs.preparing import RunPreparation, RunRequest
+from eagleray.runs.model import RunPlan, RunRequest
+from eagleray.runs.preparing import RunPreparation
 from eagleray.runs.presets import analysis, placement, propose
 from eagleray.runs.presets.analysis import ProgramAnalysis
 from eagleray.runs.presets.debug_runs import DEBUG, DebugRuns
@@ -85,7 +85,7 @@ def _plan(line: CommandLine, checkout: Path) -> RunPlan:
     async def unavailable(_: str) -> str:
         return ""
 
-    asked = RunRequest(path="", args=list(line.words), cwd=str(checkout), env=dict(line.env))
+    asked = RunRequest(path="", args=tuple(line.words), cwd=str(checkout), env=dict(line.env))
     return asyncio.run(RunPreparation(unavailable, unavailable, unavailable).plan(asked))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from eagleray.common.errors import printable
 from eagleray.protocol.control import PathMapping, ProcessKind
+from eagleray.protocol.runs import ProcessFacts
 
 _MAX_FILES = 2000
 _MAX_PATH = 4096
@@ -20,20 +21,13 @@ _KINDS: dict[str, ProcessKind] = {"driver": "driver", "child": "child"}
 
 
 @dataclass(frozen=True)
-class ProcessInfo:
+class ProcessInfo(ProcessFacts):
     """A process of the run.
 
     `files` maps paths of the run to paths of the worker.  `held` are the processes that the debug proxy holds without a
     client, 0 is the worker itself.  `matches`: the run's filter includes it.  `profile` is the state of its profiling.
     """
 
-    worker_id: str
-    session: str
-    pid: int
-    kind: ProcessKind
-    name: str
-    rank: str
-    python: str
     state: str
     hold_s: float
     class_name: str = ""

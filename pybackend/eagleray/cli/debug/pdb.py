@@ -22,7 +22,7 @@ from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import later, t, translated
 from eagleray.debug.pdb.errors import ambiguous_pdb, pdb_refused, pdb_silent, unknown_pdb
-from eagleray.debug.pdb.pdb import in_order, shown_node
+from eagleray.debug.pdb.pdb import in_order
 from eagleray.debug.pdb.sessions import PdbTarget, WaitingPdb, chosen
 from eagleray.debug.pdb.sessions import read as read_target
 from eagleray.tools.code_copies import self_command
@@ -110,7 +110,7 @@ def _row(session: WaitingPdb, now: float) -> list[str]:
         session.name,
         duration_text(now - session.since) if session.since else "",
         session.place,
-        shown_node(session.node),
+        session.node,
         str(session.pid or ""),
         session.error,
         session.cluster,

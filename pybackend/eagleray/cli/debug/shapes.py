@@ -19,7 +19,6 @@ from eagleray.cli.json_shapes import (
 )
 from eagleray.common.errors import EaglerayError
 from eagleray.debug.attaching.model import Attachment
-from eagleray.debug.pdb.handlers import wire_session
 from eagleray.debug.pdb.sessions import WaitingPdb
 from eagleray.debug.workers.model import LiveWorker, LogEnd, PausedWorker
 
@@ -137,7 +136,7 @@ def log_json(log: LogEnd) -> Json:
 
 
 def pdb_session_json(session: WaitingPdb) -> Json:
-    return shaped(wire_session(session), PDB_SESSION)
+    return shaped(session, PDB_SESSION)
 
 
 def state_of(worker: PausedWorker) -> str:

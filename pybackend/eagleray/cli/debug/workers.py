@@ -19,8 +19,9 @@ from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.debug.workers.live_workers import fetch_live_workers
-from eagleray.debug.workers.model import LiveWorker, Location, PausedWorker
+from eagleray.debug.workers.model import ClusterWorker, LiveWorker, Location, PausedWorker
 from eagleray.debug.workers.wait_times import waited_s
+from eagleray.wire.records import fields_in
 
 # The line at which a worker waits is nice to have; a command does not wait longer for it.
 LOCATE_S = 3.0
@@ -137,17 +138,11 @@ async def _print_all(
 def _live(worker: PausedWorker) -> LiveWorker:
     """A worker that the adapter debugs, as a row of all workers."""
     return LiveWorker(
-        cluster=worker.cluster,
-        worker_id=worker.worker_id,
-        name=worker.name,
+        **fields_in(worker, ClusterWorker),
         kind="driver" if worker.title == "Driver" else "task",
         class_name="",
-        rank=worker.rank,
         state="running",
         running=worker.title,
-        node_id=worker.node_id,
-        node_ip=worker.node_ip,
-        pid=worker.pid,
         job_id="",
         actor_id="",
     )

@@ -175,7 +175,7 @@ async def _before(app: App, arguments: argparse.Namespace) -> Diagnosis:
     program: list[str] = arguments.program
     python = ""
     if program:
-        plan = RunPlan("command", tuple(program), str(Path.cwd()), "")
+        plan = RunPlan(kind="command", argv=tuple(program), cwd=str(Path.cwd()), name="")
         python = await off_loop(partial(python_of, plan))
     command = (*program, *_inherited_ports(program))
     target = DiagnosisTarget(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import asdict
 
-from eagleray.cli.json_shapes import VERSION, VERSIONED, Field, Json, Shape
+from eagleray.cli.json_shapes import VERSION, VERSIONED, Field, Json, Shape, shaped
 from eagleray.doctor.model import Diagnosis
 
 _EVIDENCE = ("path", "line", "text", "time", "node", "worker", "repeats", "rank")
@@ -50,4 +50,5 @@ DIAGNOSIS: Shape = {
 
 
 def diagnosis_json(diagnosis: Diagnosis) -> Json:
-    return {"version": VERSION, **asdict(diagnosis)}
+    causes = [shaped(cause, _CAUSE) for cause in diagnosis.causes]
+    return {"version": VERSION, **asdict(diagnosis), "causes": causes}

@@ -17,11 +17,10 @@ from eagleray.cli.rollouts.agent_shapes import agent_run_json, agent_wave_json
 from eagleray.cli.rollouts.agent_texts import progress_line, run_lines, wave_lines
 from eagleray.common.l10n import t
 from eagleray.rollouts.agents import agents
-from eagleray.rollouts.agents.agents import AgentRequestPlan
 from eagleray.rollouts.agents.answers import are_all_refused
 from eagleray.rollouts.agents.data_items import data_choice
 from eagleray.rollouts.agents.errors import server_without_address
-from eagleray.rollouts.agents.model import Observed, WaveProgress
+from eagleray.rollouts.agents.model import AgentPlan, Observed, WaveProgress
 from eagleray.rollouts.servers.environment import NO_KEY
 from eagleray.rollouts.servers.model import InferenceServer
 
@@ -136,10 +135,9 @@ async def _observed(
     app: App, arguments: argparse.Namespace, groups: int, group_size: int
 ) -> Observed:
     server = await _server(app, arguments.server)
-    plan = await agents.planned(
-        AgentRequestPlan(
+    plan = await agents.with_items(
+        AgentPlan(
             target=arguments.target,
-            data=data_choice(arguments.data),
             base_url=server.url,
             api_key=server.api_key or NO_KEY,
             cwd=str(Path.cwd()),
@@ -149,7 +147,8 @@ async def _observed(
             group_size=group_size,
             timeout_s=arguments.timeout or None,
             arguments=arguments.kwargs,
-        )
+        ),
+        data_choice(arguments.data),
     )
     trace = Path(arguments.out) if arguments.out else None
     stop = asyncio.Event()

@@ -114,7 +114,13 @@ async def _integrate_areal(app: App, arguments: argparse.Namespace) -> int:
             print(shlex.join(command))
             return 0
         # AReaL starts its engine by the `python3` of the PATH (4aef98d8, `api/cli_args.py`).
-        plan = RunPlan("command", command, str(Path.cwd()), f"AReaL {test.agent}", python=python)
+        plan = RunPlan(
+            kind="command",
+            argv=command,
+            cwd=str(Path.cwd()),
+            name=f"AReaL {test.agent}",
+            python=python,
+        )
         run_id = await app.runs.start(plan, confirmed=True)
         shown = shlex.join(redact_arguments(command))
         say(t("Run {run}: {command}", run=run_id, command=printable(shown, 2000)))

@@ -21,15 +21,14 @@ from eagleray.rollouts.integration.verl_steps import (
     verl_step_in,
     verl_step_text,
 )
-from eagleray.runs.model import command_text
+from eagleray.runs.model import RunRequest, command_text
 from eagleray.runs.preflight import check as check_program
-from eagleray.runs.preparing import RunRequest
 
 
 async def integrate_verl(app: App, arguments: argparse.Namespace) -> int:
     """Returns the training's exit code, or 1 if the training printed no step."""
     plan = await app.preparing.plan(
-        RunRequest(path="", args=arguments.program, cwd=str(Path.cwd()))
+        RunRequest(path="", args=tuple(arguments.program), cwd=str(Path.cwd()))
     )
     made = await off_loop(
         lambda: limited_training(

@@ -13,8 +13,8 @@ from eagleray.cli.output import print_json, say
 from eagleray.cli.runs.shapes import preset_json
 from eagleray.cli.table import TableColumn, add_list_output, print_rows
 from eagleray.common.l10n import t
-from eagleray.runs.presets.debug_runs import Row
 from eagleray.runs.presets.errors import unknown_preset
+from eagleray.runs.presets.model import PresetRow
 
 
 def add_list_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +66,7 @@ _COLUMNS = (
 )
 
 
-def _named(app: App, name: str) -> Row:
+def _named(app: App, name: str) -> PresetRow:
     rows = {row.name: row for row in app.debug_runs.rows(str(Path.cwd()))}
     if name in rows:
         return rows[name]

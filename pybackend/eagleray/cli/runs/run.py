@@ -18,10 +18,9 @@ from eagleray.cli.runs.run_following import start_attended
 from eagleray.common.errors import printable
 from eagleray.common.l10n import later, t, translated
 from eagleray.runs.breakpoint_parsing import breakpoints
-from eagleray.runs.model import ProfilePlan, RunPlan, command_text, confirm_text
+from eagleray.runs.model import ProfilePlan, RunPlan, RunRequest, command_text, confirm_text
 from eagleray.runs.preflight import check as check_program
 from eagleray.runs.preflight import check_files
-from eagleray.runs.preparing import RunRequest
 from eagleray.runs.presets.analysis import with_training_line
 from eagleray.runs.presets.debug_runs import NONE
 from eagleray.runs.presets.model import WITHOUT_EFFECT
@@ -131,7 +130,7 @@ async def _plan(app: App, arguments: argparse.Namespace, profile: ProfilePlan | 
     plan = await app.preparing.plan(
         RunRequest(
             path="",
-            args=arguments.program,
+            args=tuple(arguments.program),
             cwd=str(cwd),
             cluster=arguments.cluster or "",
             env=dict(arguments.env),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eagleray.cli.json_shapes import INTEGER_OR_NULL, VERSIONED, Field, Json, Shape, shaped
 from eagleray.runs.handlers import wire_run
-from eagleray.runs.presets.debug_runs import Row as PresetRow
+from eagleray.runs.presets.model import PresetRow
 from eagleray.runs.records import StoredRun
 
 RUN_WORKER = (

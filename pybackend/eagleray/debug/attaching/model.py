@@ -7,7 +7,10 @@ from attrs import frozen
 
 @frozen
 class Attachment:
-    """An attached worker: the Unix socket for any DAP client, and its stop location ("" and 0 if it runs)."""
+    """An attached worker: the Unix socket for any DAP client, and its stop location ("" and 0 if it runs).
+
+    Scripts read it: `WorkerState` lacks the local path, `RunWorkerStatus` the socket.
+    """
 
     socket: str
     cluster: str

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from eagleray.clusters.model import Terminal
 from eagleray.common.l10n import later, translated
 from eagleray.debug.pdb import messages as wire
-from eagleray.debug.pdb.pdb import Pdb, shown_node
-from eagleray.debug.pdb.sessions import WaitingPdb
+from eagleray.debug.pdb.pdb import Pdb
 from eagleray.tools.code_copies import self_command
 
 if TYPE_CHECKING:
@@ -36,9 +35,7 @@ class PdbHandlers:
 
     async def list(self, params: wire.PdbOf) -> wire.PdbSessions:
         waiting = await self._pdb.waiting(params.cluster)
-        return wire.PdbSessions(
-            [wire_session(session) for session in waiting], "" if waiting else translated(NONE)
-        )
+        return wire.PdbSessions(tuple(waiting), "" if waiting else translated(NONE))
 
     async def terminal(self, params: wire.PdbRef) -> Terminal:
         session = await self._pdb.named(params.cluster, params.id)
@@ -47,17 +44,3 @@ class PdbHandlers:
         # The command is another process, which knows nothing of the editor's settings.
         env = {"EAGLERAY_SSH": self._ssh} if self._ssh else {}
         return Terminal(session.name, tuple(argv), env)
-
-
-def wire_session(session: WaitingPdb) -> wire.PdbSession:
-    return wire.PdbSession(
-        id=session.id,
-        cluster=session.cluster,
-        file=session.file,
-        line=session.line,
-        name=session.name,
-        node=shown_node(session.node),
-        pid=session.pid,
-        error=session.error,
-        since=session.since,
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from eagleray.clusters.model import Terminal
+from eagleray.debug.pdb.sessions import PdbSession
 from eagleray.wire.requests import Request
 
 
@@ -16,28 +17,10 @@ class PdbOf:
 
 
 @frozen
-class PdbSession:
-    """A worker that waits in Ray's own pdb (`RAY_DEBUG=legacy`) at `file:line`.
-
-    `error` is what it failed with, "" at a breakpoint(); `since` is in seconds since the epoch.
-    """
-
-    id: str
-    cluster: str
-    file: str
-    line: int
-    name: str
-    node: str
-    pid: int
-    error: str
-    since: float
-
-
-@frozen
 class PdbSessions:
     """All that wait in a cluster; `note` says why none is listed, if that is known."""
 
-    sessions: list[PdbSession]
+    sessions: tuple[PdbSession, ...]
     note: str
 
 

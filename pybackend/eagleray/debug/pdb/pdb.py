@@ -78,18 +78,17 @@ class Pdb:
 
     def target(self, session: WaitingPdb) -> PdbTarget:
         """Raises `pdb-out-of-reach` where pdb listens for a node that no route ends on."""
-        node = session.node
         routes = self._routes_to(session)
         if not routes:
-            raise pdb_out_of_reach(session.name, shown_node(node))
+            raise pdb_out_of_reach(session.name, session.node)
         return PdbTarget(
             id=session.id,
             cluster=session.cluster,
             name=session.name,
             place=session.place,
-            node=shown_node(node),
+            node=session.node,
             routes=tuple(routes),
-            host=node.ip if session.is_open else "127.0.0.1",
+            host=session.host.ip if session.is_open else "127.0.0.1",
             port=session.port,
             is_local=not session.is_open,
         )
@@ -119,8 +118,8 @@ class Pdb:
 
     def _routes_to(self, session: WaitingPdb) -> list[RouteSpec]:
         if session.is_open:
-            return self._routes(session.cluster, session.node.ip)
-        return self._own_routes(session.cluster, session.node)
+            return self._routes(session.cluster, session.host.ip)
+        return self._own_routes(session.cluster, session.host)
 
     async def _query_records(
         self, cluster: str, query: dict[str, object], seconds: float
@@ -137,10 +136,6 @@ class Pdb:
             tasks, jobs = await asyncio.gather(*more)
             rows = evolve(rows, tasks=tasks, jobs=jobs)
         return sessions(cluster, records, rows)
-
-
-def shown_node(node: NodeRow) -> str:
-    return node.name or node.ip
 
 
 def in_order(waiting: Sequence[Sequence[WaitingPdb]]) -> list[WaitingPdb]:

@@ -27,11 +27,11 @@ _LOCALHOST = ("localhost", "127.0.0.1", "::1")
 
 
 @frozen
-class WaitingPdb:
-    """A worker that waits in pdb at `file:line` ("" and 0: where its task begins); `error` is what it failed with, "" at a breakpoint().
+class PdbSession:
+    """A worker that waits in Ray's own pdb (`RAY_DEBUG=legacy`) at `file:line` ("" and 0: where its task begins).
 
-    `port` listens on the localhost of `node`, or on its address if `is_open`.  Texts are printable.
-    `pid` is 0 when unknown; `since` is in seconds since the epoch.
+    `error` is what it failed with, "" at a breakpoint().  Texts are printable.  `pid` is 0 when unknown; `since` is in
+    seconds since the epoch.
     """
 
     id: str
@@ -39,12 +39,19 @@ class WaitingPdb:
     file: str
     line: int
     name: str
-    error: str
-    node: NodeRow
+    node: str
     pid: int
+    error: str
+    since: float
+
+
+@frozen
+class WaitingPdb(PdbSession):
+    """A session with its address: `port` listens on the localhost of `host`, or on its address if `is_open`."""
+
+    host: NodeRow
     port: int
     is_open: bool
-    since: float
 
     @property
     def place(self) -> str:
@@ -106,7 +113,8 @@ def _session(cluster: str, value: Mapping[str, Any], rows: DashboardRows) -> Wai
         line=line,
         name=_name(value, rows.actors),
         error=_error(value) if _entered_by_ray(value) else "",
-        node=node,
+        node=node.name or node.ip,
+        host=node,
         pid=pid,
         port=port,
         is_open=host not in _LOCALHOST,
@@ -188,7 +196,10 @@ def _number(value: Mapping[str, Any], key: str) -> float:
 
 @frozen
 class PdbTarget:
-    """`host:port` is tried on `routes` in their order; `is_local`: it is the localhost of the node."""
+    """`host:port` is tried on `routes` in their order; `is_local`: it is the localhost of the node.
+
+    It is an argument of another process, which needs only this of a `WaitingPdb`.
+    """
 
     id: str
     cluster: str

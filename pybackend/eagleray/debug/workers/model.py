@@ -64,8 +64,21 @@ class WorkerFacts:
     is_driver: bool = False
 
 
-@frozen
-class PausedWorker:
+@frozen(kw_only=True)
+class ClusterWorker:
+    """A worker of a cluster; `rank` is None if it is unknown."""
+
+    cluster: str
+    worker_id: str
+    name: str
+    rank: int | None
+    node_id: str
+    node_ip: str
+    pid: int
+
+
+@frozen(kw_only=True)
+class PausedWorker(ClusterWorker):
     """A worker that waits in breakpoint() or in post-mortem, or that a debug adapter is connected to.
 
     `state`: "paused" waits without a debugger, or an adapter holds it and no editor has shown it yet; "held": an
@@ -78,19 +91,12 @@ class PausedWorker:
     counts from when it began to wait, None if that is unknown; `held_s` from when an adapter began to hold it without
     an editor, 0.0 if none does.  `location` is the breakpoint() call's, also once a debugger shows the line after it.
     `stop` is the number of the stop in its debug adapter, which a later one at the same line doesn't have; 0 without
-    one.
+    one.  Joins `WorkerRow` of Ray with `WorkerState` of the adapter; `RunWorkerStatus` belongs to a run, also without Ray.
     """
 
-    cluster: str
     session: str
-    worker_id: str
-    name: str
     title: str
-    rank: int | None
-    node_id: str
-    node_ip: str
     port: int
-    pid: int
     kind: Kind
     state: State
     waiting_s: float | None
@@ -137,25 +143,18 @@ def all_workers(groups: tuple[PausedGroup, ...]) -> list[PausedWorker]:
     return listed
 
 
-@frozen
-class LiveWorker:
+@frozen(kw_only=True)
+class LiveWorker(ClusterWorker):
     """A live worker of a cluster, paused or not, or an actor without a worker (`worker_id` "" and `pid` 0 then).
 
     `state` "pending" is an actor that waits for its worker, "idle" a worker that runs nothing; a debugged worker has
-    the state of its row among the paused ones.  `running` names what it runs now.
+    the state of its row among the paused ones.  Joins `WorkerRow` and `TaskRow` of Ray with `WorkerState` of the adapter.  `running` names what it runs now.
     """
 
-    cluster: str
-    worker_id: str
-    name: str
     kind: LiveKind
     class_name: str
-    rank: int | None
     state: LiveState
     running: str
-    node_id: str
-    node_ip: str
-    pid: int
     job_id: str
     actor_id: str
 

@@ -16,7 +16,7 @@ from eagleray.wire.requests import LongRequest, Notification, Request
 class ProfiledWorker:
     """A worker of a profiled run; `sentence` is the last line of its log, or why it runs without nsys ("missing").
 
-    `reports` are the absolute paths of its collected reports.
+    `reports` are the absolute paths of its collected reports.  `WorkerProfile`, which is stored, has more than a view shows.
     """
 
     run: str

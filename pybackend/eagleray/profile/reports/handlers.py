@@ -10,8 +10,9 @@ from attrs import evolve
 from eagleray.common.l10n import translated
 from eagleray.common.off_loop import off_loop
 from eagleray.profile.reports import messages, texts
-from eagleray.profile.reports.model import LoadedReport, ReportTable
+from eagleray.profile.reports.model import LoadedReport, ReportOrigin, ReportTable
 from eagleray.profile.reports.reports import Reports
+from eagleray.wire.records import fields_in
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import ReportProgress, RequestServer
@@ -66,6 +67,7 @@ class ReportHandlers:
 def wire_report(report: LoadedReport) -> messages.Report:
     about = report.summary.about
     return messages.Report(
+        **{**fields_in(about, ReportOrigin), "host": about.host or report.worker.host},
         path=str(report.path),
         name=report.path.name,
         database=str(report.database),
@@ -73,12 +75,7 @@ def wire_report(report: LoadedReport) -> messages.Report:
         worker=report.worker.name,
         class_name=report.worker.class_name,
         rank=report.worker.rank,
-        host=about.host or report.worker.host,
-        started_utc=about.started_utc,
         duration_ns=about.duration,
-        nsys_version=about.nsys_version,
-        schema_version=about.schema_version,
-        trace=about.trace,
         gpus=report.summary.gpus,
         tables=[wire_table(table, FIRST_ROWS) for table in report.summary.tables],
         warnings=list(report.summary.warnings),

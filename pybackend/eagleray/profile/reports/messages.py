@@ -10,7 +10,7 @@ from typing import Literal
 
 from attrs import field, frozen
 
-from eagleray.profile.reports.model import Column, GpuUsage, ReportWarning, TableId
+from eagleray.profile.reports.model import Column, GpuUsage, ReportOrigin, ReportWarning, TableId
 from eagleray.wire.requests import LongRequest
 
 
@@ -75,12 +75,11 @@ class TableText:
     total: int
 
 
-@frozen
-class Report:
-    """The summary of a report.  `database` is the file that was read; unknown texts are "".
+@frozen(kw_only=True)
+class Report(ReportOrigin):
+    """The summary of a report.  `database` is the file that was read.
 
-    `worker` is the name of the recorded actor, `class_name` its class, `rank` None if unknown; `started_utc` is in
-    ISO 8601; `trace` is what nsys was asked to record, e.g. "cuda,nvtx".
+    `worker` is the name of the recorded actor, `class_name` its class, `rank` None if unknown.
     """
 
     path: str
@@ -90,12 +89,7 @@ class Report:
     worker: str
     class_name: str
     rank: int | None
-    host: str
-    started_utc: str
     duration_ns: int
-    nsys_version: str
-    schema_version: str
-    trace: str
     gpus: tuple[GpuUsage, ...]
     tables: list[Table]
     warnings: list[ReportWarning] = field(factory=list)

@@ -177,19 +177,26 @@ class GpuUsage:
     curve: tuple[float, ...]
 
 
-@frozen
-class ReportMetadata:
-    """Where, when and by which nsys a report was recorded; texts are "" and numbers 0 if the database lacks them.
+@frozen(kw_only=True)
+class ReportOrigin:
+    """Where, when and by which nsys a report was recorded; unknown texts are "".
 
-    `trace` is what nsys was asked to record, which only a note beside the report contains.
+    `started_utc` is in ISO 8601.  `trace` is the request to nsys, such as "cuda,nvtx", which only a note beside the
+    report contains.
     """
 
     host: str = ""
     started_utc: str = ""
-    duration: int = 0
     nsys_version: str = ""
     schema_version: str = ""
     trace: str = ""
+
+
+@frozen(kw_only=True)
+class ReportMetadata(ReportOrigin):
+    """The origin as a database has it; numbers are 0 if it lacks them."""
+
+    duration: int = 0
     gpus: int = 0
     messages: tuple[str, ...] = ()
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from eagleray.common.off_loop import off_loop
 from eagleray.rollouts.agents import data_items
@@ -30,7 +30,6 @@ from eagleray.rollouts.agents.errors import (
 from eagleray.rollouts.agents.model import (
     AgentPlan,
     DataItem,
-    Mode,
     Observed,
     WaveProgress,
 )
@@ -53,49 +52,19 @@ _PROGRESS_S = 0.2
 OnProgress = Callable[[WaveProgress], None]
 
 
-@frozen
-class AgentRequestPlan:
-    """The user's request; `python` "" is the first one of PATH, `arguments` a JSON object or ""."""
-
-    target: str
-    data: DataChoice
-    base_url: str
-    api_key: str = field(repr=False)
-    cwd: str = ""
-    python: str = ""
-    mode: Mode = "inline"
-    groups: int = 1
-    group_size: int = 1
-    timeout_s: float | None = None
-    arguments: str = field(default="", repr=False)
-
-
-async def planned(request: AgentRequestPlan) -> AgentPlan:
-    """Reads the data; raises an error of the catalogue."""
-    if not _TARGET.fullmatch(request.target):
-        raise bad_target(request.target)
-    python = request.python or python_here()
-    return AgentPlan(
-        target=request.target,
-        python=python,
-        cwd=request.cwd,
-        base_url=request.base_url,
-        api_key=request.api_key,
-        items=await _items(request, python),
-        mode=request.mode,
-        groups=request.groups,
-        group_size=request.group_size,
-        timeout_s=request.timeout_s,
-        arguments=_arguments(request.arguments),
-    )
+async def with_items(plan: AgentPlan, data: DataChoice) -> AgentPlan:
+    """The plan with its items and its interpreter; raises an error of the catalogue."""
+    if not _TARGET.fullmatch(plan.target):
+        raise bad_target(plan.target)
+    plan = evolve(plan, python=plan.python or python_here())
+    items = await _items(data, plan.cwd, plan.python, plan.groups)
+    _arguments(plan.arguments)
+    return evolve(plan, items=items)
 
 
 async def data_rows(path: str, cwd: str, python: str, count: int) -> tuple[DataItem, ...]:
     """The first items of a file; raises an error of the catalogue."""
-    choice = DataChoice(Path(path))
-    if data_items.is_parquet(choice.path):
-        return await _rows(choice, cwd, python or python_here(), count)
-    return await off_loop(lambda: data_items.first_items(choice, count))
+    return await _items(DataChoice(Path(path)), cwd, python or python_here(), count)
 
 
 async def observe(
@@ -135,7 +104,7 @@ def wire_plan(plan: AgentPlan) -> dict[str, Any]:
     """The plan as the runner takes it; it has the key."""
     return {
         "target": plan.target,
-        "arguments": plan.arguments,
+        "arguments": _arguments(plan.arguments),
         "mode": plan.mode,
         "items": [{"number": item.number, "data": item.data} for item in plan.items],
         "groups": plan.groups,
@@ -147,11 +116,10 @@ def wire_plan(plan: AgentPlan) -> dict[str, Any]:
     }
 
 
-async def _items(request: AgentRequestPlan, python: str) -> tuple[DataItem, ...]:
-    choice = request.data
+async def _items(choice: DataChoice, cwd: str, python: str, count: int) -> tuple[DataItem, ...]:
     if data_items.is_parquet(choice.path):
-        return await _rows(choice, request.cwd, python, request.groups)
-    return await off_loop(lambda: data_items.first_items(choice, request.groups))
+        return await _rows(choice, cwd, python, count)
+    return await off_loop(lambda: data_items.first_items(choice, count))
 
 
 async def _rows(choice: DataChoice, cwd: str, python: str, most: int) -> tuple[DataItem, ...]:

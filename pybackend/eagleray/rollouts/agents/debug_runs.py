@@ -9,37 +9,29 @@ from attrs import frozen
 
 from eagleray.common.off_loop import off_loop
 from eagleray.protocol.runs import Breakpoint
-from eagleray.rollouts.agents.model import Mode
+from eagleray.rollouts.agents.model import AgentSetup
 from eagleray.runs.model import RunPlan
 from eagleray.runs.runs import Runs
 from eagleray.tools.code_copies import detached_command
 
 
-@frozen
-class AgentDebugRequest:
-    """`target` is `FILE.py:Class`, `server` a name or URL; item `number` of the file `data` counts from 1.
+@frozen(kw_only=True)
+class DebugAgent(AgentSetup):
+    """Runs the agent for item `number`, counted from 1, of the file `data`; `server` is a name or URL."""
 
-    `arguments` are for the class: a JSON object, "" for none.
-    """
-
-    target: str
     data: str
     number: int
     server: str
-    cwd: str
-    python: str
     workspace: str
-    mode: Mode = "inline"
     breakpoints: tuple[Breakpoint, ...] = ()
-    arguments: str = ""
 
 
-async def start(runs: Runs, request: AgentDebugRequest) -> str:
+async def start(runs: Runs, request: DebugAgent) -> str:
     """The id of the run, which belongs to the window."""
     return await runs.start(await off_loop(partial(_plan, request)), confirmed=True)
 
 
-def _plan(request: AgentDebugRequest) -> RunPlan:
+def _plan(request: DebugAgent) -> RunPlan:
     """The command runs in our own Python, isolated from the run; the agent's interpreter is its child, and has the breakpoints.
 
     A run that is stopped at a breakpoint is never late.  When it is restarted, it gets the server that is chosen then.

@@ -15,16 +15,17 @@ from eagleray.common.errors import printable
 from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import home, private_folder
 from eagleray.rollouts.agents import agents
-from eagleray.rollouts.agents.agents import AgentRequestPlan
 from eagleray.rollouts.agents.answers import unobserved_text
 from eagleray.rollouts.agents.data_items import DataChoice
 from eagleray.rollouts.agents.errors import server_without_address
 from eagleray.rollouts.agents.left_tasks import left_tasks_text
 from eagleray.rollouts.agents.lost_server import no_answer
 from eagleray.rollouts.agents.model import (
+    AgentOutcome,
+    AgentPlan,
     AgentRun,
+    AgentSetup,
     ContractRule,
-    Mode,
     Observed,
     WaveProgress,
     WaveVerdict,
@@ -34,6 +35,7 @@ from eagleray.rollouts.agents.uncounted_tokens import uncounted_text
 from eagleray.rollouts.agents.verdicts import verdicts
 from eagleray.rollouts.servers.environment import NO_KEY
 from eagleray.rollouts.servers.servers import Servers
+from eagleray.wire.records import fields_in
 
 FOLDER = "waves"
 MOST_TRACES = 20
@@ -44,38 +46,25 @@ _NAME = re.compile(r"[0-9a-f-]{8,40}")
 OnProgress = Callable[[WaveProgress], None]
 
 
-@frozen
-class WaveRequest:
-    """A wave of a page, which gives it a name of its own; `timeout_s` is 0 for none, the rest as in `AgentDebugRequest`."""
+@frozen(kw_only=True)
+class WaveRequest(AgentSetup):
+    """A wave of a page, which gives it a name of its own; `timeout_s` is 0 for none, `server` a name or URL."""
 
     wave: str
-    target: str
     data: str
     server: str
-    cwd: str
-    python: str
     groups: int
     group_size: int
-    mode: Mode = "inline"
     timeout_s: float = 600.0
-    arguments: str = ""
 
 
-@frozen
-class WaveRun:
-    """A run of a wave in a row; `trace` is its line in the trace, `path:line` where it failed or was late."""
+@frozen(kw_only=True)
+class WaveRun(AgentOutcome):
+    """A run of a wave in a row; `path:line` is where it failed or was late."""
 
-    index: int
-    item: int
-    group: int
-    member: int
-    outcome: str
-    seconds: float
-    reward: float | None
     problem: str
     path: str
     line: int
-    trace: int
 
 
 @frozen
@@ -117,20 +106,16 @@ class EditorWaves:
             server = await self._servers.resolve(request.server)
             if not server.url:
                 raise server_without_address(server.name)
-            plan = await agents.planned(
-                AgentRequestPlan(
-                    target=request.target,
-                    data=DataChoice(Path(request.data)),
+            plan = await agents.with_items(
+                AgentPlan(
+                    **fields_in(request, AgentSetup),
                     base_url=server.url,
                     api_key=server.api_key or NO_KEY,
-                    cwd=request.cwd,
-                    python=request.python,
-                    mode=request.mode,
                     groups=request.groups,
                     group_size=request.group_size,
                     timeout_s=request.timeout_s or None,
-                    arguments=request.arguments,
-                )
+                ),
+                DataChoice(Path(request.data)),
             )
             trace = await off_loop(partial(_trace_file, request.wave))
             observed = await agents.observe(plan, stop, _drop, on_progress, trace)
@@ -188,19 +173,7 @@ def _row(run: AgentRun) -> WaveRun:
     path, line = (run.error.file, run.error.line) if run.error else ("", 0)
     if run.place is not None:
         path, line = run.place.file, run.place.line
-    return WaveRun(
-        index=run.index,
-        item=run.item,
-        group=run.group,
-        member=run.member,
-        outcome=run.outcome,
-        seconds=run.seconds,
-        reward=run.reward,
-        problem=_problem(run),
-        path=path,
-        line=line,
-        trace=run.trace,
-    )
+    return WaveRun(**fields_in(run, AgentOutcome), problem=_problem(run), path=path, line=line)
 
 
 def _problem(run: AgentRun) -> str:

@@ -55,24 +55,30 @@ class DataItem:
     data: Any
 
 
-@frozen
-class AgentPlan:
-    """The agent to run: `target` is `module:Class` or `FILE.py:Class`, `timeout_s` None for no limit.
+@frozen(kw_only=True)
+class AgentSetup:
+    """The agent to run: `target` is `module:Class` or `FILE.py:Class`, `cwd` the folder of the program.
 
-    `arguments` are for the class.  `python` is the interpreter, `cwd` the folder of the program.
+    `arguments` are for the class: a JSON object, "" for none.  `python` is the interpreter, "" the first one of PATH.
     """
 
     target: str
-    python: str
     cwd: str
-    base_url: str
-    items: tuple[DataItem, ...] = field(repr=False)
-    api_key: str = field(default="", repr=False)
+    python: str = ""
     mode: Mode = "inline"
+    arguments: str = field(default="", repr=False)
+
+
+@frozen(kw_only=True)
+class AgentPlan(AgentSetup):
+    """The server and the items of an agent; `timeout_s` is None for no limit."""
+
+    base_url: str
+    api_key: str = field(default="", repr=False)
+    items: tuple[DataItem, ...] = field(default=(), repr=False)
     groups: int = 1
     group_size: int = 1
     timeout_s: float | None = None
-    arguments: dict[str, Any] = field(factory=dict, repr=False)
 
     @property
     def runs(self) -> int:
@@ -182,9 +188,9 @@ class AgentRequest:
     pool_limit: int | None = None
 
 
-@frozen
-class AgentRun:
-    """One run of the agent; `trace` is its line in the trace, which counts from 1."""
+@frozen(kw_only=True)
+class AgentOutcome:
+    """The outcome of one run of an agent; `trace` is its line in the trace, which counts from 1."""
 
     index: int
     item: int
@@ -192,8 +198,15 @@ class AgentRun:
     member: int
     outcome: Outcome
     seconds: float
-    result: Any = None
     reward: float | None = None
+    trace: int = 0
+
+
+@frozen(kw_only=True)
+class AgentRun(AgentOutcome):
+    """One run of the agent, with its requests."""
+
+    result: Any = None
     error: AgentError | None = None
     place: CodeLine | None = None
     broken: tuple[ContractRule, ...] = ()
@@ -203,7 +216,6 @@ class AgentRun:
     requests: tuple[AgentRequest, ...] = ()
     # None where they can't be observed.
     left_tasks: tuple[LeftTasks, ...] | None = ()
-    trace: int = 0
 
 
 @frozen

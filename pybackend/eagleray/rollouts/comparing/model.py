@@ -256,25 +256,28 @@ class ComparisonVerdict:
     readings: tuple[ComparisonReading, ...] = ()
 
 
-@frozen
-class EngineComparison:
-    """Two engines compared; `metrics` is None where no logprobs could be compared.
+@frozen(kw_only=True)
+class ComparedFigures:
+    """The figures of a comparison; `metrics` is None where no logprobs could be compared, `notes` are for the user."""
 
-    `left_out`: sequences whose logprobs can't be matched with tokens; `notes` are sentences for the user.
-    """
+    metrics: LogprobMetrics | None
+    ratios: ImportanceRatios | None = None
+    steps: tuple[StepRatios, ...] = ()
+    notes: tuple[str, ...]
+
+
+@frozen(kw_only=True)
+class EngineComparison(ComparedFigures):
+    """Two engines compared; `left_out`: sequences whose logprobs can't be matched with tokens."""
 
     a: EngineFacts
     b: EngineFacts
     verdict: ComparisonVerdict
-    metrics: LogprobMetrics | None
     prompts: PromptLayer
     greedy: GreedyLayer
     sequences: tuple[ComparedSequence, ...]
     worst: tuple[TokenDelta, ...]
     left_out: int
-    notes: tuple[str, ...]
-    ratios: ImportanceRatios | None = None
-    steps: tuple[StepRatios, ...] = ()
 
 
 def unheard(doing: str, done: int, total: int) -> None:

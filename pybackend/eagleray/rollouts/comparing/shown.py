@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eagleray.rollouts.comparing.metrics import bounded
 from eagleray.rollouts.comparing.model import (
+    ComparedFigures,
     ComparedSequence,
     EngineComparison,
     EngineFacts,
     GreedyDivergence,
     GreedyLayer,
-    ImportanceRatios,
-    LogprobMetrics,
     PromptDifference,
-    StepRatios,
 )
 from eagleray.rollouts.comparing.texts import kind_text
+from eagleray.wire.records import fields_in
 
 # Sequences of the heat map, and cells of each.
 MOST_SEQUENCES = 300
@@ -55,27 +54,14 @@ class ShownPromptDifference:
 
 
 @frozen
-class ShownDivergence:
-    """The first token that B would choose otherwise; `sequence` counts from 1, `position` from 0."""
-
-    sequence: int
-    position: int
-    a_id: int
-    b_id: int
-    a_margin: float | None
-    b_margin: float
-    near_tie: bool
-
-
-@frozen
 class ShownGreedy:
-    """The greedy tokens of both engines; `agreement` is the share of tokens."""
+    """The greedy tokens of both engines; `agreement` is the share of tokens, `first.sequence` counts from 1."""
 
     sequences: int
     diverged: int
     near_ties: int
     agreement: float
-    first: ShownDivergence | None
+    first: GreedyDivergence | None
 
 
 @frozen
@@ -109,8 +95,8 @@ class WorstToken:
     delta: float
 
 
-@frozen
-class ShownComparison:
+@frozen(kw_only=True)
+class ShownComparison(ComparedFigures):
     """Two engines compared: A are the rollouts, B is the trainer.
 
     `readings` are all of the verdict, the likeliest first.  `rows` are the sequences with the largest differences, of
@@ -129,13 +115,9 @@ class ShownComparison:
     prompts_different: int
     prompt_difference: ShownPromptDifference | None
     greedy: ShownGreedy
-    metrics: LogprobMetrics | None
-    ratios: ImportanceRatios | None
-    steps: list[StepRatios]
     sequences: int
     rows: list[DeltaRow]
     worst: list[WorstToken]
-    notes: list[str]
     stored: str
 
 
@@ -144,6 +126,7 @@ def shown(comparison: EngineComparison, stored: str) -> ShownComparison:
     rows = [_row(at, each) for at, each in enumerate(comparison.sequences, 1)]
     rows.sort(key=lambda row: (-row.max_abs_dlogp, row.sequence))
     return ShownComparison(
+        **{**fields_in(comparison, ComparedFigures), "steps": comparison.steps[-MOST_STEPS:]},
         verdict=reading.kind.value,
         title=kind_text(reading.kind),
         confidence=reading.confidence,
@@ -159,9 +142,6 @@ def shown(comparison: EngineComparison, stored: str) -> ShownComparison:
         prompts_different=comparison.prompts.different,
         prompt_difference=_prompt_difference(comparison.prompts.first),
         greedy=_greedy(comparison.greedy),
-        metrics=comparison.metrics,
-        ratios=comparison.ratios,
-        steps=list(comparison.steps[-MOST_STEPS:]),
         sequences=len(rows),
         rows=rows[:MOST_SEQUENCES],
         worst=[
@@ -176,7 +156,6 @@ def shown(comparison: EngineComparison, stored: str) -> ShownComparison:
             )
             for each in comparison.worst
         ],
-        notes=list(comparison.notes),
         stored=stored,
     )
 
@@ -197,21 +176,7 @@ def _greedy(layer: GreedyLayer) -> ShownGreedy:
         len(layer.divergences),
         layer.near_ties,
         layer.agreement,
-        _divergence(layer.first),
-    )
-
-
-def _divergence(first: GreedyDivergence | None) -> ShownDivergence | None:
-    if first is None:
-        return None
-    return ShownDivergence(
-        first.sequence + 1,
-        first.position,
-        first.a_id,
-        first.b_id,
-        first.a_margin,
-        first.b_margin,
-        first.is_near_tie,
+        layer.first and evolve(layer.first, sequence=layer.first.sequence + 1),
     )
 
 

@@ -9,7 +9,8 @@ from eagleray.rollouts.servers import messages
 from eagleray.rollouts.servers.environment import environment_of
 from eagleray.rollouts.servers.errors import bad_server_command
 from eagleray.rollouts.servers.model import InferenceServer
-from eagleray.rollouts.servers.servers import ServerRequest, Servers
+from eagleray.rollouts.servers.servers import ServerRequest, Servers, ServerStartPlace
+from eagleray.wire.records import fields_in
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import RequestServer
@@ -46,16 +47,7 @@ class InferenceHandlers:
         except ValueError as error:
             raise bad_server_command(str(error)) from error
         prepared = await self._servers.prepare(
-            ServerRequest(
-                argv,
-                request.cwd,
-                request.name,
-                request.cluster,
-                request.host,
-                request.slurm,
-                python=request.python,
-                workspace=request.workspace,
-            )
+            ServerRequest(**fields_in(request, ServerStartPlace), argv=argv)
         )
         name = prepared.plan.server.name if prepared.plan.server else ""
         run = await self._servers.start(prepared, confirmed=request.confirmed)

@@ -6,6 +6,7 @@ from types import NoneType
 
 from attrs import frozen
 
+from eagleray.rollouts.servers.servers import ServerStartPlace
 from eagleray.runs.model import ServerState
 from eagleray.wire.requests import Request
 
@@ -29,24 +30,12 @@ class ListedServers:
     servers: list[ListedServer]
 
 
-@frozen
-class StartServer:
-    """`command` is a line as it is typed in a shell; for `name` "" the engine gives the name.
-
-    It is a job of the Ray cluster `cluster`, or runs on the ssh host `host`, or in the SLURM job `slurm`: `JOB` or
-    `ssh://HOST/slurm://JOB`.  Without any of them it runs on this machine.  `confirmed`: a script may be submitted to
-    SLURM.
-    """
+@frozen(kw_only=True)
+class StartServer(ServerStartPlace):
+    """`command` is a line as it is typed in a shell; `confirmed`: a script may be submitted to SLURM."""
 
     command: str
-    cwd: str
-    name: str = ""
-    cluster: str = ""
-    host: str = ""
-    slurm: str = ""
     confirmed: bool = False
-    python: str = ""
-    workspace: str = ""
 
 
 @frozen

@@ -7,7 +7,7 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -44,8 +44,8 @@ from eagleray.rollouts.servers.owners import is_free, owner_of_port
 from eagleray.rollouts.servers.probing import FirstToken, ServerProbe
 from eagleray.rollouts.servers.stored import AddedServer, AddedServers
 from eagleray.runs.kinds import kind_of, script_at
-from eagleray.runs.model import RunPlan, ServerPlan, ServerState
-from eagleray.runs.preparing import RunPreparation, RunRequest
+from eagleray.runs.model import RunPlan, RunRequest, ServerPlan, ServerState, StartPlace
+from eagleray.runs.preparing import RunPreparation
 from eagleray.runs.run_status import with_current_state
 from eagleray.runs.runs import Runs
 from eagleray.runs.terminal_output import tail_of
@@ -65,24 +65,26 @@ _ELSEWHERE = ("job", "sbatch", "remote")
 STOP_S = 60.0
 
 
-@frozen
-class ServerRequest:
-    """The server that the user wants to start; `name` "" is made of the engine's.
+@frozen(kw_only=True)
+class ServerStartPlace(StartPlace):
+    """The server that the user wants to start; for `name` "" the engine gives the name.
 
-    It is a job of the Ray cluster `cluster`, or runs on the ssh host `host`, or in a step of the SLURM job `slurm`.
-    `key_variable`: the program takes its key from there; "" lets the engine decide.
+    It is a job of the Ray cluster `cluster`, or runs on the ssh host `host`, or in a step of the SLURM job `slurm`: `JOB`
+    or `ssh://HOST/slurm://JOB`.  Without any of them it runs on this machine.
     """
 
-    argv: Sequence[str]
-    cwd: str
     name: str = ""
-    cluster: str = ""
     host: str = ""
     slurm: str = ""
-    env: Mapping[str, str] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class ServerRequest(ServerStartPlace):
+    """Its command.  `key_variable`: the program takes its key from there; "" lets the engine decide."""
+
+    argv: Sequence[str]
+    env: dict[str, str] = field(factory=dict)
     key_variable: str = ""
-    workspace: str = ""
-    python: str = ""
 
 
 @frozen
@@ -151,11 +153,11 @@ class Servers:
         plan = await self._preparing.plan(
             RunRequest(
                 path="",
-                args=command.argv,
+                args=tuple(command.argv),
                 cwd=request.cwd,
                 cluster=place or request.cluster,
-                kind="remote" if place else None,
-                env=dict(request.env),
+                kind="remote" if place else "",
+                env=request.env,
                 workspace=request.workspace,
                 python=request.python,
             )

@@ -37,14 +37,12 @@ class TokenColumns:
     advantages: tuple[float | None, ...] = ()
 
 
-@frozen
-class Trajectory:
-    """The contents of a dump's line, whichever framework wrote it.
+@frozen(kw_only=True)
+class TrajectoryFacts:
+    """The figures of a trajectory, whichever framework wrote it.
 
-    `group`: the name of its group in the file, "" if the dump has none, so that its prompt stands for it.  `ended`:
-    whether the model ended the completion, None if the dump doesn't tell.  `problem`: why a line couldn't be read, or
-    which value of it, as a sentence.  `rewards`: the key of the reward, and the keys of others that differ from it.
-    `other_keys` have no role; None for a line that isn't an object.
+    `group`: the name of its group in the file, "" if the dump has none, so that its prompt stands for it.  `problem`: why
+    a line couldn't be read, or which value of it, as a sentence.
     """
 
     format: str = ""
@@ -58,9 +56,19 @@ class Trajectory:
     prompt_tokens: int | None = None
     first_version: int | None = None
     last_version: int | None = None
+    problem: str = ""
+
+
+@frozen(kw_only=True)
+class Trajectory(TrajectoryFacts):
+    """The contents of a dump's line.
+
+    `ended`: whether the model ended the completion, None if the dump doesn't tell.  `rewards`: the key of the reward, and
+    the keys of others that differ from it.  `other_keys` have no role; None for a line that isn't an object.
+    """
+
     ended: bool | None = None
     last_id: int | None = None
-    problem: str = ""
     messages: tuple[Turn, ...] = ()
     columns: TokenColumns = TokenColumns()
     fields: Mapping[str, object] = field(factory=dict)
@@ -83,8 +91,8 @@ class Trajectory:
         return len(self.completion) if tokens is None else tokens
 
 
-@frozen
-class TrajectoryRow:
+@frozen(kw_only=True)
+class TrajectoryRow(TrajectoryFacts):
     """A trajectory in the list: `item` counts from 1 over all files, `line` from 1 in its file.
 
     Prompt and completion are their beginnings.
@@ -93,19 +101,7 @@ class TrajectoryRow:
     item: int
     file: str
     line: int
-    format: str
-    group: str
-    sample: int | None
-    step: int | None
-    reward: float | None
-    tokens: int | None
-    prompt_tokens: int | None
-    first_version: int | None
-    last_version: int | None
     truncated: bool | None
-    prompt: str
-    completion: str
-    problem: str
 
 
 @frozen

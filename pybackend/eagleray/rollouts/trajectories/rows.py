@@ -17,6 +17,7 @@ from eagleray.rollouts.trajectories.model import (
     NamedText,
     TokenColumns,
     Trajectory,
+    TrajectoryFacts,
     TrajectoryGroup,
     TrajectoryItem,
     TrajectoryRow,
@@ -25,6 +26,7 @@ from eagleray.rollouts.trajectories.model import (
 from eagleray.rollouts.trajectories.statistics import GroupSum
 from eagleray.rollouts.trajectories.table import Endings, flags_of
 from eagleray.rollouts.trajectories.turns import turns_of
+from eagleray.wire.records import fields_in
 
 BEGINNING = 200
 LONGEST_FIELD = 20_000
@@ -45,23 +47,18 @@ COLUMN_LIMIT = 40_000
 
 
 def row_of(line: DumpLine, trajectory: Trajectory, endings: Endings) -> TrajectoryRow:
+    shortened = {
+        "group": printable(trajectory.group, BEGINNING),
+        "prompt": beginning(trajectory.prompt),
+        "completion": beginning(trajectory.completion if trajectory.format else _text(line.data)),
+        "problem": printable(trajectory.problem, 500),
+    }
     return TrajectoryRow(
+        **{**fields_in(trajectory, TrajectoryFacts), **shortened},
         item=line.item + 1,
         file=printable(line.file, 1000),
         line=line.number,
-        format=trajectory.format,
-        group=printable(trajectory.group, BEGINNING),
-        sample=trajectory.sample,
-        step=trajectory.step,
-        reward=trajectory.reward,
-        tokens=trajectory.tokens,
-        prompt_tokens=trajectory.prompt_tokens,
-        first_version=trajectory.first_version,
-        last_version=trajectory.last_version,
         truncated=endings.truncated(trajectory.ended, trajectory.last_id),
-        prompt=beginning(trajectory.prompt),
-        completion=beginning(trajectory.completion if trajectory.format else _text(line.data)),
-        problem=printable(trajectory.problem, 500),
     )
 
 

@@ -60,7 +60,9 @@ def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
         return _of_script(plan, script, python, stamp)
     launch = launch_of(list(map(LineWord, plan.command)))
     identity = _Frameworks([cwd]).of(launch) if launch else Identity()
-    line = launch or Launch(plan.command[0], False, tuple(map(LineWord, plan.command[1:])), ())
+    line = launch or Launch(
+        tuple(map(LineWord, plan.command[1:])), (), plan.command[0], module=False
+    )
     recognised, keys = _recognised(identity, line, [cwd], python, _hints(plan, None))
     if launch is None and recognised and recognised.table.syntax != "none":
         recognised = keys = None
@@ -190,7 +192,9 @@ class _Frameworks:
 
     def quoted_in(self, script: Script) -> Identity:
         """A module that the script runs in a quoted text: the last one of a framework."""
-        identities = [self.of(Launch(module, True, (), ())) for module in modules_in(script.text)]
+        identities = [
+            self.of(Launch((), (), module, module=True)) for module in modules_in(script.text)
+        ]
         return next((item for item in reversed(identities) if item.tables), Identity())
 
     def of_lines(self, root: ScriptNode) -> list[tuple[TrainingLine, Identity]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from eagleray.common.l10n import t
 from eagleray.common.off_loop import off_loop
@@ -15,7 +15,7 @@ from eagleray.runs.presets.analysis import ProgramAnalysis, analyze
 from eagleray.runs.presets.composing import Composed, compose, line_arguments
 from eagleray.runs.presets.errors import bad_preset, unknown_preset
 from eagleray.runs.presets.form import OFF, ON
-from eagleray.runs.presets.model import OF_VARIABLES, POST_MORTEM, DebugRunProposal
+from eagleray.runs.presets.model import OF_VARIABLES, POST_MORTEM, DebugRunProposal, PresetRow
 from eagleray.runs.presets.propose import propose, unchanged
 from eagleray.runs.presets.step_recording import with_step_recording
 from eagleray.runs.presets.table import FrameworkTable
@@ -23,17 +23,6 @@ from eagleray.runs.presets.table_file import tables
 from eagleray.runs.presets.user_presets import OwnPresets, Preset
 
 NONE, DEBUG = "none", "debug"
-
-
-@frozen
-class Row:
-    """A preset that can be chosen; `text` is its JSON, for ours the JSON of a preset to begin with."""
-
-    name: str
-    title: str
-    framework: str
-    own: bool
-    text: str
 
 
 class DebugRuns:
@@ -90,17 +79,19 @@ class DebugRuns:
         preset = self._chosen(plan.workspace, name, analysis)
         return propose(evolve(plan, preset=preset.name), analysis, answers, preset)
 
-    def rows(self, workspace: str) -> list[Row]:
+    def rows(self, workspace: str) -> list[PresetRow]:
         """The presets of a workspace: ours for each framework and for any program, then the user's own."""
         newest: dict[str, FrameworkTable] = {}
         for table in tables():
             newest.setdefault(table.framework, table)
         ours = [_row(table) for name, table in sorted(newest.items()) if table.package]
         of_user = [
-            Row(preset.name, preset.name, preset.framework, True, user_presets.to_text(preset))
+            PresetRow(
+                preset.name, preset.name, preset.framework, True, user_presets.to_text(preset)
+            )
             for preset in self._presets.of(workspace)
         ]
-        any_program = Row(
+        any_program = PresetRow(
             DEBUG,
             t("Debug run of any program"),
             "",
@@ -131,7 +122,7 @@ class DebugRuns:
         raise unknown_preset(name)
 
 
-def _row(table: FrameworkTable) -> Row:
+def _row(table: FrameworkTable) -> PresetRow:
     proposed = {
         name: offer.value
         for name, offer in table.offers.items()
@@ -140,7 +131,7 @@ def _row(table: FrameworkTable) -> Row:
     own = t("my {framework} run", framework=table.framework)
     title = t("Debug run of {framework}", framework=table.title)
     text = _template(own, table.framework, proposed)
-    return Row(table.framework, title, table.title, False, text)
+    return PresetRow(table.framework, title, table.title, False, text)
 
 
 def _template(name: str, framework: str, answers: Mapping[str, str]) -> str:

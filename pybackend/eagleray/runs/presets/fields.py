@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from eagleray.common.errors import EaglerayError, printable
+from eagleray.runs.model import RunRequest
 from eagleray.runs.presets.errors import BAD_ANSWER
-from eagleray.runs.presets.messages import FieldProblem, Prepare
+from eagleray.runs.presets.messages import FieldProblem
 
 _FIELDS = {
     "no-program": "path",
@@ -34,7 +35,7 @@ def field_of(code: str) -> str:
     return _FIELDS.get(code, "")
 
 
-def field_problem(request: Prepare, error: EaglerayError) -> FieldProblem:
+def field_problem(request: RunRequest, error: EaglerayError) -> FieldProblem:
     """Why the program of `request` can't be prepared or started, at its field."""
     field = field_of(error.code)
     if field == "path" and not Path(request.cwd).expanduser().is_dir():
@@ -54,8 +55,8 @@ def field_problem(request: Prepare, error: EaglerayError) -> FieldProblem:
     return FieldProblem(field, error.code, error.message, error.shown_step, True)
 
 
-def _answered(request: Prepare, value: str) -> str:
+def _answered(request: RunRequest, value: str) -> str:
     """The question that was answered with `value`."""
-    answers = request.options.answers
+    answers = request.answers
     names = [name for name, answer in answers.items() if answer.strip() == value]
     return f"answer.{names[0]}" if names else ""

@@ -5,24 +5,23 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from attrs import asdict
-
 from eagleray.common.errors import EaglerayError
 from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.redact import redact_text
 from eagleray.runs.command_ports import port_arguments
-from eagleray.runs.model import RunPlan, confirm_text, title
+from eagleray.runs.model import RunPlan, RunRequest, confirm_text, title
 from eagleray.runs.preflight import check_files
-from eagleray.runs.preparing import RunPreparation, RunRequest, validate_profile
+from eagleray.runs.preparing import RunPreparation
 from eagleray.runs.presets import messages
 from eagleray.runs.presets.composing import error_of, shown_values
 from eagleray.runs.presets.debug_runs import DebugRuns
 from eagleray.runs.presets.errors import untrusted_workspace
 from eagleray.runs.presets.fields import field_of, field_problem
-from eagleray.runs.presets.messages import Change, PresetRow
-from eagleray.runs.presets.model import DebugRunProposal, ProposedChange
+from eagleray.runs.presets.messages import Change
+from eagleray.runs.presets.model import DebugRunProposal, PresetRow, ProposalTexts, ProposedChange
 from eagleray.runs.presets.nsys_check import nsys_here
 from eagleray.runs.presets.text import lines_of, setting_of
+from eagleray.wire.records import fields_in
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import RequestServer
@@ -52,20 +51,15 @@ class PresetHandlers:
         self._trusted = trusted
         self._preset_files = InOrder()
 
-    async def prepare(self, request: messages.Prepare) -> messages.Proposal:
+    async def prepare(self, request: RunRequest) -> messages.Proposal:
         plan, made = await self._proposed(request)
         problems = await self._preparing.problems(made.plan)
         return messages.Proposal(
+            **{**fields_in(made, ProposalTexts), "title": made.title or title(plan)},
             plan=self._preparing.plans.add(made.plan),
             preset=made.plan.preset,
             name=redact_text(made.plan.name),
-            title=made.title or title(plan),
-            before=made.before,
-            after=made.after,
             changes=[wire_change(change) for change in made.changes],
-            questions=made.questions,
-            framework=made.framework,
-            framework_version=made.framework_version,
             text=lines_of(made, details=True),
             presets=await self._rows(request.workspace),
             problems=[
@@ -75,7 +69,7 @@ class PresetHandlers:
             confirm=confirm_text(made.plan),
         )
 
-    async def check(self, request: messages.Prepare) -> messages.OptionsCheck:
+    async def check(self, request: RunRequest) -> messages.OptionsCheck:
         """Everything that the options page shows while the user types; starts nothing."""
         plan: RunPlan | None = None
         proposal: messages.Proposal | None = None
@@ -95,7 +89,7 @@ class PresetHandlers:
         ]
         return messages.OptionsCheck(problems, proposal, nsys or "", _ports(plan))
 
-    async def compose(self, request: messages.Prepare) -> messages.Composition:
+    async def compose(self, request: RunRequest) -> messages.Composition:
         """Runs the program's imports."""
         if not self._trusted:
             raise untrusted_workspace()
@@ -105,10 +99,10 @@ class PresetHandlers:
             raise error
         return messages.Composition(shown_values(composed))
 
-    async def _proposed(self, request: messages.Prepare) -> tuple[RunPlan, DebugRunProposal]:
+    async def _proposed(self, request: RunRequest) -> tuple[RunPlan, DebugRunProposal]:
         """The plan without the preset, and the proposal for it."""
-        plan = await self._preparing.plan(_run_request(request))
-        answers, python = request.options.answers, request.python
+        plan = await self._preparing.plan(request)
+        answers, python = request.answers, request.python
         propose = partial(self._debug_runs.proposal, plan, request.preset, answers, python)
         return plan, await off_loop(propose)
 
@@ -127,35 +121,11 @@ class PresetHandlers:
         return messages.Presets(await self._rows(request.workspace))
 
     async def _rows(self, workspace: str) -> list[PresetRow]:
-        rows = await self._preset_files.run(partial(self._debug_runs.rows, workspace))
-        return [PresetRow(**asdict(row, recurse=False)) for row in rows]
+        return await self._preset_files.run(partial(self._debug_runs.rows, workspace))
 
 
 def wire_change(change: ProposedChange) -> Change:
     return Change(change.request, change.outcome, change.where, change.why, setting_of(change))
-
-
-def _run_request(request: messages.Prepare) -> RunRequest:
-    options = request.options
-    return RunRequest(
-        path=request.path,
-        args=request.args,
-        cwd=request.cwd,
-        kind=request.kind or None,
-        cluster=request.cluster,
-        python=request.python,
-        workspace=request.workspace,
-        breakpoints=options.breakpoints,
-        workers=options.workers,
-        ranks=options.ranks,
-        post_mortem=options.post_mortem,
-        children=options.children,
-        env=options.env,
-        server_env=options.server_env,
-        overrides=options.overrides,
-        profile=None if options.profile is None else validate_profile(options.profile),
-        watch_minutes=options.watch_minutes,
-    )
 
 
 def _ports(plan: RunPlan | None) -> list[str]:

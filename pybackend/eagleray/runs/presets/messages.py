@@ -2,50 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from attrs import frozen
 
-from attrs import field, frozen
-
-from eagleray.protocol.runs import Breakpoint
-from eagleray.runs.model import Kind, ProfilePlan
-from eagleray.runs.presets.model import Outcome, PresetQuestion
+from eagleray.runs.model import RunRequest
+from eagleray.runs.presets.model import Outcome, PresetRow, ProposalTexts
 from eagleray.wire.requests import Request
-
-
-@frozen
-class Options:
-    """The user's choices besides the program; `answers` are for `Proposal.questions`, by id.
-
-    `server_env`: the variables of the chosen server, which `env` overrides; null for a run that gets none.
-    """
-
-    breakpoints: tuple[Breakpoint, ...] = ()
-    workers: tuple[str, ...] = ()
-    ranks: tuple[int, ...] | None = None
-    post_mortem: bool = False
-    children: bool = False
-    env: dict[str, str] = field(factory=dict)
-    server_env: dict[str, str] | None = None
-    overrides: tuple[str, ...] = ()
-    answers: dict[str, str] = field(factory=dict)
-    profile: ProfilePlan | None = None
-    watch_minutes: float = 0.0
-
-
-@frozen
-class Prepare:
-    """`path`: a file or module; "": `args` is the whole command.  `kind` "": detected, or a Ray job
-    with a `cluster`.  `python` "": the one on PATH.  `preset` "": the one that fits; "none": none."""
-
-    path: str
-    args: list[str]
-    cwd: str
-    kind: Literal["", Kind] = ""
-    cluster: str = ""
-    preset: str = ""
-    python: str = ""
-    workspace: str = ""
-    options: Options = field(factory=Options)
 
 
 @frozen
@@ -68,32 +29,15 @@ class Change:
     setting: str
 
 
-@frozen
-class PresetRow:
-    """A preset: one of ours for a framework, or `own`: the user's; `text` is its JSON."""
-
-    name: str
-    title: str
-    framework: str
-    own: bool
-    text: str
-
-
-@frozen
-class Proposal:
-    """`plan`: the id of the plan for `runs/start`; `preset`: the one that it uses; `before`, `after`: the command without and with the preset; `confirm`: asked before the start;
+@frozen(kw_only=True)
+class Proposal(ProposalTexts):
+    """`plan`: the id of the plan for `runs/start`; `preset`: the one that it uses; `confirm`: asked before the start;
     `text`: the lines that `eagleray run --dry-run` prints above the difference."""
 
     plan: str
     preset: str
     name: str
-    title: str
-    before: str
-    after: str
     changes: list[Change]
-    questions: tuple[PresetQuestion, ...]
-    framework: str
-    framework_version: str
     text: list[str]
     presets: list[PresetRow]
     problems: list[RunProblem]
@@ -164,9 +108,9 @@ class PresetRef:
     name: str
 
 
-PREPARE = Request("eagleray/presets/prepare", Prepare, Proposal)
-CHECK = Request("eagleray/presets/check", Prepare, OptionsCheck)
-COMPOSE = Request("eagleray/presets/compose", Prepare, Composition)
+PREPARE = Request("eagleray/presets/prepare", RunRequest, Proposal)
+CHECK = Request("eagleray/presets/check", RunRequest, OptionsCheck)
+COMPOSE = Request("eagleray/presets/compose", RunRequest, Composition)
 LIST_PRESETS = Request("eagleray/presets/list", PresetsOf, Presets)
 SAVE_PRESET = Request("eagleray/presets/save", SavePreset, Presets)
 DELETE_PRESET = Request("eagleray/presets/delete", PresetRef, Presets)

@@ -59,20 +59,34 @@ class PresetQuestion:
 
 
 @frozen
-class DebugRunProposal:
-    """`before` and `after` are command, environment and copied script without and with the preset, without secrets.
+class PresetRow:
+    """A preset: one of ours for a framework, or `own`: the user's; `text` is its JSON, for ours one to begin with."""
 
-    `summary` says in sentences what the run does and what it leaves behind.
-    """
-
-    plan: RunPlan
+    name: str
     title: str
+    framework: str
+    own: bool
+    text: str
+
+
+@frozen(kw_only=True)
+class ProposalTexts:
+    """`before` and `after` are command, environment and copied script without and with the preset, without secrets."""
+
+    title: str = ""
     before: str
     after: str
-    changes: tuple[ProposedChange, ...]
-    questions: tuple[PresetQuestion, ...]
-    framework: str
-    framework_version: str
+    questions: tuple[PresetQuestion, ...] = ()
+    framework: str = ""
+    framework_version: str = ""
+
+
+@frozen(kw_only=True)
+class DebugRunProposal(ProposalTexts):
+    """A plan with its preset; `summary` says in sentences what the run does and what it leaves behind."""
+
+    plan: RunPlan
+    changes: tuple[ProposedChange, ...] = ()
     summary: str = ""
 
 

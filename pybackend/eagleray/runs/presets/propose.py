@@ -104,7 +104,7 @@ def propose(
 def unchanged(plan: RunPlan) -> DebugRunProposal:
     """The program as it is."""
     text = effective(plan)
-    return DebugRunProposal(plan, "", text, text, (), (), "", "")
+    return DebugRunProposal(plan=plan, before=text, after=text)
 
 
 def _title(recognised: Recognised | None) -> str:

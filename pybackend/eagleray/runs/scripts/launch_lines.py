@@ -40,22 +40,30 @@ class LineWord:
 
 
 @frozen
-class Launch:
-    """A line that runs Python: `target` is the file or, with `module`, the module; `arguments` come after it.
+class LineStart:
+    """A line that starts something; `arguments` come after it.
 
-    `tokens` cover the whole command, `line` and `end` its place in a script, `inside`: in a function.
-    `folder` is the folder of a `cd` before it, "" without one or if its value is not known.  `maybe` are arguments of
-    the line's arrays in other branches, of which the script may take one.
+    `line` and `end` are its place in a script, `inside`: in a function.  `folder` is the folder of a `cd` before it, ""
+    without one or if its value is not known.
     """
 
+    arguments: tuple[LineWord, ...]
+    line: int = field(default=0, kw_only=True)
+    end: int = field(default=0, kw_only=True)
+    inside: bool = field(default=False, kw_only=True)
+    folder: str = field(default="", kw_only=True)
+
+
+@frozen
+class Launch(LineStart):
+    """A line that runs Python: `target` is the file or, with `module`, the module; `tokens` cover the whole command.
+
+    `maybe` are arguments of the line's arrays in other branches, of which the script may take one.
+    """
+
+    tokens: tuple[LineWord, ...] = field(repr=False)
     target: str
     module: bool
-    arguments: tuple[LineWord, ...]
-    tokens: tuple[LineWord, ...] = field(repr=False)
-    line: int = 0
-    end: int = 0
-    inside: bool = False
-    folder: str = ""
     maybe: tuple[LineWord, ...] = ()
 
 
@@ -72,11 +80,11 @@ def launch_of(tokens: Sequence[LineWord]) -> Launch | None:
                 continue
             if not _MODULE.fullmatch(name) or name in _TOOLS:
                 return None
-            return Launch(name, True, tuple(tokens[i + 2 :]), tuple(tokens))
+            return Launch(tuple(tokens[i + 2 :]), tuple(tokens), name, module=True)
         if i > python and text in ("-c", "-"):
             return None
         if _ends_as_program(text):
-            return Launch(text, False, tuple(tokens[i + 1 :]), tuple(tokens))
+            return Launch(tuple(tokens[i + 1 :]), tuple(tokens), text, module=False)
     return None
 
 
@@ -86,7 +94,7 @@ def _of_command(tokens: Sequence[LineWord]) -> Launch | None:
     if pattern is None or not re.fullmatch(r"[a-z][\w-]*", tokens[1].text):
         return None
     name = pattern.format(tokens[1].text.replace("-", "_"))
-    return Launch(name, True, tuple(tokens[2:]), tuple(tokens))
+    return Launch(tuple(tokens[2:]), tuple(tokens), name, module=True)
 
 
 def _starts_python(tokens: Sequence[LineWord], i: int) -> bool:
@@ -129,19 +137,14 @@ def _unquoted(value: str) -> str:
 
 
 @frozen
-class ScriptStart:
-    """A line that runs the shell script `script`; `arguments` come after it.
+class ScriptStart(LineStart):
+    """A line that runs the shell script `script`.
 
-    `line`, `end`, `inside` and `folder` are as in a Launch.  `sourced`: it runs in the same shell.  `outside`: in
-    another container or host, or as a job of Ray, where neither this machine's files nor its variables are.
+    `sourced`: it runs in the same shell.  `outside`: in another container or host, or as a job of Ray, where neither this
+    machine's files nor its variables are.
     """
 
     script: LineWord
-    arguments: tuple[LineWord, ...]
-    line: int = 0
-    end: int = 0
-    inside: bool = False
-    folder: str = ""
     sourced: bool = False
     outside: bool = False
 
@@ -168,9 +171,9 @@ def start_of(
         return None
     first = tokens[0].text
     if first in _SOURCES and len(tokens) > 1:
-        return ScriptStart(tokens[1], tuple(tokens[2:]), sourced=True)
+        return ScriptStart(tuple(tokens[2:]), tokens[1], sourced=True)
     if _is_script(first):
-        return ScriptStart(tokens[0], tuple(tokens[1:]))
+        return ScriptStart(tuple(tokens[1:]), tokens[0])
     elsewhere = first in _ELSEWHERE
     if not elsewhere and first not in SHELLS | _RUNNERS | functions:
         return None
@@ -178,7 +181,7 @@ def start_of(
     if at is None or not _runs_script(tokens[:at]):
         return None
     outside = elsewhere or any(word.text.startswith("--container") for word in tokens[:at])
-    return ScriptStart(tokens[at], tuple(tokens[at + 1 :]), outside=outside)
+    return ScriptStart(tuple(tokens[at + 1 :]), tokens[at], outside=outside)
 
 
 def _runs_script(before: Sequence[LineWord]) -> bool:
