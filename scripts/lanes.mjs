@@ -17,9 +17,9 @@ export class Lanes {
 
   /**
    * Runs them with `runSuite`; returns those that had not started when `isOver` became true.
-   * Beside the suites of "first" only one other runs, since installations use the processors as well.  Then two of
-   * "common" run, beside the lab, which mostly waits; after the lab three do: each waits at times, too, and two
-   * processors stay busy.
+   * Beside the suites of "first" only one other runs, since installations use the processors as well.  Then three of
+   * "common" run, beside the lab, which mostly waits; after the lab four do: each waits for processes and for time
+   * limits, so that fewer leave two processors idle.
    */
   async run(runSuite, isOver) {
     const work = async (...lanes) => {
@@ -27,7 +27,9 @@ export class Lanes {
         await runSuite(suite);
     };
     const first = work("first");
-    const later = [["common"], ["lab", "common"]].map((lanes) => first.then(() => work(...lanes)));
+    const later = [["common"], ["common"], ["lab", "common"]].map((lanes) =>
+      first.then(() => work(...lanes)),
+    );
     await Promise.all([work("common"), ...later]);
     return this.#waiting;
   }

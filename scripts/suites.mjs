@@ -94,6 +94,7 @@ export const suites = [
   }),
   pytest("looks", ["python", "workers"], FAST, { folders: LOOKS }),
   pytest("programs", ["python", "workers", "engine"], FAST, { folders: PROGRAMS }),
+  editor("debugging", NEWEST),
   editor("host", NEWEST),
   editor("host", OLDEST, { onlyByName: true }),
   editor("runs", NEWEST, { more: ["engine"] }),
@@ -104,16 +105,13 @@ export const suites = [
   pytest("old Ray", ["python", "old-ray"], "old_ray", { secondTry: true }),
   editor("proofs", NEWEST, { more: ["proofs"] }),
   pytest("hangs", ["python", "proofs", "engine"], "torch_ranks"),
-  editor("panel", NEWEST),
   editor("translations", NEWEST),
   editor("inspecting", NEWEST),
   editor("rollouts", NEWEST, { more: ["proofs", "engine"] }),
-  editor("keys", NEWEST),
   editor("stuck", NEWEST, { more: ["proofs"] }),
-  editor("debugging", NEWEST),
   editor("debugging", OLDEST),
   pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging"),
-  script("demo", ["python", "bundle", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
+  script("demo", ["python", "vsix", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
     secondTry: true,
   }),
   // The lab mostly waits: for links that are cut, for connections that time out.
@@ -127,7 +125,7 @@ export const suites = [
 
 /** The editor's suites of each area; `tests/<area>` has its other tests. */
 const AREAS = {
-  clusters: ["panel"],
+  clusters: ["debugging"],
   debug: ["debugging"],
   runs: ["runs"],
   profile: ["profiling"],

@@ -4,6 +4,7 @@
 // suites that have started by then end, and no others start.
 import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
+import { cpus } from "node:os";
 import { join } from "node:path";
 
 import { interpreter } from "./environments.mjs";
@@ -27,6 +28,7 @@ const LIMIT_MIN = 50;
 
 endWithChildren();
 const started = Date.now();
+const processorsBefore = processorTimes();
 const runId = randomBytes(8).toString("hex");
 const processes = new Started(`EAGLERAY_TEST_RUN=${runId}`);
 const folder = join(out, "results");
@@ -194,7 +196,7 @@ function close() {
   for (const line of total.skipped) console.log(`skipped: ${line}`);
   for (const name of secondTries.names()) console.log(`passed at the second try: ${name}`);
   for (const line of failed) console.log(line);
-  console.log(`took ${secondsSince(started)} s`);
+  console.log(`took ${secondsSince(started)} s, with the processors ${busyPercent()} % busy`);
   console.log(`${total.passed} passed, ${total.failed.length} failed`);
   process.exit(total.failed.length === 0 && total.passed > 0 ? 0 : 1);
 }
@@ -203,6 +205,19 @@ function log(source, text) {
   const s = secondsSince(started);
   const clock = `${String(Math.floor(s / 60)).padStart(2, "0")}:${String(s % 60).padStart(2, "0")}`;
   console.log(`[${clock} ${source}] ${text}`);
+}
+
+/** The share of the processors that all programs of the machine have used since the start. */
+function busyPercent() {
+  const now = processorTimes();
+  return Math.round((100 * (now.busy - processorsBefore.busy)) / (now.all - processorsBefore.all));
+}
+
+function processorTimes() {
+  const times = cpus().map((each) => each.times);
+  const idle = times.reduce((sum, each) => sum + each.idle, 0);
+  const all = times.flatMap(Object.values).reduce((sum, each) => sum + each, 0);
+  return { all, busy: all - idle };
 }
 
 function secondsSince(time) {

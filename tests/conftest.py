@@ -14,6 +14,7 @@ pytest_plugins = [
     "tests.shared_clusters",
     "tests.repeated_errors",
     "tests.engine.fixtures",
+    "tests.abandoned_sockets",
 ]
 
 # A run that is told to end also ends the processes of its tests, and names the test.

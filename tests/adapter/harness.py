@@ -23,7 +23,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
 CACHE = Path(os.environ.get("EAGLERAY_DEV_CACHE", Path.home() / ".cache" / "eagleray-dev"))
 # `npm test` makes an environment for each of these that it finds, and lists those that it does not find.
-PYTHONS = [sys.executable, *map(str, sorted(CACHE.glob("worker-3.*/bin/python")))]
+EVERY_PYTHON = [sys.executable, *map(str, sorted(CACHE.glob("worker-3.*/bin/python")))]
+# From 3.12 on debugpy traces by `sys.monitoring`, before by `sys.settrace`: one of each, or the same one.
+PYTHONS = list(dict.fromkeys((EVERY_PYTHON[0], EVERY_PYTHON[-1])))
 LIMIT = 120.0
 POLL_S = 0.02
 

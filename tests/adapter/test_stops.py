@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapter.harness import PROGRAMS, PYTHONS, ControlClient, Program
+from tests.adapter.harness import EVERY_PYTHON, PROGRAMS, PYTHONS, ControlClient, Program
 from tests.dap_client import DapClient, RequestFailed
 
 Start = Callable[..., Program]
@@ -23,7 +23,7 @@ def line_of(script: str, text: str, nth: int = 0) -> int:
     return [number for number, line in enumerate(lines, 1) if text in line][nth]
 
 
-@on_each_python
+@pytest.mark.parametrize("python", EVERY_PYTHON)
 def test_every_stop_is_on_the_line_after_the_breakpoint(
     control: ControlClient, program: Start
 ) -> None:

@@ -11,7 +11,6 @@ import { join } from "node:path";
 
 import { launch, openPage } from "../vscode/harness/browser.mjs";
 import { endAll, endWithRun } from "../vscode/harness/cleanup.mjs";
-import { openFile } from "../vscode/harness/files.mjs";
 import { marked } from "../vscode/harness/processes.mjs";
 import { ROOT } from "../vscode/harness/ray.mjs";
 import { Results } from "../vscode/harness/results.mjs";
@@ -74,29 +73,6 @@ await test("a click on a worker shows the line after breakpoint()", async () => 
   await window.waitFor(shown("advantage"), "the variables");
   await window.page.mouse.move(750, 930);
   await window.shot("stopped-at-line");
-});
-
-await test("Debug on Ray starts the program at the first click, and stops at a breakpoint", async () => {
-  const file = join(ROOT, "tests", "programs", "rl_training", "train.py");
-  const lines = readFileSync(file, "utf8").split("\n");
-  // Reached once Ray has been imported.
-  const line = lines.findIndex((text) => text.startsWith("from policy import")) + 1;
-  // The worker's session is closed first, so that the toolbar and the line belong to the run.
-  await window.click(
-    window.button("Disconnect"),
-    async () => !(await window.toolbar().isVisible()),
-    "the session is closed",
-  );
-  const folder = decodeURIComponent(/folder=([^&\s]+)/.exec(output)[1]);
-  const tab = window.page.locator(".tab.active", { hasText: "train.py" });
-  await openFile(window, folder, "train.py", () => tab.first().isVisible());
-  await window.toggleBreakpoint(line, true);
-  const run = window.page
-    .locator('.editor-actions .action-label[aria-label^="Debug on Ray"]')
-    .locator("visible=true");
-  await window.click(run, () => window.toolbar().isVisible(), "the run is stopped");
-  await window.waitForStopAt(line);
-  await window.shot("run");
 });
 
 await test("Ctrl-C ends everything that it started", async () => {

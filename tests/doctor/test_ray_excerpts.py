@@ -200,7 +200,8 @@ def container(folder: Path, job: str, script: str) -> subprocess.Popen[bytes]:
     """A process of a job with a /tmp of its own, in which the script first writes; it ends with its input."""
     # The process has a raylet's name, as the checks of nodes need it.
     program = folder / "raylet"
-    program.symlink_to(sys.executable)
+    # The environment may lie below /tmp, its interpreter doesn't.
+    program.symlink_to(Path(sys.executable).resolve())
     text = f"mount -t tmpfs tmpfs /tmp && {script} && echo ready && exec {program} -c 'input()' --temp_dir=/tmp/ray --log_dir=/tmp/ray/session_c/logs"
     process = subprocess.Popen(
         ["unshare", "--user", "--map-root-user", "--mount", "bash", "-c", text],

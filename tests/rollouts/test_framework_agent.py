@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from attrs import evolve
 from eagleray.app import App, Settings
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 from eagleray.rollouts.agents import debug_runs
@@ -50,12 +49,12 @@ def wave_of(engine: Engine, target: str, groups: int = 8, size: int = 2) -> Agen
     )
 
 
-async def test_blocking_line_of_a_foreign_agent_is_named_among_64_x_8_runs(
+async def test_blocking_line_of_a_foreign_agent_is_named_in_a_wave(
     own_home: Path, engine: Engine
 ) -> None:
-    observed = await observe(evolve(wave_of(engine, "Blocks", 64, 8), timeout_s=300.0))
+    observed = await observe(wave_of(engine, "Blocks", 8, 4))
     assert broken(observed) == {}
-    assert [run.outcome for run in observed.runs] == ["done"] * 512
+    assert [run.outcome for run in observed.runs] == ["done"] * 32
     assert {run.requests[0].path for run in observed.runs} == {"/v1/chat/completions"}
     assert [(each.kind, each.file, each.line) for each in verdicts(observed)] == [
         ("blocking-call", str(PROGRAM), line_of("time.sleep"))

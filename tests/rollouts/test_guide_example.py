@@ -1,4 +1,4 @@
-"""The example of AReaL's debugging guide, as printed: its program starts runs at module level, against port 8080."""
+"""The example of AReaL's debugging guide, smaller: its program starts runs at module level, against port 8080."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ asyncio.run(MyAgent().run(data, base_url="https://api.openai.com/v1", api_key="Y
 """
 WAVE = """
 # Example GRPO configuration
-global_bs = 256
+global_bs = 16
 group_size = 8
 
 # Example allocation
@@ -81,7 +81,7 @@ ITEM = {"messages": [{"role": "user", "content": "List 3 countries and their cap
 GUARD = 'Put {} under `if __name__ == "__main__":`.'
 
 
-def test_example_runs_as_printed_and_as_an_agent(own_home: Path, tmp_path: Path) -> None:
+def test_example_runs_as_a_program_and_as_an_agent(own_home: Path, tmp_path: Path) -> None:
     """In a network of its own, where port 8080 is free and no provider is reached."""
     (tmp_path / "local.py").write_text(AGENT + WAVE)
     (tmp_path / "both.py").write_text(AGENT + PROVIDER)
@@ -169,13 +169,12 @@ async def outcome(
         "with asyncio.Runner() as runner:\n    runner.run(Agent().run({}))",
     ],
 )
-@pytest.mark.parametrize("mode", ["inline", "subproc"])
 async def test_loop_that_a_script_starts_is_skipped(
-    own_home: Path, tmp_path: Path, start: str, mode: Mode
+    own_home: Path, tmp_path: Path, start: str
 ) -> None:
     program = SCRIPT.replace("return 1.0", "return 1.0 if self.ready else 2.0") + start
     program = program.replace("class Agent:", "class Agent:\n    ready = True")
-    ended, text = await outcome(tmp_path, program, mode)
+    ended, text = await outcome(tmp_path, program)
     assert ended == "done"
     assert "starts a loop at import, and was skipped." in text
 

@@ -1,4 +1,4 @@
-"""Agents that ask a real inference server: completion ids, requests, and the verdicts on waves of 8 x 8."""
+"""Agents that ask a real inference server: completion ids, requests, and the verdicts on waves."""
 
 from __future__ import annotations
 
@@ -118,22 +118,22 @@ async def test_processes_observe_requests_too(own_home: Path, engine: Engine) ->
 async def test_wave_with_a_shared_client_has_no_fault_of_its_own(
     own_home: Path, engine: Engine
 ) -> None:
-    observed = await observe(plan_for(engine, "Shared", groups=8, group_size=8))
-    assert wave_statistics(observed).done == 64
-    assert observed.totals.max_in_flight == observed.totals.max_requests_in_flight == 64
+    observed = await observe(plan_for(engine, "Shared", groups=4, group_size=4))
+    assert wave_statistics(observed).done == 16
+    assert observed.totals.max_in_flight == observed.totals.max_requests_in_flight == 16
     # Other load of the machine may make the server slow.
     assert set(kinds(observed)) <= {"server-saturated"}
 
 
 async def test_wave_with_a_client_for_each_run_is_named(own_home: Path, engine: Engine) -> None:
-    observed = await observe(plan_for(engine, "ClientPerRun", groups=8, group_size=8))
-    assert wave_statistics(observed).clients == 64
+    observed = await observe(plan_for(engine, "ClientPerRun", groups=4, group_size=4))
+    assert wave_statistics(observed).clients == 16
     assert kinds(observed)["client-per-run"] == line_of("AsyncOpenAI(", "ClientPerRun")
     assert "blocking-call" not in kinds(observed)
 
 
 async def test_wave_with_a_synchronous_client_is_named(own_home: Path, engine: Engine) -> None:
-    observed = await observe(plan_for(engine, "Synchronous", groups=8, group_size=8))
+    observed = await observe(plan_for(engine, "Synchronous", groups=4, group_size=4))
     assert observed.totals.max_in_flight == 1
     assert kinds(observed) == {"blocking-call": line_of("completions.create(", "Synchronous")}
 
@@ -186,7 +186,7 @@ async def test_planted_line_that_blocks_is_named(
 
 
 async def test_small_pool_is_named(own_home: Path, engine: Engine) -> None:
-    observed = await observe(plan_for(engine, "SmallPool", groups=8, group_size=8))
+    observed = await observe(plan_for(engine, "SmallPool", groups=4, group_size=4))
     assert "pool-exhausted" in kinds(observed)
 
 

@@ -35,8 +35,14 @@ async def wave_of(
         return await observe(plan, trace=trace)
 
 
-@pytest.mark.parametrize("mode", ["inline", "subproc"])
-@pytest.mark.parametrize("target", [*TO_THREADS, "Session", "OwnPool", "Aiohttp", "AiohttpJson"])
+@pytest.mark.parametrize(
+    ("target", "mode"),
+    [
+        *((target, "inline") for target in (*TO_THREADS, "Session", "OwnPool", "AiohttpJson")),
+        ("Requests", "subproc"),
+        ("Aiohttp", "subproc"),
+    ],
+)
 async def test_answers_are_recorded(
     own_home: Path, tmp_path: Path, target: str, mode: Mode
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapter.harness import PYTHONS
+from tests.adapter.harness import EVERY_PYTHON
 from tests.fakes.dashboard import dashboard
 from tests.ray_cluster import wait_for
 from tests.real_ray.command import Command, stand
@@ -24,7 +24,7 @@ print("Python", *value, flush=True)
 """
 
 
-@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("python", EVERY_PYTHON)
 def test_breakpoint_stops_in_every_python(own_home: Path, tmp_path: Path, python: str) -> None:
     program = tmp_path / "main.py"
     program.write_text(PROGRAM)

@@ -10,7 +10,7 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
-import { assertAccessible, violationsIn } from "./harness/accessibility.mjs";
+import { assertAccessible, assertReadable, violationsIn } from "./harness/accessibility.mjs";
 import { launch } from "./harness/browser.mjs";
 import { endAll, endWithRun } from "./harness/cleanup.mjs";
 import { python, ROOT } from "./harness/ray.mjs";
@@ -188,46 +188,37 @@ try {
   for (const state of states) {
     const what = `${state.page.replace("_", " ")}, ${state.name}`;
 
-    await test(`${what}: accessible in every theme`, async () => {
-      const shown = await opened(state);
-      await showWhole(shown.page);
-      for (const theme of themes) {
-        await shown.changeTheme(theme);
-        await shown.page.screenshot({
-          path: path.join(shots, `${state.page}-${state.name}-${theme.kind.split(" ")[0]}.png`),
-        });
-        await assertAccessible(shown.page, theme.theme);
-      }
-      await shown.close();
+    const shown = await opened(state);
+
+    await test(`${what}: nothing moves for users who want less motion`, async () => {
+      assert.deepEqual(await shown.page.evaluate(moving), []);
     });
 
     await test(`${what}: nothing is cut in a narrow tab`, async () => {
-      const shown = await opened(state);
       for (const width of WIDTHS) {
         await shown.page.setViewportSize({ width, height: 800 });
         assert.deepEqual(await wide(shown.page), [], `at ${width} px`);
-        if (width === 300) {
-          const file = path.join(shots, `${state.page}-${state.name}-300.png`);
-          await shown.page.screenshot({ path: file, fullPage: true });
-        }
+        if (width === 300) await picture(shown, `${state.name}-300`, { fullPage: true });
       }
       await shown.page.setViewportSize(ZOOMED);
       await assertAccessible(shown.page, "at 200 %");
-      await shown.page.screenshot({
-        path: path.join(shots, `${state.page}-${state.name}-200.png`),
-      });
-      await shown.close();
-    });
-
-    await test(`${what}: nothing moves for who wants less motion`, async () => {
-      const shown = await opened(state);
-      assert.deepEqual(await shown.page.evaluate(moving), []);
-      await shown.close();
+      await picture(shown, `${state.name}-200`);
     });
 
     await test(`${what}: Tab leads through all controls from top to bottom`, async () => {
-      const shown = await opened(state);
+      await shown.page.setViewportSize(WINDOW);
       assert.deepEqual(await tabOrder(shown.page), await controls(shown.page));
+    });
+
+    await test(`${what}: accessible in every theme`, async () => {
+      await showWhole(shown.page);
+      for (const theme of themes) {
+        await shown.changeTheme(theme);
+        await picture(shown, `${state.name}-${theme.kind.split(" ")[0]}`);
+        // All other rules have the same outcome in each theme.
+        if (theme === dark) await assertAccessible(shown.page, theme.theme);
+        else await assertReadable(shown.page, theme.theme);
+      }
       await shown.close();
     });
   }
@@ -245,6 +236,12 @@ async function test(title, work) {
   } catch (error) {
     results.failed(title, error.stack);
   }
+}
+
+/** Writes a screenshot where they are wanted: no test compares them, and drawing them takes a third of the time. */
+async function picture({ page, name }, title, more = {}) {
+  if (process.env.EAGLERAY_SHOTS === undefined) return;
+  await page.screenshot({ path: path.join(shots, `${name}-${title}.png`), ...more });
 }
 
 /** A bar that stays at the bottom hides parts of what can be scrolled, which has no size then. */

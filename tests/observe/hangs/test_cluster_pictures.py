@@ -54,6 +54,19 @@ NO_PDB = {"follow": "", "seconds": 0}
 @pytest.fixture
 def run(cluster: RayCluster) -> Iterator[Callable[..., Program]]:
     """Starts programs of tests/programs/hangs until they hang; they end with the test, and their workers too."""
+    with hanging_programs(cluster) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def cycle(cluster: RayCluster) -> Iterator[Program]:
+    """Two actors that wait for each other, for the last tests of this module: a picture doesn't change them."""
+    with hanging_programs(cluster) as started:
+        yield started("ray_tasks.py", "cycle")
+
+
+@contextlib.contextmanager
+def hanging_programs(cluster: RayCluster) -> Iterator[Callable[..., Program]]:
     programs = []
 
     def started(name: str, *arguments: str, **env: str) -> Program:
@@ -207,7 +220,7 @@ async def test_actor_that_was_killed_is_named_with_what_ray_says(
     run("ray_trainers.py", "killed", "3", str(port))
     while not any(row.name == "trainer-1" and row.death for row in await dashboard.all_actors()):
         await asyncio.sleep(0.2)
-    verdict = (await take(dashboard)).verdict
+    verdict = (await take(dashboard, is_local=True)).verdict
     assert (verdict.kind, verdict.culprits) == ("rank-dead", "1")
     assert "Ray says of trainer-1 (PID " in verdict.sentence
     assert "its process ended unexpectedly" in verdict.sentence
@@ -232,26 +245,12 @@ async def test_paused_actor_is_named_with_those_that_wait_for_it(
         (0, "ValueError: no reward of sample 7")
     ]
     waiting, paused = waits(taken)
-    assert ([each.rank for each in waiting], [each.rank for each in paused]) == ([0, 2], [1])
-    assert await take_here(dashboard, "Trainer.hang", paused=3, pause_s=PAUSE_S) is None
-
-
-async def test_actors_that_call_back_are_a_proved_cycle(
-    run: Callable[..., Program], dashboard: Dashboard
-) -> None:
-    program = run("ray_tasks.py", "cycle")
-    await shown_tasks(dashboard, program, CYCLE)
-    verdict = (await take(dashboard)).verdict
-    assert verdict.kind == "ray-get-cycle", verdict
-    assert verdict.sentence == (
-        "The driver waits for Policy.ask of left, which waits for Reward.answer, which waits for "
-        "Policy.value of left, which is queued behind Policy.ask of left: none of them can continue."
+    # In the order of their PIDs, which is not always the order of their ranks.
+    assert (sorted(each.rank or 0 for each in waiting), [each.rank for each in paused]) == (
+        [0, 2],
+        [1],
     )
-    part = await take(dashboard, workers="Policy.ask")
-    assert {each.group for each in part.ranks} == {"Policy"}
-    assert part.coverage.workers == "Policy.ask"
-    with pytest.raises(EaglerayError, match=r"No running worker of .* matches"):
-        await take(dashboard, workers="Critic")
+    assert await take_here(dashboard, "Trainer.hang", paused=3, pause_s=PAUSE_S) is None
 
 
 async def test_async_actor_tells_what_all_its_tasks_await(
@@ -259,7 +258,7 @@ async def test_async_actor_tells_what_all_its_tasks_await(
 ) -> None:
     program = run("ray_tasks.py", "awaiting")
     await shown_tasks(dashboard, program, {"Rollout.generate": "RUNNING"})
-    taken = await take(dashboard, inside=True)
+    taken = await take(dashboard, inside=True, is_local=True)
     assert taken.verdict.kind == "asyncio", taken.verdict
     assert taken.verdict.group == "Rollout"
     assert taken.verdict.sentence.startswith(
@@ -272,7 +271,7 @@ async def test_task_that_is_too_large_for_every_node_is_named(
 ) -> None:
     program = run("ray_tasks.py", "too_large")
     await shown_tasks(dashboard, program, TOO_LARGE)
-    verdict = (await take(dashboard)).verdict
+    verdict = (await take(dashboard, is_local=True)).verdict
     assert verdict.kind == "starvation"
     assert verdict.sentence == "ask_for_much waits for train, but no node has CPU: 1000."
 
@@ -321,81 +320,10 @@ async def test_cluster_without_a_free_cpu_is_sampled_and_its_driver_starves(
 async def test_driver_that_waits_for_a_task_that_computes_does_not_hang(
     run: Callable[..., Program], dashboard: Dashboard
 ) -> None:
-    run("ray_tasks.py", "working")
-    taken = await take(dashboard)
+    program = run("ray_tasks.py", "working")
+    await shown_tasks(dashboard, program, {"compute": "RUNNING"})
+    taken = await take(dashboard, is_local=True)
     assert taken.verdict.kind in ("slow", "unknown")
-
-
-async def test_picture_of_a_job_judges_only_that_job(
-    run: Callable[..., Program], dashboard: Dashboard
-) -> None:
-    cycle, other = run("ray_tasks.py", "cycle"), run("ray_tasks.py", "too_large")
-    await shown_tasks(dashboard, cycle, CYCLE)
-    await shown_tasks(dashboard, other, TOO_LARGE)
-    of_other, of_cycle = await take_job(dashboard, other), await take_job(dashboard, cycle)
-    directly = await take_job(dashboard, cycle, is_local=True)
-    assert directly.verdict == of_cycle.verdict
-    assert of_processes(directly) == of_processes(of_cycle)
-    by_pid = await here.take([cycle.process.pid], SamplingPlan(pause_s=PAUSE_S))
-    assert {row.pid for row in by_pid.ranks} == {row.pid for row in of_cycle.ranks}
-    assert by_pid.verdict == of_cycle.verdict
-    assert (of_other.verdict.kind, of_cycle.verdict.kind) == ("starvation", "ray-get-cycle")
-    drivers = {
-        row.pid for taken in (of_other, of_cycle) for row in taken.ranks if row.role == "driver"
-    }
-    assert drivers == {cycle.process.pid, other.process.pid}
-    pids = [{row.pid for row in taken.ranks} for taken in (of_other, of_cycle)]
-    assert not pids[0] & pids[1]
-    assert {row.group for row in of_cycle.ranks} >= {"Policy", "Reward"}
-    assert not {row.group for row in of_other.ranks} & {"Policy", "Reward"}
-
-
-async def test_run_is_judged_without_the_other_programs_of_its_cluster(
-    cluster: RayCluster, run: Callable[..., Program], dashboard: Dashboard
-) -> None:
-    other = run("ray_tasks.py", "too_large")
-    await shown_tasks(dashboard, other, TOO_LARGE)
-    with temporary_home() as home:
-        command = Command({**cluster.eagleray_env(home), "RAY_ADDRESS": cluster.gcs_address})
-        program = str(PROGRAMS / "hangs" / "ray_tasks.py")
-        started = command.run("run", "--detach", "--", cluster.python, program, "cycle")
-        assert started.returncode == 0, started.stderr
-        run_id = started.stdout.strip()
-        try:
-            output = home / "runs" / run_id / "output.log"
-            wait_for("ready", lambda: output.exists() and "ready" in output.read_text())
-            taken = wait_for("its tasks", lambda: cycle_of(command, run_id), every_s=1)
-        finally:
-            command.run("runs", "stop", run_id)
-    drivers = [row["pid"] for row in taken["ranks"] if row["role"] == "driver"]
-    assert len(drivers) == 1 and other.process.pid not in drivers
-
-
-def cycle_of(command: Command, run_id: str) -> dict[str, Any] | None:
-    """The picture of the run once its workers have reported their tasks."""
-    taken: dict[str, Any] = command.json("stacks", run_id, "--seconds", "0.5")
-    return taken if taken["verdict"]["kind"] == "ray-get-cycle" else None
-
-
-async def test_other_cluster_of_the_machine_is_left_out(
-    run: Callable[..., Program], dashboard: Dashboard
-) -> None:
-    program = run("ray_tasks.py", "cycle")
-    await shown_tasks(dashboard, program, CYCLE)
-    with start_cluster() as neighbour:
-        other = neighbour.run("hangs/ray_tasks.py", "too_large")
-        wait_for("ready", lambda: "ready" in other.output())
-        beside = Dashboard(neighbour.address)
-        try:
-            await shown_tasks(beside, other, TOO_LARGE)
-            of_other, of_own = await take(beside), await take(dashboard)
-        finally:
-            await beside.close()
-            other.end()
-    assert (of_other.verdict.kind, of_own.verdict.kind) == ("starvation", "ray-get-cycle")
-    assert not {row.pid for row in of_other.ranks} & {row.pid for row in of_own.ranks}
-    drivers = [row.pid for row in (*of_other.ranks, *of_own.ranks) if row.role == "driver"]
-    assert sorted(drivers) == sorted([program.process.pid, other.process.pid])
 
 
 async def test_own_cluster_is_read_while_another_program_has_the_port_of_its_agent(
@@ -434,7 +362,6 @@ async def test_own_cluster_is_read_while_another_program_has_the_port_of_its_age
                 program.terminate()
                 await beside.close()
     assert taken.verdict.kind == "starvation"
-    assert by_pid.verdict == taken.verdict
     # None of Ray's own processes.
     for picture in (taken, by_pid):
         assert [row.pid for row in picture.ranks] == [program.pid]
@@ -450,39 +377,6 @@ async def test_own_cluster_is_read_while_another_program_has_the_port_of_its_age
 
 async def no_ssh(*_: object) -> CommandOutput:
     raise AssertionError("nothing goes through ssh")
-
-
-async def take_job(dashboard: Dashboard, program: Program, is_local: bool = False) -> Picture:
-    """The picture of the job whose driver is the program."""
-    [job] = {
-        job_of_driver(row.worker_id)
-        for row in await dashboard.all_workers()
-        if row.pid == program.process.pid
-    }
-    jobs = jobs_of(await dashboard.jobs(), job)
-    return await take(dashboard, jobs=jobs, is_local=is_local)
-
-
-async def test_cancelled_picture_stops_its_job_and_leaves_no_process_stopped(
-    cluster: RayCluster, run: Callable[..., Program], dashboard: Dashboard
-) -> None:
-    run("ray_tasks.py", "cycle")
-    pictures = ClusterPictures(no_local_nodes)
-    reached = asyncio.Event()
-    taking = asyncio.create_task(
-        pictures.take(
-            dashboard, SamplingPlan(lambda done, _: reached.set(), rounds=50, pause_s=0.1)
-        )
-    )
-    await reached.wait()
-    taking.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await taking
-    await pictures.close()
-    assert [job.submission_id for job in await dashboard.jobs() if job.submission_id] == []
-    assert leftovers(cluster) == []
-    actors = [row for row in await dashboard.actors() if row.class_name in ("Policy", "Reward")]
-    assert actors and all(psutil.Process(row.pid).status() != "stopped" for row in actors)
 
 
 @contextlib.contextmanager
@@ -542,11 +436,129 @@ def _alive(cluster: RayCluster) -> list[dict[str, Any]]:
     return [row for row in rows if row["state"] == "ALIVE"]
 
 
-async def test_node_whose_raylet_is_stopped_is_reported_and_the_others_are_seen(
-    cluster: RayCluster, run: Callable[..., Program], dashboard: Dashboard
+async def test_actors_that_call_back_are_a_proved_cycle(
+    cycle: Program, dashboard: Dashboard
 ) -> None:
-    program = run("ray_tasks.py", "cycle")
-    await shown_tasks(dashboard, program, CYCLE)
+    await shown_tasks(dashboard, cycle, CYCLE)
+    verdict = (await take(dashboard, is_local=True)).verdict
+    assert verdict.kind == "ray-get-cycle", verdict
+    assert verdict.sentence == (
+        "The driver waits for Policy.ask of left, which waits for Reward.answer, which waits for "
+        "Policy.value of left, which is queued behind Policy.ask of left: none of them can continue."
+    )
+    part = await take(dashboard, workers="Policy.ask")
+    assert {each.group for each in part.ranks} == {"Policy"}
+    assert part.coverage.workers == "Policy.ask"
+    with pytest.raises(EaglerayError, match=r"No running worker of .* matches"):
+        await take(dashboard, workers="Critic", is_local=True)
+
+
+async def test_picture_of_a_job_judges_only_that_job(
+    cycle: Program, run: Callable[..., Program], dashboard: Dashboard
+) -> None:
+    other = run("ray_tasks.py", "too_large")
+    await shown_tasks(dashboard, cycle, CYCLE)
+    await shown_tasks(dashboard, other, TOO_LARGE)
+    of_other, of_cycle = await take_job(dashboard, other), await take_job(dashboard, cycle)
+    directly = await take_job(dashboard, cycle, is_local=True)
+    assert directly.verdict == of_cycle.verdict
+    assert of_processes(directly) == of_processes(of_cycle)
+    by_pid = await here.take([cycle.process.pid], SamplingPlan(pause_s=PAUSE_S))
+    assert {row.pid for row in by_pid.ranks} == {row.pid for row in of_cycle.ranks}
+    assert by_pid.verdict == of_cycle.verdict
+    assert (of_other.verdict.kind, of_cycle.verdict.kind) == ("starvation", "ray-get-cycle")
+    drivers = {
+        row.pid for taken in (of_other, of_cycle) for row in taken.ranks if row.role == "driver"
+    }
+    assert drivers == {cycle.process.pid, other.process.pid}
+    pids = [{row.pid for row in taken.ranks} for taken in (of_other, of_cycle)]
+    assert not pids[0] & pids[1]
+    assert {row.group for row in of_cycle.ranks} >= {"Policy", "Reward"}
+    assert not {row.group for row in of_other.ranks} & {"Policy", "Reward"}
+
+
+async def test_run_is_judged_without_the_other_programs_of_its_cluster(
+    cluster: RayCluster, cycle: Program, dashboard: Dashboard
+) -> None:
+    await shown_tasks(dashboard, cycle, CYCLE)
+    with temporary_home() as home:
+        command = Command({**cluster.eagleray_env(home), "RAY_ADDRESS": cluster.gcs_address})
+        program = str(PROGRAMS / "hangs" / "ray_tasks.py")
+        started = command.run("run", "--detach", "--", cluster.python, program, "too_large")
+        assert started.returncode == 0, started.stderr
+        run_id = started.stdout.strip()
+        try:
+            output = home / "runs" / run_id / "output.log"
+            wait_for("ready", lambda: output.exists() and "ready" in output.read_text())
+            taken = wait_for("its tasks", lambda: starving(command, run_id), every_s=1)
+        finally:
+            command.run("runs", "stop", run_id)
+    drivers = [row["pid"] for row in taken["ranks"] if row["role"] == "driver"]
+    assert len(drivers) == 1 and cycle.process.pid not in drivers
+
+
+def starving(command: Command, run_id: str) -> dict[str, Any] | None:
+    """The picture of the run once its workers have reported their tasks."""
+    taken: dict[str, Any] = command.json("stacks", run_id, "--seconds", "0.5")
+    return taken if taken["verdict"]["kind"] == "starvation" else None
+
+
+async def take_job(dashboard: Dashboard, program: Program, is_local: bool = False) -> Picture:
+    """The picture of the job whose driver is the program."""
+    [job] = {
+        job_of_driver(row.worker_id)
+        for row in await dashboard.all_workers()
+        if row.pid == program.process.pid
+    }
+    jobs = jobs_of(await dashboard.jobs(), job)
+    return await take(dashboard, jobs=jobs, is_local=is_local)
+
+
+async def test_other_cluster_of_the_machine_is_left_out(
+    cycle: Program, dashboard: Dashboard
+) -> None:
+    await shown_tasks(dashboard, cycle, CYCLE)
+    with start_cluster() as neighbour:
+        other = neighbour.run("hangs/ray_tasks.py", "too_large")
+        wait_for("ready", lambda: "ready" in other.output())
+        beside = Dashboard(neighbour.address)
+        try:
+            await shown_tasks(beside, other, TOO_LARGE)
+            of_other, of_own = await take(beside), await take(dashboard)
+        finally:
+            await beside.close()
+            other.end()
+    assert (of_other.verdict.kind, of_own.verdict.kind) == ("starvation", "ray-get-cycle")
+    assert not {row.pid for row in of_other.ranks} & {row.pid for row in of_own.ranks}
+    drivers = [row.pid for row in (*of_other.ranks, *of_own.ranks) if row.role == "driver"]
+    assert sorted(drivers) == sorted([cycle.process.pid, other.process.pid])
+
+
+async def test_cancelled_picture_stops_its_job_and_leaves_no_process_stopped(
+    cluster: RayCluster, cycle: Program, dashboard: Dashboard
+) -> None:
+    pictures = ClusterPictures(no_local_nodes)
+    reached = asyncio.Event()
+    taking = asyncio.create_task(
+        pictures.take(
+            dashboard, SamplingPlan(lambda done, _: reached.set(), rounds=50, pause_s=0.1)
+        )
+    )
+    await reached.wait()
+    taking.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await taking
+    await pictures.close()
+    assert [job.submission_id for job in await dashboard.jobs() if job.submission_id] == []
+    assert leftovers(cluster) == []
+    actors = [row for row in await dashboard.actors() if row.class_name in ("Policy", "Reward")]
+    assert actors and all(psutil.Process(row.pid).status() != "stopped" for row in actors)
+
+
+async def test_node_whose_raylet_is_stopped_is_reported_and_the_others_are_seen(
+    cluster: RayCluster, cycle: Program, dashboard: Dashboard
+) -> None:
+    await shown_tasks(dashboard, cycle, CYCLE)
     with second_node(cluster) as raylet:
         raylet.suspend()
         taken = await take(dashboard)

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from eagleray.remote.inspecting import injection, remote_thread
+from eagleray.remote.inspecting import answer_folder, injection, remote_thread
 from eagleray.remote.inspecting.questions import INSIDE, OUTSIDE
 from eagleray.remote.inspecting.readings import raw_reading
 from eagleray.remote.sampling.dumps import dump
@@ -199,28 +200,30 @@ def test_python_that_ends_is_read_from_outside_and_ends(monkeypatch: pytest.Monk
         assert ends(process) == (0, "went on\n", "")
 
 
-def test_files_of_processes_that_have_ended_are_removed_a_day_later() -> None:
-    with python(WAITING) as process, python(WAITING) as other:
-        socket = opened_socket(process.pid)
-        folder = Path(f"/tmp/eagleray-inspect-{os.geteuid()}")
-        left = folder / socket.name
+def test_files_of_processes_that_have_ended_are_removed_a_day_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp") as shared,
+        python(WAITING) as process,
+        python(WAITING) as other,
+    ):
+        monkeypatch.setattr(answer_folder, "_SHARED_FOLDER", shared)
+        left = opened_socket(process.pid)
+        folder = left.parent
         assert ends(process) == (0, "went on\n", "")
         assert left.exists()
         # A day of many killed processes leaves thousands, in any order.
         recent = [folder / f"{2**22 + number}-0-recent" for number in range(1100)]
         old = [left, *(folder / f"{2**22 + number}-0-old" for number in range(20))]
         yesterday = time.time() - 86_401
-        try:
-            for file in recent + old[1:]:
-                file.touch()
-            for file in old:
-                os.utime(file, (yesterday, yesterday))
-            assert look(other.pid).how == INSIDE
-            assert not any(file.exists() for file in old)
-            assert all(file.exists() for file in recent)
-        finally:
-            for file in recent + old:
-                file.unlink(missing_ok=True)
+        for file in recent + old[1:]:
+            file.touch()
+        for file in old:
+            os.utime(file, (yesterday, yesterday))
+        assert look(other.pid).how == INSIDE
+        assert not any(file.exists() for file in old)
+        assert all(file.exists() for file in recent)
         assert ends(other) == (0, "went on\n", "")
 
 

@@ -28,7 +28,7 @@ from tests.ray_cluster import Program, RayCluster, no_local_nodes, wait_for
 pytestmark = [pytest.mark.real_ray, pytest.mark.cluster("torch")]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def trainers(cluster: RayCluster) -> Iterator[Program]:
     """Two ranks of gloo in actors, which hang in different collectives."""
     [port] = free_ports(1)
@@ -105,6 +105,74 @@ async def test_rank_that_hangs_in_a_collective_answers_with_its_stack_and_its_te
     assert psutil.Process(process.pid).status() != "stopped"
 
 
+async def test_job_ends_without_questions(
+    opened: Inspections,
+    dashboard: Dashboard,
+    trainers: Program,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cluster_processes, "UNASKED_S", 1.0)
+    process = await process_of(opened, await target_of(dashboard))
+    try:
+        await process.ask("threads")
+        while not (await dashboard.job_api.state(process._job)).ended:
+            await asyncio.sleep(0.1)
+        while not process._has_ended:
+            await asyncio.sleep(0.1)
+        with pytest.raises(ProcessEnded):
+            await process.ask("threads")
+        # If Eagleray was killed, the next one deletes the record.
+        for left_s, stays in ((600.0, True), (-600.0, False)):
+            monkeypatch.setattr(cluster_query, "LEFT_S", left_s)
+            opened._cluster_processes._jobs.remove_left(dashboard)
+            await opened._cluster_processes.close()
+            listed = [job.submission_id for job in await dashboard.jobs()]
+            assert (process._job in listed) is stays
+    finally:
+        await process.close()
+
+
+async def test_worker_that_is_not_there_is_an_error_of_the_catalogue(
+    opened: Inspections, dashboard: Dashboard
+) -> None:
+    from eagleray.common.errors import EaglerayError
+
+    with pytest.raises(EaglerayError) as failed:
+        await opened.process(InspectionTarget(1, dashboard.address, name="gone"), lambda text: None)
+    assert failed.value.code == "no-such-worker"
+
+
+async def test_values_are_read_through_the_job(
+    opened: Inspections, dashboard: Dashboard, trainers: Program
+) -> None:
+    target = await target_of(dashboard)
+    expressions = ("self.rank + 1", "self.hang()")
+    inspection = await opened.read(target, expressions, allow_all=False)
+    assert (inspection.pid, inspection.how) == (target.pid, "inside")
+    assert [(value.value, value.refused) for value in inspection.values] == [
+        ("1", False),
+        ("", True),
+    ]
+    assert "reduce" in " ".join(frame.function for frame in inspection.stack)
+
+
+async def test_command_takes_a_worker_as_other_commands_do(
+    cluster: RayCluster, dashboard: Dashboard, trainers: Program, tmp_path: Path
+) -> None:
+    target = await target_of(dashboard, 1)
+    home = tmp_path / "home"
+    arguments = ("inspect", "rank 1", "self.rank * 7", "--json")
+    done = await asyncio.to_thread(ask, cluster.eagleray_env(home), *arguments)
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert (printed["pid"], printed["how"]) == (target.pid, "inside")
+    assert printed["values"] == [{"expression": "self.rank * 7", "value": "7", "error": ""}]
+    assert any(frame["function"].endswith("gather") for frame in printed["stack"])
+
+
+# The last two tests change the ranks: one gets a thread, the other one ends.
+
+
 async def test_worker_of_a_cluster_is_shown_as_paused(
     opened: Inspections, dashboard: Dashboard, trainers: Program
 ) -> None:
@@ -171,70 +239,3 @@ async def test_process_that_is_killed_ends_the_conversation(
                 await process.ask("threads")
     finally:
         await process.close()
-
-
-async def test_job_ends_without_questions(
-    opened: Inspections,
-    dashboard: Dashboard,
-    trainers: Program,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(cluster_processes, "UNASKED_S", 1.0)
-    process = await process_of(opened, await target_of(dashboard))
-    try:
-        await process.ask("threads")
-        while not (await dashboard.job_api.state(process._job)).ended:
-            await asyncio.sleep(0.1)
-        while not process._has_ended:
-            await asyncio.sleep(0.1)
-        with pytest.raises(ProcessEnded):
-            await process.ask("threads")
-        # If Eagleray was killed, the next one deletes the record.
-        for left_s, stays in ((600.0, True), (-600.0, False)):
-            monkeypatch.setattr(cluster_query, "LEFT_S", left_s)
-            opened._cluster_processes._jobs.remove_left(dashboard)
-            await opened._cluster_processes.close()
-            listed = [job.submission_id for job in await dashboard.jobs()]
-            assert (process._job in listed) is stays
-    finally:
-        await process.close()
-
-
-async def test_worker_that_is_not_there_is_an_error_of_the_catalogue(
-    opened: Inspections, dashboard: Dashboard
-) -> None:
-    from eagleray.common.errors import EaglerayError
-
-    with pytest.raises(EaglerayError) as failed:
-        await opened.process(InspectionTarget(1, dashboard.address, name="gone"), lambda text: None)
-    assert failed.value.code == "no-such-worker"
-
-
-async def test_values_are_read_through_the_job(
-    opened: Inspections, dashboard: Dashboard, trainers: Program
-) -> None:
-    target = await target_of(dashboard)
-    expressions = ("self.rank + 1", "self.hang()")
-    inspection = await opened.read(target, expressions, allow_all=False)
-    assert (inspection.pid, inspection.how) == (target.pid, "inside")
-    assert [(value.value, value.refused) for value in inspection.values] == [
-        ("1", False),
-        ("", True),
-    ]
-    assert "reduce" in " ".join(frame.function for frame in inspection.stack)
-
-
-@pytest.mark.parametrize("named", ["trainer-1", "Trainer:1", "rank 1", "PID"])
-async def test_command_takes_a_worker_as_other_commands_do(
-    cluster: RayCluster, dashboard: Dashboard, trainers: Program, tmp_path: Path, named: str
-) -> None:
-    target = await target_of(dashboard, 1)
-    worker = str(target.pid) if named == "PID" else named
-    home = tmp_path / "home"
-    arguments = ("inspect", worker, "self.rank * 7", "--json")
-    done = await asyncio.to_thread(ask, cluster.eagleray_env(home), *arguments)
-    assert done.returncode == 0, done.stderr
-    printed = json.loads(done.stdout)
-    assert (printed["pid"], printed["how"]) == (target.pid, "inside")
-    assert printed["values"] == [{"expression": "self.rank * 7", "value": "7", "error": ""}]
-    assert any(frame["function"].endswith("gather") for frame in printed["stack"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import eagleray
 import pytest
 
-from tests.adapter.harness import PYTHONS
+from tests.adapter.harness import EVERY_PYTHON
 
 # Until its frame is read, `work` waits: in a function that it calls, in itself, or in a trace function, which Python calls
 # with the frame.  Such a function keeps no other trace in the frame.
@@ -81,7 +81,7 @@ for way in ("call", "itself", "traced"):
 """
 
 
-@pytest.mark.parametrize("interpreter", PYTHONS)
+@pytest.mark.parametrize("interpreter", EVERY_PYTHON)
 def test_read_variables_stay_and_are_released(interpreter: str) -> None:
     done = subprocess.run(
         [interpreter, "-c", PROGRAM],

@@ -14,7 +14,7 @@ from eagleray.remote.inspecting.questions import Inspected
 from eagleray.remote.sampling.dumps import dump
 from eagleray.remote.sampling.frames import NOT_USERS, waits_for_debugger
 
-from tests.adapter.harness import PYTHONS
+from tests.adapter.harness import EVERY_PYTHON
 from tests.remote.inspecting.test_processes import TOOLS, ends, python, wait_until
 
 # Lines are counted from 1; it waits for its input in line 13, in C.
@@ -105,7 +105,7 @@ def says(process: subprocess.Popen[str]) -> None:
     process.stdin.flush()
 
 
-@pytest.mark.parametrize("interpreter", PYTHONS)
+@pytest.mark.parametrize("interpreter", EVERY_PYTHON)
 def test_thread_that_waits_in_c_stops_when_it_returns_and_steps(interpreter: str) -> None:
     with stopped(interpreter) as main:
         assert main.stop() == {"stopped": False, "pending": True}
@@ -128,7 +128,7 @@ def test_thread_that_waits_in_c_stops_when_it_returns_and_steps(interpreter: str
         assert ends(main.process) == (0, "went on 9\ntraced by None\ntraced by None\n", "")
 
 
-@pytest.mark.parametrize("interpreter", PYTHONS)
+@pytest.mark.parametrize("interpreter", EVERY_PYTHON)
 def test_other_thread_stops_at_once_while_the_main_thread_runs(interpreter: str) -> None:
     with stopped(interpreter, is_main=False) as other:
         assert other.stop()["stopped"]
@@ -182,7 +182,7 @@ def test_signal_that_raises_in_a_stopped_thread_ends_the_stop() -> None:
         assert output == "traced by None\n"
 
 
-@pytest.mark.parametrize("interpreter", PYTHONS)
+@pytest.mark.parametrize("interpreter", EVERY_PYTHON)
 def test_coroutine_steps_over_what_it_awaits(interpreter: str) -> None:
     way = """
 import asyncio, sys

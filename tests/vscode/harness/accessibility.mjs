@@ -7,8 +7,11 @@ import { createRequire } from "node:module";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
+/** The rules whose outcome depends on the colours of a theme. */
+const OF_COLOURS = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
+
 /** `[{ id, help, nodes }]`; `frame` is a page or a frame as it is now. */
-export async function violationsIn(frame) {
+export async function violationsIn(frame, rules = RULES) {
   // By the debugger's protocol, which the policy of the page doesn't bind.
   if (!(await frame.evaluate(() => "axe" in globalThis))) await frame.evaluate(AXE);
   return await frame.evaluate(async (runOnly) => {
@@ -18,7 +21,12 @@ export async function violationsIn(frame) {
       help,
       nodes: nodes.slice(0, 3).map(({ html, failureSummary }) => `${html} ${failureSummary}`),
     }));
-  }, RULES);
+  }, rules);
+}
+
+/** Fails for colours in the page that are hard to tell from each other. */
+export async function assertReadable(frame, theme) {
+  assert.deepEqual(await violationsIn(frame, OF_COLOURS), [], theme);
 }
 
 export async function assertAccessible(frame, what = "the page") {

@@ -17,7 +17,8 @@ const TEST_MS = 10 * 60_000;
  * story build on one another, so the first failure ends it.  `driver: false` is for a story that starts
  * programs of its own; with `uploads` the workers run a copy of the workspace that Ray has uploaded.
  * `linked`: the extension is installed, since in development mode the editor doesn't restart a crashed extension host.
- * `stage` makes another stage than the usual one, and `server` has options for `start`.
+ * `stage` makes another stage than the usual one, and `server` has options for `start`.  `next(title, actors)` of the
+ * story begins another one in a new window, with new workers.
  */
 export async function browserRun(name, story, more = {}) {
   const { version, only } = options();
@@ -38,7 +39,7 @@ export async function browserRun(name, story, more = {}) {
     });
     endWithRun(() => server.stop());
     endWithRun(() => results.failures > 0 && console.log(server.logs()));
-    const driver = more.driver === false ? undefined : await withActors(stage, more);
+    let driver = more.driver === false ? undefined : await withActors(stage, more);
     const browser = await launch();
     endWithRun(() => browser.close());
     window = new Window(await openPage(browser, server.url()), shots, name);
@@ -53,7 +54,18 @@ export async function browserRun(name, story, more = {}) {
       }
       results.passed(title, Date.now() - since);
     };
-    await story({ version, only, stage, server, browser, window, driver, test });
+    /** Another story on the same cluster and server: a window and workers that no story has used. */
+    const next = async (title, actors) => {
+      await driver.stop();
+      await window.close();
+      driver = await withActors(stage, { ...more, actors });
+      const page = await openPage(browser, server.url());
+      window = new Window(page, shots, title, window.gestures);
+      await window.ready();
+      return { ...first, window, driver };
+    };
+    const first = { version, only, stage, server, browser, window, driver, test, next };
+    await story(first);
   } catch (error) {
     if (!(error instanceof Ended)) {
       await window?.shot("failed").catch(() => undefined);

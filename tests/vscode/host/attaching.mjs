@@ -6,14 +6,12 @@ import * as vscode from "vscode";
 import {
   assert,
   breakpoint,
-  editorAt,
   evaluate,
   fileOf,
   common,
   LIMIT,
   openCommon,
   line,
-  POLICY,
   proceed,
   sessions,
   waitForStopAt,
@@ -28,21 +26,6 @@ export function attaching() {
     const lab = common;
     before(openCommon);
     afterEach(() => lab.clean());
-
-    it("a click shows the line after breakpoint(), with variables", async () => {
-      const { call, row } = await lab.pause("p0", "train", 7);
-      assert.strictEqual(row.rank, 0);
-      const at = await lab.attach(row);
-      assert.strictEqual(at.top.line, line("after"));
-      assert.strictEqual(fileOf(at.top), POLICY);
-      await editorAt(POLICY, line("after"));
-      const locals = await variables(at);
-      assert.strictEqual(locals.rewards, "[1.0, 2.0, 3.0]");
-      assert.match(locals.state, /'step': 7/);
-      await lab.row("p0", "debugging");
-      await proceed(at);
-      assert.strictEqual((await call.result()).value, 12);
-    });
 
     it("the debug console evaluates and changes values", async () => {
       const { call, row } = await lab.pause("p0", "train", 0);

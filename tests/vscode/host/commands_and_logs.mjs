@@ -38,22 +38,6 @@ export function commandsAndLogs() {
       );
     });
 
-    it("the log of a paused worker opens as a read-only document", async () => {
-      const { row } = await lab.pause("p0", "train", 0);
-      await lab.command("openErrorLog", row);
-      const { document } = await until(
-        () =>
-          vscode.window.visibleTextEditors.find(
-            (each) => each.document.uri.scheme === "eagleray-log",
-          ),
-        "the log is open",
-        LIMIT,
-        openCommon,
-      );
-      assert.ok(document.uri.path.startsWith("/p0 "), document.uri.path);
-      assert.ok(document.getText().length > 0);
-    });
-
     it("the preLaunchTask of a run runs once", async () => {
       const counted = path.join(test.base, "counted.txt");
       const settings = path.join(test.workspace, ".vscode");

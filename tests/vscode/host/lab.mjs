@@ -265,7 +265,7 @@ export function fileOf(frame) {
 }
 
 /** The stop location of a session, or undefined while it runs. */
-export async function stopLocation(session) {
+async function stopLocation(session) {
   const { threads } = await session.customRequest("threads");
   for (const thread of threads) {
     const frames = await session.customRequest("stackTrace", { threadId: thread.id }).then(
