@@ -381,14 +381,35 @@ async def no_ssh(*_: object) -> CommandOutput:
 
 @contextlib.contextmanager
 def second_node(cluster: RayCluster) -> Iterator[psutil.Process]:
-    """Another node of the cluster on this machine; yields its raylet."""
+    """Another node of the cluster on this machine; yields its raylet.
+
+    `ray start` gives up on a very busy machine, and other programs can take its ports; so it is tried three times.
+    """
+    with contextlib.ExitStack() as ending:
+        for _ in range(3):
+            process = _started_node(cluster)
+            ending.callback(_end_node, process)
+            wait_for(
+                "the second node",
+                lambda process=process: process.poll() is not None or _raylet(cluster, process.pid),
+            )
+            if (raylet := _raylet(cluster, process.pid)) is not None:
+                break
+        assert raylet is not None, (cluster.folder / "second.log").read_text()
+        ending.callback(psutil.wait_procs, [raylet], timeout=20)
+        ending.callback(raylet.terminate)
+        ending.callback(raylet.send_signal, signal.SIGCONT)
+        yield raylet
+
+
+def _started_node(cluster: RayCluster) -> subprocess.Popen[bytes]:
     ports = dict(zip(NODE_PORTS, free_ports(len(NODE_PORTS)), strict=True))
     command = [cluster.python, "-m", "ray.scripts.scripts", "start", "--block"]
     command += [f"--address={cluster.gcs_address}", "--num-cpus=0", "--disable-usage-stats"]
     command += ["--object-store-memory=80000000", "--min-worker-port=0", "--max-worker-port=0"]
     command += [f"{option}={port}" for option, port in ports.items()]
     with Path(cluster.folder / "second.log").open("wb") as log:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             command,
             env=cluster.program_env(**{MARK: cluster.mark}),
             stdin=subprocess.DEVNULL,
@@ -396,18 +417,12 @@ def second_node(cluster: RayCluster) -> Iterator[psutil.Process]:
             stderr=log,
             start_new_session=True,
         )
-    raylet: psutil.Process | None = None
-    try:
-        raylet = wait_for("the second node", lambda: _raylet(cluster, process.pid))
-        yield raylet
-    finally:
-        if raylet is not None:
-            raylet.send_signal(signal.SIGCONT)
-            raylet.terminate()
-            psutil.wait_procs([raylet], timeout=20)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(timeout=20)
+
+
+def _end_node(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(timeout=20)
 
 
 NODE_PORTS = (
