@@ -14,14 +14,13 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
-    Iterable,
     Mapping,
     Sequence,
 )
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from eagleray.common import worker_errors
 from eagleray.common.errors import EaglerayError, printable
@@ -52,8 +51,6 @@ LIST_SECONDS = 30.0
 # Ray answers 400 to a larger limit (2.60, RAY_MAX_LIMIT_FROM_API_SERVER).
 MAX_ROWS = "10000"
 ALIVE = ("is_alive", "=", "True")
-
-T = TypeVar("T")
 
 
 class Dashboard:
@@ -130,37 +127,39 @@ class Dashboard:
             "workers", [("num_paused_threads", "!=", "0"), ALIVE], seconds=self._quick_s
         )
         # A worker that never paused has null, which some versions count as unequal to 0.
-        return [w for w in _each(ray_rows.worker, rows) if w.paused_threads > 0]
+        return [w for w in ray_rows.each(ray_rows.worker, rows) if w.paused_threads > 0]
 
     async def all_workers(self) -> list[WorkerRow]:
         """Returns live workers and drivers, with their debug ports if they have any."""
-        return _each(ray_rows.worker, await self._list("workers", [ALIVE]))
+        return ray_rows.each(ray_rows.worker, await self._list("workers", [ALIVE]))
 
     async def running_tasks(self) -> list[TaskRow]:
         """Returns the tasks and actor methods that are running."""
-        return _each(ray_rows.task, await self._list("tasks", [("state", "=", "RUNNING")]))
+        return ray_rows.each(ray_rows.task, await self._list("tasks", [("state", "=", "RUNNING")]))
 
     async def unended_tasks(self) -> list[TaskRow]:
         """Returns the tasks and actor methods that run or wait to run."""
         filters = [("state", "!=", "FINISHED"), ("state", "!=", "FAILED")]
-        return _each(ray_rows.task, await self._list("tasks", filters))
+        return ray_rows.each(ray_rows.task, await self._list("tasks", filters))
 
     async def pending_placement_groups(self) -> list[PlacementGroupRow]:
         """Returns the placement groups that wait for resources."""
         filters = [("state", "=", "PENDING")]
-        return _each(ray_rows.placement_group, await self._list("placement_groups", filters))
+        return ray_rows.each(
+            ray_rows.placement_group, await self._list("placement_groups", filters)
+        )
 
     async def actors(self) -> list[ActorRow]:
         """Returns actors that are not dead; an actor and its worker share `(node_id, pid)`."""
-        return _each(ray_rows.actor, await self._list("actors", [("state", "!=", "DEAD")]))
+        return ray_rows.each(ray_rows.actor, await self._list("actors", [("state", "!=", "DEAD")]))
 
     async def all_actors(self) -> list[ActorRow]:
         """Returns live actors, and the dead ones that Ray still lists."""
-        return _each(ray_rows.actor, await self._list("actors", []))
+        return ray_rows.each(ray_rows.actor, await self._list("actors", []))
 
     async def nodes(self) -> list[NodeRow]:
         """Returns all nodes that Ray lists, including dead ones."""
-        return _each(ray_rows.node, await self._list("nodes", []))
+        return ray_rows.each(ray_rows.node, await self._list("nodes", []))
 
     async def agents(self) -> list[AgentRow]:
         """Returns the agents of the living nodes."""
@@ -169,7 +168,7 @@ class Dashboard:
         data = ray_rows.mapping(value, "data") if isinstance(value, dict) else {}
         summary = data.get("summary")
         rows = summary if isinstance(summary, list) else []
-        return _each(ray_rows.agent, (row for row in rows if isinstance(row, dict)))
+        return ray_rows.each(ray_rows.agent, (row for row in rows if isinstance(row, dict)))
 
     async def jobs(self) -> list[JobRow]:
         """Returns all jobs, including ended ones, each with its runtime_env."""
@@ -177,7 +176,7 @@ class Dashboard:
         value = self._json(reply)
         if not isinstance(value, list):
             raise errors.not_ray(self.address, "/api/jobs/ does not answer with a list")
-        return _each(ray_rows.job, (row for row in value if isinstance(row, dict)))
+        return ray_rows.each(ray_rows.job, (row for row in value if isinstance(row, dict)))
 
     async def profiling_enabled(self) -> bool:
         """Whether the cluster allows `traceback`."""
@@ -385,7 +384,3 @@ class Dashboard:
 
 # The nodes of a cluster that are this machine.
 FindLocalNodes = Callable[[Dashboard, Sequence[NodeRow]], Awaitable[Mapping[str, "LocalNode"]]]
-
-
-def _each(parse: Callable[[dict[str, Any]], T | None], rows: Iterable[dict[str, Any]]) -> list[T]:
-    return [value for row in rows if (value := parse(row)) is not None]

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, TypeVar
 
 from attrs import frozen
 
-from eagleray.ray import rows as ray_rows
+from eagleray.ray import rows
 from eagleray.ray.cluster_query import answer_of_node
 from eagleray.ray.local_nodes import Raylet, node_of
-from eagleray.ray.rows import ActorRow, NodeRow, PlacementGroupRow, TaskRow, WorkerRow
 
 _PROGRAM = Path(__file__).parents[1] / "remote" / "scripts" / "gcs_state.py"
 # A quiet machine answers in half a second.
 _LIMIT_S = 15.0
-
-T = TypeVar("T")
 
 
 @frozen
@@ -26,12 +22,12 @@ class GcsState:
     included, the drivers, the tasks that have not ended, and the placement groups without room.
     """
 
-    nodes: tuple[NodeRow, ...]
+    nodes: tuple[rows.NodeRow, ...]
     local: frozenset[str]
-    actors: tuple[ActorRow, ...]
-    drivers: tuple[WorkerRow, ...]
-    tasks: tuple[TaskRow, ...]
-    groups: tuple[PlacementGroupRow, ...]
+    actors: tuple[rows.ActorRow, ...]
+    drivers: tuple[rows.WorkerRow, ...]
+    tasks: tuple[rows.TaskRow, ...]
+    groups: tuple[rows.PlacementGroupRow, ...]
 
 
 async def gcs_state(raylets: Collection[Raylet], jobs: Collection[str]) -> GcsState | None:
@@ -41,23 +37,21 @@ async def gcs_state(raylets: Collection[Raylet], jobs: Collection[str]) -> GcsSt
     value = await answer_of_node(node, _PROGRAM.read_text("utf-8"), params, _LIMIT_S)
     if not isinstance(value, dict):
         return None
-    nodes = [row for row in _rows(value, "nodes") if row.get("is_local") is True]
+    lists = {
+        key: [row for row in listed if isinstance(row, dict)]
+        for key, listed in value.items()
+        if isinstance(listed, list)
+    }
+    nodes, workers = lists.get("nodes", ()), rows.each(rows.worker, lists.get("workers", ()))
     return GcsState(
-        _each(ray_rows.node, value, "nodes"),
-        frozenset(ray_rows.text(row, "node_id") for row in nodes),
-        _each(ray_rows.actor, value, "actors"),
-        _each(ray_rows.worker, value, "workers"),
-        _each(ray_rows.task, value, "tasks"),
-        _each(ray_rows.placement_group, value, "groups"),
+        tuple(rows.each(rows.node, nodes)),
+        frozenset(rows.text(row, "node_id") for row in nodes if row.get("is_local") is True),
+        tuple(rows.each(rows.actor, lists.get("actors", ()))),
+        tuple(row for row in workers if row.kind == "driver" and row.worker_id[:8] in jobs),
+        tuple(rows.each(rows.task, lists.get("tasks", ()))),
+        tuple(
+            row
+            for row in rows.each(rows.placement_group, lists.get("groups", ()))
+            if row.job_id in jobs
+        ),
     )
-
-
-def _rows(value: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    listed = value.get(key)
-    return [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
-
-
-def _each(
-    parse: Callable[[dict[str, Any]], T | None], value: dict[str, Any], key: str
-) -> tuple[T, ...]:
-    return tuple(row for each in _rows(value, key) if (row := parse(each)) is not None)

@@ -7,18 +7,23 @@ and is unchecked: it may contain markup, terminal escapes and newlines.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, TypeVar
 
 from attrs import field, frozen
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
 
 # No count, time or amount of a cluster is larger.
 _MOST = 2**53
 
 # Keys of a runtime_env that give a worker another Python than the node's.
 PYTHON_KEYS = ("pip", "uv", "conda", "py_executable", "container", "image_uri")
+
+
+def each(parse: Callable[[Row], T | None], rows: Iterable[Row]) -> list[T]:
+    return [value for row in rows if (value := parse(row)) is not None]
 
 
 def worker(row: Row) -> WorkerRow | None:
@@ -78,6 +83,7 @@ def actor(row: Row) -> ActorRow | None:
         namespace=text(row, "ray_namespace"),
         runtime_env=serialized_runtime_env(row),
         death=_death(row),
+        resources=amounts(mapping(row, "required_resources")),
     )
 
 
@@ -98,6 +104,7 @@ def node(row: Row) -> NodeRow | None:
         alive=text(row, "state") == "ALIVE",
         head=row.get("is_head_node") is True,
         resources=amounts(mapping(row, "resources_total")),
+        available=amounts(mapping(row, "resources_available")),
     )
 
 
@@ -304,7 +311,9 @@ _JOB_SUPERVISOR = "_ray_internal_job_actor_"
 
 @frozen
 class ActorRow:
-    """An actor.  `name` is the one given with `options(name=…)`, often "".  `death`: why it is dead, in Ray's words."""
+    """An actor.  `name` is the one given with `options(name=…)`, often "".  `death`: why it is dead, in Ray's words.
+    `resources` are those that it needs for its life.
+    """
 
     actor_id: str
     class_name: str
@@ -318,6 +327,7 @@ class ActorRow:
     namespace: str
     runtime_env: RuntimeEnv
     death: str = ""
+    resources: dict[str, float] = field(factory=dict)
 
     @property
     def is_internal(self) -> bool:
@@ -327,7 +337,7 @@ class ActorRow:
 
 @frozen
 class NodeRow:
-    """A node of the cluster, with all the `resources` that it has."""
+    """A node of the cluster, with all the `resources` that it has, and those `available`, {} where Ray doesn't say it."""
 
     node_id: str
     ip: str
@@ -335,6 +345,7 @@ class NodeRow:
     alive: bool
     head: bool
     resources: dict[str, float] = field(factory=dict)
+    available: dict[str, float] = field(factory=dict)
 
 
 @frozen

@@ -312,8 +312,8 @@ async def test_cluster_without_a_free_cpu_is_sampled_and_its_driver_starves(
     await shown_tasks(dashboard, program, {"train": "PENDING_NODE_ASSIGNMENT"})
     verdict = (await take(dashboard)).verdict
     assert verdict.kind == "starvation"
-    assert (
-        verdict.sentence == "The driver waits for train, but other tasks or actors hold all CPU: 1."
+    assert verdict.sentence == (
+        "The driver waits for train, but other tasks or actors hold all CPU: 1, such as Holder (4)."
     )
 
 

@@ -83,8 +83,8 @@ def verdict(
 
 @pytest.mark.parametrize("tasks", [[MAIN, CALL, BACK, QUEUED], [QUEUED, BACK, CALL, MAIN]])
 def test_cycle_of_two_actors_begins_with_the_driver_in_any_order(tasks: list[OpenTask]) -> None:
-    found = verdict(tasks)
-    assert (found.kind.value, found.sentence) == ("ray-get-cycle", CYCLE)
+    reading = verdict(tasks)
+    assert (reading.kind.value, reading.sentence) == ("ray-get-cycle", CYCLE)
 
 
 def test_actor_that_calls_itself_is_a_cycle_of_one() -> None:
@@ -120,8 +120,8 @@ def test_method_of_an_async_actor_can_not_run_while_another_blocks_its_event_loo
     """As Ray 2.60 lists it: both methods run, and the constructor has called what a method has."""
     back = evolve(BACK, parent_id="f" * 16 + "a")
     running = evolve(QUEUED, state="RUNNING", process=at(LEFT_PID))
-    found = verdict([MAIN, CALL, back, running], library={LEFT_PID: (LOOP, GET)})
-    assert found.sentence == (
+    reading = verdict([MAIN, CALL, back, running], library={LEFT_PID: (LOOP, GET)})
+    assert reading.sentence == (
         "The driver waits for A.call, which waits for B.back, which waits for A.get: "
         "none of them can continue."
     )
@@ -171,24 +171,26 @@ STARVES = {
 @pytest.mark.parametrize("case", STARVES)
 def test_task_without_room_names_its_caller(case: str) -> None:
     tasks, sentence = STARVES[case]
-    found = verdict(tasks, library={LEFT_PID: (), RIGHT_PID: ()})
-    assert (found.kind.value, found.sentence) == ("starvation", sentence)
+    reading = verdict(tasks, library={LEFT_PID: (), RIGHT_PID: ()})
+    assert (reading.kind.value, reading.sentence) == ("starvation", sentence)
 
 
 def test_method_needs_a_node_only_while_its_constructor_does() -> None:
     objects = {DRIVER_PID: [reference(STEP.task_id)]}
     assert verdict([MAIN, MAKE, STEP], objects=objects).kind.value == "starvation"
     lacking = evolve(STEP, task_id=OTHER_ID, name="C.add", state="PENDING_ARGS_AVAIL")
-    found = verdict([MAIN, STEP, lacking, evolve(LARGE, task_id="d1" * 24)], objects=objects)
-    assert found.sentence == (
+    reading = verdict([MAIN, STEP, lacking, evolve(LARGE, task_id="d1" * 24)], objects=objects)
+    assert reading.sentence == (
         "The driver waits for C.step, which is queued behind C.add, "
         "whose arguments aren't ready (open calls: train) in step (train.py:3)."
     )
 
 
 def test_task_that_has_begun_meanwhile_and_works_is_slow() -> None:
-    found = verdict([MAIN, evolve(CALL, is_steady=False)], library={LEFT_PID: ()}, busy=[LEFT_PID])
-    assert (found.kind.value, found.sentence) == (
+    reading = verdict(
+        [MAIN, evolve(CALL, is_steady=False)], library={LEFT_PID: ()}, busy=[LEFT_PID]
+    )
+    assert (reading.kind.value, reading.sentence) == (
         "slow",
         "The driver waits for A.call, which works in step (train.py:3).",
     )
@@ -196,8 +198,8 @@ def test_task_that_has_begun_meanwhile_and_works_is_slow() -> None:
 
 def test_placement_group_is_what_a_reference_to_no_task_means() -> None:
     group = evolve(LARGE, task_id="9c" * 18, name="a placement group", is_group=True)
-    found = verdict([MAIN, CALL, group], objects={DRIVER_PID: [reference(OTHER_ID)]})
-    assert found.sentence == (
+    reading = verdict([MAIN, CALL, group], objects={DRIVER_PID: [reference(OTHER_ID)]})
+    assert reading.sentence == (
         "The driver waits for a placement group, but other tasks or actors hold all GPU: 8."
     )
 

@@ -91,10 +91,16 @@ EXPECTED = {
         r"P waits for an item of a queue in empty_queue \(waits\.py:\d+\): "
         r"it has no other thread that could end that\.",
     ),
+    "fifo": (
+        "wait-chain",
+        r"P waits for the end of P, which waits for a process that opens the other end of "
+        r"the FIFO \S+/lock in read_fifo \(waits\.py:\d+\)\.",
+    ),
     "small_pool": (
         "deadlock",
         r"P waits for a future in small_pool \(waits\.py:\d+\): all its threads wait, and nothing else can end that\. "
-        r"prepare_0 waits for a future in nested \(waits\.py:\d+\)\.",
+        r"prepare_0 waits for a future in nested \(waits\.py:\d+\)\. "
+        r"All busy threads of prepare wait: its queued work needs a free one\.",
     ),
     "own_queue": (
         "deadlock",

@@ -304,6 +304,20 @@ def empty_queue() -> None:
     queue.Queue[int]().get()
 
 
+def fifo() -> None:
+    """A child opens a FIFO that no process opens for writing."""
+    path = Path(sys.argv[2])
+    os.mkfifo(path)
+
+    def read_fifo() -> None:
+        path.read_text("utf-8")
+
+    child = FORKED.Process(target=read_fifo)
+    child.start()
+    ready()
+    child.join()
+
+
 def small_pool() -> None:
     """A task of a pool waits for another one of it, for which no thread is left."""
     with concurrent.futures.ThreadPoolExecutor(1, "prepare") as pool:

@@ -18,7 +18,7 @@ export const KINDS = {
   "gil-held": l10n.t("GIL held"),
   asyncio: l10n.t("Event loop waits"),
   initialization: l10n.t("Initialization"),
-  "pipeline-mismatch": l10n.t("Message that no rank sends"),
+  "pipeline-mismatch": l10n.t("Messages that don't match"),
   stopped: l10n.t("Stopped by a signal"),
   debugger: l10n.t("Paused by a debugger"),
   slow: l10n.t("Slow, not stuck"),

@@ -217,7 +217,7 @@ def _wrong_group(world: World, records: Records, wrong: Sequence[int]) -> Readin
         other_calls=wording.calls(others),
         usual=_groups(records, others),
     )
-    step = t("Use the same process group on all ranks.")
+    step = t("Use the same process groups, in the same order, on all ranks.")
     return Reading(Kind.WRONG_PROCESS_GROUP, RankSet.of(wrong), 0.9, text, step, world.name)
 
 

@@ -25,7 +25,7 @@ KINDS = {
     Kind.GIL_HELD: later("GIL held"),
     Kind.ASYNCIO: later("Event loop waits"),
     Kind.INITIALIZATION: later("Initialization"),
-    Kind.PIPELINE_MISMATCH: later("Message that no rank sends"),
+    Kind.PIPELINE_MISMATCH: later("Messages that don't match"),
     Kind.STOPPED: later("Stopped by a signal"),
     Kind.DEBUGGER: later("Paused by a debugger"),
     Kind.SLOW: later("Slow, not stuck"),

@@ -81,7 +81,6 @@ TABLE = (
     _wait(r"ray/_private/worker\.py", "get|get_objects|wait", later("a result of Ray")),
     _wait(r"torch/cuda/(?:__init__|streams)\.py", "synchronize|wait", later("the GPU")),
 )  # fmt: skip
-_FUTURE = later("a future")
 _POOL_FILE = "concurrent/futures/thread.py"
 # The loops of processes that do the tasks of a pool, and read its batches.
 _OF_POOL = re.compile(r"(^|/)multiprocess(ing)?/pool\.py$")
@@ -187,8 +186,8 @@ def _on_others(processes: Sequence[SampledProcess]) -> Iterator[str]:
         yield t("Other threads are in {places}.", places=places)
     elif all(each.last.how.startswith("py-spy") and not each.others for each in processes):
         yield t("No other thread runs code of the program.")
-    if pool := _busy_pool(processes):
-        yield t("All threads of {pool} wait for futures, which need a free one.", pool=pool)
+    if len(processes) == 1 and (text := of_busy_pool(processes[0])):
+        yield text[1:]
 
 
 def threads_of(process: SampledProcess) -> str:
@@ -212,18 +211,20 @@ def threads_of(process: SampledProcess) -> str:
     )
 
 
-def _busy_pool(processes: Sequence[SampledProcess]) -> str:
-    """The pool of a single process all of whose threads that run code wait for futures; "" if there is none."""
-    stacks = processes[0].others if len(processes) == 1 else ()
+def of_busy_pool(process: SampledProcess) -> str:
+    """A sentence on the pool of a process of which all threads that run code wait for other ones, "" without such a pool."""
     pools: dict[str, list[ThreadStack]] = defaultdict(list)
-    for stack in stacks:
+    for stack in process.others:
         pool, _, number = stack.thread.rpartition("_")
         if number.isdigit() and any(frame.file.endswith(_POOL_FILE) for frame in stack.frames):
             pools[pool].append(stack)
     for pool, threads in pools.items():
         waits = (wait_of(stack.frames) for stack in threads)
-        if all(wait is not None and wait.what == _FUTURE for wait in waits):
-            return pool
+        if all(wait is not None and wait.is_own for wait in waits):
+            text = t(
+                "All busy threads of {pool} wait: its queued work needs a free one.", pool=pool
+            )
+            return f" {text}"
     return ""
 
 

@@ -146,7 +146,7 @@ class Unseen:
 
 @frozen
 class SilentNode:
-    """A node that gave no answer: `timeout`, or `failed` with what Ray said of it as `detail`."""
+    """A node that gave no answer: `timeout`, or `failed` with the reason, such as Ray's, as `detail`."""
 
     node: str
     reason: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
@@ -27,13 +28,19 @@ def rows(
     room: Mapping[str, float],
     groups: Iterable[PlacementGroupRow] = (),
     earlier: Iterable[TaskRow] | None = None,
+    free: Collection[Mapping[str, float]] = (),
 ) -> tuple[OpenTask, ...]:
     """The `tasks`, and one that runs for each driver.  `room`: the most that a single node has of each resource.
-    `earlier` are the tasks before the samples, None if these are the same.
+    `earlier` are the tasks before the samples, None if these are the same, and `free` what each node has now.
 
     Ray 2.60 lists no task for `ray.get(group.ready())`: a placement group stands for it.
     """
+    actors = list(actors)
     names = {row.actor_id: printable(row.name or row.class_name, 100) for row in actors}
+    holding = [
+        *((row.class_name, row.resources) for row in actors if row.state == "ALIVE"),
+        *((task.name, task.resources) for task in tasks if task.state == "RUNNING"),
+    ]
     needs = {task.actor_id: task.resources for task in tasks if task.kind == _CREATION}
     before = {_state(task) for task in (tasks if earlier is None else earlier)}
     listed = []
@@ -56,12 +63,18 @@ def rows(
                 ),
                 task.kind == _CREATION,
                 _state(task) in before,
+                held_by=_holders(needed, holding),
+                has_room=bool(needed)
+                and any(
+                    all(amount <= node.get(name, 0.0) for name, amount in needed.items())
+                    for node in free
+                ),
             )
         )
     return (
         *listed,
         *_drivers(workers, hosts),
-        *(_of_group(each) for each in groups if each.job_id),
+        *(_of_group(each, holding) for each in groups if each.job_id),
     )
 
 
@@ -84,7 +97,22 @@ def amounts_text(resources: Mapping[str, float]) -> str:
     return t("{amounts} of a placement group", amounts=text) if is_of_group else text
 
 
-def _of_group(group: PlacementGroupRow) -> OpenTask:
+def _holders(
+    needed: Mapping[str, float], holding: Iterable[tuple[str, Mapping[str, float]]]
+) -> str:
+    """`Shard (2), score (1)`: the actors and running tasks that have any of the `needed` resources."""
+    names = {_OF_GROUP.sub(r"\1", name) for name in needed}
+    holders = Counter(
+        printable(holder, 60)
+        for holder, resources in holding
+        if any(_OF_GROUP.sub(r"\1", name) in names for name in resources)
+    )
+    return ", ".join(f"{name} ({n})" for name, n in holders.most_common(_MOST_BUNDLES))
+
+
+def _of_group(
+    group: PlacementGroupRow, holding: Iterable[tuple[str, Mapping[str, float]]]
+) -> OpenTask:
     bundles = ", ".join(amounts_text(bundle) for bundle in group.bundles[:_MOST_BUNDLES])
     more = ", …" if len(group.bundles) > _MOST_BUNDLES else ""
     name = printable(group.name, 100)
@@ -99,6 +127,7 @@ def _of_group(group: PlacementGroupRow) -> OpenTask:
         else f"{bundles}{more}",
         fits=not group.is_infeasible,
         is_group=True,
+        held_by=_holders({name: 1 for each in group.bundles for name in each}, holding),
     )
 
 

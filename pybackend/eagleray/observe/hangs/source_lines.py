@@ -42,7 +42,7 @@ def group_at(file: str, line: int, function: str) -> str:
 
 
 def store_key_at(file: str, line: int) -> str:
-    """The text of the keys in the only call at `line` that waits for keys of a store, `store.get` or `store.wait`; "" without it."""
+    """The keys in the only call at `line` that waits for keys of a store, `store.get` or `store.wait`; "" unless they are literals."""
     calls = [
         call
         for call in _calls(file, line)
@@ -51,7 +51,10 @@ def store_key_at(file: str, line: int) -> str:
         and "store" in ast.unparse(call.func.value).lower()
         and call.args
     ]
-    return ast.unparse(calls[0].args[0]) if len(calls) == 1 else ""
+    argument = calls[0].args[0] if len(calls) == 1 else None
+    parts = argument.elts if isinstance(argument, ast.List | ast.Tuple) else [argument]
+    is_literal = all(isinstance(part, ast.Constant) for part in parts)
+    return ast.unparse(argument) if argument and is_literal else ""
 
 
 def _calls(file: str, line: int) -> tuple[ast.Call, ...]:

@@ -32,6 +32,7 @@ class OpenTask:
     `name` is "" for a driver's.  `actor` is the name of its actor, `process` where it runs, and `needs` the
     resources that it or its actor needs; `fits`: some node has as many, if nothing else runs there.  `is_constructor`:
     it makes its actor.  `is_steady`: it was in the same state before the samples.  `is_group`: it stands for a placement group.
+    `held_by` names what has resources that it needs; `has_room`: some node has them now.
     """
 
     task_id: str
@@ -46,6 +47,8 @@ class OpenTask:
     is_constructor: bool = False
     is_steady: bool = True
     is_group: bool = False
+    held_by: str = ""
+    has_room: bool = False
 
 
 @frozen

@@ -35,6 +35,7 @@ from eagleray.remote.sampling.kernel_waits import (
     CLIENT,
     CONNECT,
     FILE_LOCK,
+    OPEN,
     OWN,
     READ,
     SHARED_LOCK,
@@ -123,7 +124,8 @@ class Path:
         if self.end is None:
             text += self.waits[-1].place or wording.place(self.processes[-1:])
             if alone := self.waits[-1].alone:
-                further = library_waits.threads_of(self.processes[-1])
+                last = self.processes[-1]
+                further = library_waits.threads_of(last) + library_waits.of_busy_pool(last)
                 return f"{text}: {alone}.{further}"
             return f"{text}."
         if awaited := wording.awaited([self.end]):
@@ -394,6 +396,11 @@ class WaitGraph:
                 running[task.actor_id].append(task)
         return running
 
+    def is_all_in_ray_get(self, end: SampledProcess) -> bool:
+        """Whether every open task waits in `ray.get`, besides the tasks of `end`."""
+        places = {each.process for each in self.evidence.tasks} - {_place(end)}
+        return places <= {place for place, each in self._by_place.items() if each.is_in_ray_get}
+
     def _of_call(self, called: OpenTask) -> Wait:
         name = task_text(called)
         running = self._running.get(called.actor_id, [])
@@ -419,8 +426,12 @@ class WaitGraph:
                 lacking=self._lacking(first),
             )
             return Wait(text)
+        if called.state == NEEDS_NODE and called.has_room:
+            return Wait(t("{task}, for which a node has room, but no worker yet", task=name))
         if called.state == NEEDS_NODE and called.fits:
             why = t("other tasks or actors hold all {needs}", needs=called.needs)
+            if called.held_by:
+                why = t("{why}, such as {holders}", why=why, holders=called.held_by)
             return Wait(name, kind=NO_ROOM, alone=why)
         if called.state == NEEDS_NODE:
             return Wait(name, kind=NEVER_ROOM, alone=t("no node has {needs}", needs=called.needs))
@@ -461,6 +472,9 @@ class WaitGraph:
             text, is_outside = _store_text(process, wait), False
         elif wait.kind == CLIENT:
             text = t("a client that connects")
+        elif wait.kind == OPEN:
+            path = printable(wait.address, 200)
+            text = t("a process that opens the other end of the FIFO {path}", path=path)
         elif wait.kind in (ANSWER, CONNECT):
             server = t("the server at {address}", address=printable(wait.address, 80))
             if wait.kind == CONNECT:
@@ -551,7 +565,7 @@ def _is_for_store(process: SampledProcess, wait: kernel_waits.KernelWait) -> boo
 
 
 def _store_text(process: SampledProcess, wait: kernel_waits.KernelWait) -> str:
-    """The store for which a thread of a rank waits, with the key as the source has it."""
+    """The store for which a thread of a rank waits, with its key if the source has that."""
     stack = _stack(process, wait.thread)
     place = innermost(stack.frames, is_users) if stack else None
     key = source_lines.store_key_at(place.file, place.line) if place else ""

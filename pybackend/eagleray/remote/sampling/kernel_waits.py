@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 CHILD, READ, WRITE = "child", "read", "write"
 ANSWER, CONNECT, CLIENT = "answer", "connect", "client"
-FILE_LOCK, SHARED_LOCK, OWN = "file-lock", "shared-lock", "own"
-KINDS = (CHILD, READ, WRITE, ANSWER, CONNECT, CLIENT, FILE_LOCK, SHARED_LOCK, OWN)
+FILE_LOCK, SHARED_LOCK, OWN, OPEN = "file-lock", "shared-lock", "own", "open"
+KINDS = (CHILD, READ, WRITE, ANSWER, CONNECT, CLIENT, FILE_LOCK, SHARED_LOCK, OWN, OPEN)
 
 # The numbers of system calls by processor, and how each waits; `poll` and `ppoll` wait for several files.
 _POLL, _EPOLL, _LOCK, _FUTEX, _SLEEP = "poll", "epoll", "lock", "futex", "sleep"
@@ -36,6 +36,7 @@ _CALLS = {
         WRITE: (1, 18, 20, 44, 46),
         CONNECT: (42,),
         CLIENT: (43, 288),
+        OPEN: (2, 257),
         _POLL: (7, 271),
         _LOCK: (72, 73),
         _FUTEX: (202,),
@@ -48,6 +49,7 @@ _CALLS = {
         WRITE: (64, 66, 68, 206, 211),
         CONNECT: (203,),
         CLIENT: (202, 242),
+        OPEN: (56,),
         _POLL: (73,),
         _LOCK: (25, 32),
         _FUTEX: (98,),
@@ -61,6 +63,7 @@ _KIND_OF = {
     for number in numbers
 }
 _WAITID = (247, 95)
+_OPENAT = (257, 56)
 _PPOLL = (271, 73)
 # A stop by ptrace, as for reading a stack, makes this of `poll`, with the same arguments (restart_syscall(2), Linux 6.18).
 _RESTARTED, _POLL_X86_64 = 219, 7
@@ -84,8 +87,8 @@ _LISTENS = 10
 class KernelWait(NamedTuple):
     """A thread waits as one of `KINDS` says; each of `pids`, processes of this machine, can end that.
 
-    `OWN`: another thread of its process ends it.  `address` is the other end of a connection, `host:port`, or the
-    path of a lock file, else "".
+    `OWN`: another thread of its process ends it.  `OPEN`: a process that opens the other end of a FIFO.  `address` is the other end of a connection, `host:port`, or the
+    path of a lock file or a FIFO, else "".
     `is_whole`: nothing but `pids` can end it, as far as open files tell, and all threads of the process wait.
     `program` is what the first of `pids` runs, if it is known.
     """
@@ -223,6 +226,12 @@ def _call(place: ThreadPlace) -> _Call | None:
         return _Call(CHILD, pid)
     if kind == _LOCK:
         return _Call(FILE_LOCK)
+    if kind == OPEN:
+        # Linux waits there for no other file.
+        if proc.waits_in(place.pid, place.tid) != "wait_for_partner":
+            return None
+        path = _text(place.pid, arguments[1 if number in _OPENAT else 0])
+        return _Call(OPEN, 0, (path,)) if path.isprintable() and _syscall(place) == fields else None
     if kind == _SLEEP or (number == _RESTARTED and place.polled):
         return _Call(_SLEEP, is_timed=True) if place.polled else None
     if kind == _EPOLL:
@@ -258,6 +267,17 @@ def _syscall(place: ThreadPlace) -> list[str]:
             return file.read().split()
     except (OSError, ValueError):
         return []
+
+
+def _text(pid: int, address: int) -> str:
+    """The path at `address`, which may be cut; "" if it can't be read."""
+    try:
+        with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+            # Not beyond its page, after which there may be none.
+            content = os.pread(memory.fileno(), 4096 - address % 4096, address)
+    except (OSError, OverflowError, ValueError):
+        return ""
+    return os.fsdecode(content.partition(b"\0")[0])
 
 
 def _polled(pid: int, address: int, count: int) -> list[tuple[int, int]]:
@@ -341,6 +361,8 @@ def _wait(
         return KernelWait(thread, SHARED_LOCK, pids, is_whole=tables.is_whole)
     if call.kind == CLIENT:
         return KernelWait(thread, CLIENT, ())
+    if call.kind == OPEN:
+        return KernelWait(thread, OPEN, (), call.files[0])
     if call.kind == OWN:
         return KernelWait(thread, OWN, (), is_whole=True)
     if any(tables.is_listening(place.pid, name) for name in call.files):

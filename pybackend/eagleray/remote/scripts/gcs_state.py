@@ -11,107 +11,74 @@ from typing import Any
 
 # As many as a dashboard lists.
 MOST = 10_000
-ENDED = ("FINISHED", "FAILED")
-IDS = [
-    *("actor_id", "job_id", "node_id", "worker_id", "placement_group_id", "creator_job_id"),
-]
+ENDED = ("FINISHED", "FAILED", "NIL")
+IDS = ("actor_id", "job_id", "node_id", "worker_id", "placement_group_id", "creator_job_id")
 
 
 def main() -> None:
+    from ray import _raylet
+    from ray.core.generated import common_pb2, gcs_pb2
+    from ray.util.state import common
+
+    # Ray's type stubs don't cover these modules.
+    raylet: Any = _raylet
+    messages: Any = gcs_pb2
+    states: Any = common_pb2
     request = json.loads(os.environ["EAGLERAY_ASKED"])
-    state = StateRows(os.environ["RAY_ADDRESS"], frozenset(request["jobs"]))
-    rows = {
-        "nodes": state.nodes(request["sockets"]),
-        "actors": state.actors(),
-        "workers": state.workers(),
-        "tasks": state.tasks(),
-        "groups": state.groups(),
+    options, address = raylet.GcsClientOptions, os.environ["RAY_ADDRESS"]
+    # `create` came with Ray 2.34.
+    new = hasattr(options, "create")
+    accessor = raylet.GlobalStateAccessor(
+        options.create(address, None, True, False) if new else options.from_gcs_address(address)
+    )
+    if not accessor.connect():
+        raise SystemExit("the GCS doesn't answer")
+
+    def rows(kind: Any, listed: "list[bytes]") -> "list[dict[str, Any]]":
+        return [
+            common.protobuf_message_to_dict(kind.FromString(each), list(IDS)) for each in listed
+        ]
+
+    ended = {states.TaskStatus.Value(name) for name in ENDED}
+    tasks = []
+    for message in map(messages.TaskEvents.FromString, accessor.get_task_events()):
+        # Most have ended; Ray before 2.34 has a field for each state.
+        times = getattr(message.state_updates, "state_ts_ns", ())
+        if message.job_id.hex() in request["jobs"] and ended.isdisjoint(times):
+            tasks.append(common.protobuf_to_task_state_dict(message))
+    free = {
+        each.node_id.hex(): dict(each.resources_available)
+        for each in map(
+            messages.AvailableResources.FromString, accessor.get_all_available_resources()
+        )
     }
-    sys.stdout.write("\n" + request["mark"] + json.dumps(rows) + "\n")
+    nodes = [
+        {
+            "node_id": node["NodeID"],
+            "node_ip": node["NodeManagerAddress"],
+            "state": "ALIVE" if node["Alive"] else "DEAD",
+            "resources_total": node.get("Resources", {}),
+            "resources_available": free.get(node["NodeID"], {}),
+            "is_local": node["RayletSocketName"] in request["sockets"],
+        }
+        for node in accessor.get_node_table()
+    ]
+    workers = rows(messages.WorkerTableData, accessor.get_worker_table())
+    groups = rows(messages.PlacementGroupTableData, accessor.get_placement_group_table())
+    actors = rows(messages.ActorTableData, accessor.get_actor_table(None, None))
+    lists = {
+        "nodes": nodes,
+        "actors": [row for row in actors if row["job_id"] in request["jobs"]],
+        "workers": [{**row, **row["worker_address"]} for row in workers if row["is_alive"]],
+        "tasks": [
+            row for row in tasks if row["state"] not in ENDED and row["type"] != "DRIVER_TASK"
+        ][:MOST],
+        "groups": [row for row in groups if row["state"] == "PENDING"],
+    }
+    sys.stdout.write("\n" + request["mark"] + json.dumps(lists) + "\n")
     sys.stdout.flush()
     # The usual end of a process that has imported Ray takes most of a second.
     os._exit(0)
-
-
-class StateRows:
-    """Rows about these jobs in the GCS at `address`."""
-
-    def __init__(self, address: str, jobs: "frozenset[str]") -> None:
-        from ray import _raylet
-        from ray.core.generated import common_pb2, gcs_pb2
-        from ray.util.state import common
-
-        # Ray's type stubs don't cover these modules.
-        raylet: Any = _raylet
-        self._messages: Any = gcs_pb2
-        self._rows: Any = common
-        self._jobs = jobs
-        states: Any = common_pb2
-        self._ended = {states.TaskStatus.Value(name) for name in ENDED}
-        options = raylet.GcsClientOptions
-        self._accessor = raylet.GlobalStateAccessor(
-            options.create(address, None, True, False)
-            if hasattr(options, "create")
-            # Ray before 2.34.
-            else options.from_gcs_address(address)
-        )
-        if not self._accessor.connect():
-            raise SystemExit("the GCS doesn't answer")
-
-    def nodes(self, sockets: "list[str]") -> "list[dict[str, object]]":
-        return [
-            {
-                "node_id": node["NodeID"],
-                "node_ip": node["NodeManagerAddress"],
-                "state": "ALIVE" if node["Alive"] else "DEAD",
-                "resources_total": node.get("Resources", {}),
-                "is_local": node["RayletSocketName"] in sockets,
-            }
-            for node in self._accessor.get_node_table()
-        ]
-
-    def actors(self) -> "list[dict[str, Any]]":
-        listed = self._accessor.get_actor_table(None, None)
-        return self._of_jobs(self._messages.ActorTableData, listed, "job_id")
-
-    def groups(self) -> "list[dict[str, Any]]":
-        listed = self._accessor.get_placement_group_table()
-        messages = self._messages.PlacementGroupTableData
-        rows = self._of_jobs(messages, listed, "creator_job_id")
-        return [row for row in rows if row["state"] == "PENDING"]
-
-    def workers(self) -> "list[dict[str, Any]]":
-        """The drivers of the jobs."""
-        table = map(self._messages.WorkerTableData.FromString, self._accessor.get_worker_table())
-        rows = [self._row(message) for message in table if message.is_alive]
-        return [
-            {**row, **row["worker_address"]}
-            for row in rows
-            if row["worker_type"] == "DRIVER"
-            and row["worker_address"]["worker_id"][:8] in self._jobs
-        ]
-
-    def tasks(self) -> "list[dict[str, Any]]":
-        """The tasks that have not ended; those that have may be many more."""
-        listed = map(self._messages.TaskEvents.FromString, self._accessor.get_task_events())
-        rows = []
-        for message in listed:
-            # Ray before 2.34 has a field for each state.
-            states = getattr(message.state_updates, "state_ts_ns", ())
-            if message.job_id.hex() not in self._jobs or not self._ended.isdisjoint(states):
-                continue
-            row = self._rows.protobuf_to_task_state_dict(message)
-            if row["state"] not in (*ENDED, "NIL") and row["type"] != "DRIVER_TASK":
-                rows.append(row)
-        return rows[:MOST]
-
-    def _of_jobs(self, messages: Any, listed: "list[bytes]", key: str) -> "list[dict[str, Any]]":
-        rows = (self._row(messages.FromString(content)) for content in listed)
-        return [row for row in rows if row[key] in self._jobs]
-
-    def _row(self, message: Any) -> "dict[str, Any]":
-        row: dict[str, Any] = self._rows.protobuf_message_to_dict(message, IDS)
-        return row
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ from pathlib import Path
 from attrs import frozen
 
 from eagleray.common.errors import printable
+from eagleray.common.l10n import t
 from eagleray.observe.hangs.collecting.ray_jobs import ClusterRows, graph_of
+from eagleray.observe.hangs.model import SilentNode
 from eagleray.observe.hangs.ray_names import names_of_nodes
 from eagleray.observe.hangs.task_graph import OpenTask
 from eagleray.ray.gcs_state import GcsState, gcs_state
@@ -63,6 +65,16 @@ def graph_between(before: GcsState, after: GcsState) -> tuple[OpenTask, ...]:
     # Ray 2.60 lists a constructor without its node.
     hosts = {**remote, **dict.fromkeys(after.local, ""), "": "" if is_alone else "?"}
     return graph_of(_rows(before), _rows(after), after.nodes, hosts, after.groups)
+
+
+def elsewhere(state: GcsState) -> list[SilentNode]:
+    """The other machines of the cluster, whose workers are not in the picture."""
+    reason = t("take a picture of the cluster for its workers")
+    return [
+        SilentNode(printable(node.ip, 100), "failed", reason)
+        for node in state.nodes
+        if node.alive and node.node_id not in state.local
+    ]
 
 
 def _rows(state: GcsState) -> ClusterRows:

@@ -11,6 +11,7 @@ from eagleray.common.off_loop import off_loop
 from eagleray.observe.hangs import errors
 from eagleray.observe.hangs.collecting.drivers_here import (
     drivers_of,
+    elsewhere,
     graph_between,
     named_of,
 )
@@ -60,7 +61,7 @@ async def take(pids: Sequence[int], plan: SamplingPlan = DEFAULT_PLAN) -> Pictur
         tasks=graph_between(before, after) if before and after else None,
         dead=dead_in(after.actors, drivers.jobs) if drivers and after else (),
     )
-    return completed(await answered(sampled, ask, plan))
+    return completed(await answered(sampled, ask, plan), elsewhere(after) if after else ())
 
 
 async def ask(question: Question) -> FurtherAnswers:

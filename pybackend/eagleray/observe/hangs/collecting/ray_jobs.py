@@ -147,8 +147,9 @@ def graph_of(
     `hosts` has the names of nodes.
     """
     room = _room(nodes)
+    free = [node.available for node in nodes if node.alive]
     return ray_tasks.rows(
-        after.tasks, before.actors, before.workers, hosts, room, groups, before.tasks
+        after.tasks, before.actors, before.workers, hosts, room, groups, before.tasks, free
     )
 
 

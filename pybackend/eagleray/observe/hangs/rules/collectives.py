@@ -32,7 +32,7 @@ def different_groups(scene: Scene) -> Iterator[Reading]:
         # One rank waits without the others of its group.  Several may be all of it, and of those that wait for them, as in the
         # default group, none is at fault.
         if len(different) == 1 and _group(different[0]):
-            step = t("Use the same process group on all ranks.")
+            step = t("Use the same process groups, in the same order, on all ranks.")
             yield reading(scene, Kind.WRONG_PROCESS_GROUP, different, 0.8, text, step)
         else:
             step = t("Start the run with the flight recorder to see the groups.")

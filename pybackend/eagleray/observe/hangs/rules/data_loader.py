@@ -42,6 +42,6 @@ def loading_data(scene: Scene) -> Iterator[Reading]:
             **about(scene, loading),
             child_place=place,
         )
-    text += waits.follow(scene, children[:1])
+    text += waits.follow(scene, [each for each in children if scene.graph.waits_of(each)])
     step = t("Look at what the data loader reads there.")
     yield reading(scene, Kind.DATA_LOADER, loading, 0.85, text, step)

@@ -92,6 +92,8 @@ def chains(scene: Scene) -> Iterator[Reading]:
                 step = t("Look at {processes}.", processes=outside)
             if last[0].process.role == ACTOR and last[0].activity.place is None:
                 step = t("Read from inside what its tasks await.")
+                if scene.graph.is_all_in_ray_get(last[0]):
+                    text += " " + t("All other open tasks wait in ray.get.")
             confidence = 0.4 if any(path.is_unsure for path in shown) else 0.75
             yield reading(scene, Kind.WAIT_CHAIN, last, confidence, text, step)
 
