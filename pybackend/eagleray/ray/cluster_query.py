@@ -180,16 +180,13 @@ async def answer_of_node(
     """Returns what `ClusterQuery.ask` does, of the cluster of a node of this machine; None without an answer."""
     mark = secrets.token_hex(16)
     try:
-        env = _environment(text, params, mark)
-        code, output = await asyncio.wait_for(_printed(node, env), seconds)
-    except (asyncio.TimeoutError, OSError) as error:
-        log.info("the Python of node %s doesn't answer: %r", node.node_id, error)
+        _, output = await asyncio.wait_for(
+            _printed(node, _environment(text, params, mark)), seconds
+        )
+        return _value(output, mark)
+    except (asyncio.TimeoutError, OSError, LookupError) as error:
+        log.info("no answer of node %s: %r", node.node_id, error)
         return None
-    for line in _marked(output, mark):
-        with contextlib.suppress(ValueError, RecursionError):
-            return json.loads(line)
-    log.info("no answer of node %s, exit code %s: %s", node.node_id, code, printable(output, 2000))
-    return None
 
 
 def _environment(text: str, params: Mapping[str, object], mark: str) -> dict[str, str]:
@@ -215,14 +212,19 @@ async def _printed(node: LocalNode, environ: Mapping[str, str]) -> tuple[int | N
 
 
 def _answer(dashboard: Dashboard, what: str, ended: str, output: str, mark: str) -> Any:
-    for line in _marked(output, mark):
-        with contextlib.suppress(ValueError, RecursionError):
-            return json.loads(line)
-    raise job_failed(dashboard.address, what, f"{ended}\n{output}")
+    try:
+        return _value(output, mark)
+    except LookupError:
+        raise job_failed(dashboard.address, what, f"{ended}\n{output}") from None
 
 
-def _marked(output: str, mark: str) -> list[str]:
-    return [line[len(mark) :] for line in output.splitlines() if line.startswith(mark)]
+def _value(output: str, mark: str) -> Any:
+    """The value after the mark; raises LookupError without it."""
+    for line in output.splitlines():
+        if line.startswith(mark):
+            with contextlib.suppress(ValueError, RecursionError):
+                return json.loads(line[len(mark) :])
+    raise LookupError(printable(output, 2000))
 
 
 async def _ended(dashboard: Dashboard, job: str, seconds: float) -> JobState | None:

@@ -65,7 +65,7 @@ def verdict(sampled: HangEvidence, *states: str) -> Reading:
 
 def test_actor_whose_tasks_all_wait_is_named() -> None:
     found = verdict(sampled(), WAITS)
-    assert (found.kind.value, str(found.culprits), found.world) == ("asyncio", "0", "Rollout")
+    assert (found.kind.value, str(found.culprits)) == ("asyncio", "0")
     assert found.sentence == (
         "The driver waits for Rollout.generate. All 2 tasks wait in Rollout.tokens (rollout.py:41)."
     )

@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 from attrs import evolve
+from eagleray.observe.hangs.collecting.drivers_here import elsewhere
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import evidence
+from eagleray.observe.hangs.ray_tasks import rows
 from eagleray.observe.hangs.task_graph import OpenTask, waits
 from eagleray.observe.hangs.verdict import Reading
+from eagleray.ray.gcs_state import GcsState
+from eagleray.ray.rows import ActorRow, NodeRow, RuntimeEnv, TaskRow
 from eagleray.remote.sampling.frames import PythonFrame
+from eagleray.remote.sampling.kernel_waits import FILE_LOCK, KernelWait
 from eagleray.remote.sampling.merging import MergedStack, ThreadStack
 from eagleray.remote.sampling.node import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.processes import ACTOR, DRIVER, Described
@@ -49,6 +54,7 @@ def verdict(
     objects: Mapping[int, Sequence[str]] | None = None,
     library: Mapping[int, Sequence[PythonFrame]] | None = None,
     busy: Sequence[int] = (),
+    kernel: Mapping[int, KernelWait] | None = None,
 ) -> Reading:
     """The verdict on a driver and two actors, which wait in `ray.get` unless `library` has other frames of theirs."""
     processes = (
@@ -64,6 +70,7 @@ def verdict(
                 *("S", "", number * 2.0 if each.pid in busy else 0.0, "", "py-spy blocking"),
                 resumed=False,
                 objects=tuple((objects or {}).get(each.pid, ())),
+                waits=(kernel[each.pid],) if kernel and each.pid in kernel else (),
             )
             for each in processes
         )
@@ -182,7 +189,7 @@ def test_method_needs_a_node_only_while_its_constructor_does() -> None:
     reading = verdict([MAIN, STEP, lacking, evolve(LARGE, task_id="d1" * 24)], objects=objects)
     assert reading.sentence == (
         "The driver waits for C.step, which is queued behind C.add, "
-        "whose arguments aren't ready (open calls: train) in step (train.py:3)."
+        "whose arguments aren't ready (open: train) in step (train.py:3)."
     )
 
 
@@ -215,3 +222,38 @@ def test_references_are_read_from_memory() -> None:
     assert CALL.task_id in content
     assert more == MORE
     assert awaited_objects(os.getpid(), [{**frame, "filename": "/work/train.py"}]) == ()
+
+
+def test_constructor_that_waits_for_a_lock_of_its_caller_is_a_deadlock() -> None:
+    """As an actor that Ray starts again: its constructor is in no list of tasks."""
+    now = ActorRow("a", "A", "", "", "RESTARTING", "", "n", LEFT_PID, 1, "", RuntimeEnv())
+    constructor = rows((), [now], (), {"n": "host"}, {})
+    queued = evolve(CALL, state="PENDING_NODE_ASSIGNMENT", process=("", 0))
+    lock = KernelWait("MainThread", FILE_LOCK, (DRIVER_PID,), is_whole=True)
+    reading = verdict([MAIN, queued, *constructor], library={LEFT_PID: ()}, kernel={LEFT_PID: lock})
+    assert (reading.kind.value, reading.sentence) == (
+        "deadlock",
+        "The driver waits for A.call, whose actor is still in its constructor, "
+        "which waits for a file lock of the driver: none of them can continue.",
+    )
+
+
+def test_other_machines_of_the_cluster_are_listed() -> None:
+    nodes = tuple(NodeRow(each, f"10.0.0.{each}", "", True, False) for each in "12")
+    state = GcsState(nodes, frozenset("1"), (), (), (), ())
+    assert [each.node for each in elsewhere(state)] == ["10.0.0.2"]
+
+
+def test_room_for_a_task_is_what_no_running_task_or_actor_has() -> None:
+    holder = ActorRow(
+        *("h", "Engine", "", "", "ALIVE", "", "n", 5, 0, "", RuntimeEnv()), resources={"CPU": 1.0}
+    )
+    task = TaskRow(
+        *("t9", 0, "train", "", "NORMAL_TASK", "PENDING_NODE_ASSIGNMENT", "", "", "", "", 0, "", 0),
+        *(RuntimeEnv(), {"CPU": 1.0}),
+    )
+    [full] = rows([task], [holder], (), {}, {"CPU": 1.0}, free=[{"CPU": 0.0}])
+    assert (full.held_by, full.fits, full.has_room) == ("Engine (1)", True, False)
+    [starting] = rows([task], [], (), {}, {"CPU": 1.0}, free=[{"CPU": 1.0}])
+    assert starting.has_room
+    assert verdict([MAIN, evolve(starting, parent_id="t0")]).kind.value != "starvation"

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.observe.hangs.ray_names import job_of_driver
-from eagleray.observe.hangs.task_graph import NEEDS_NODE, RUNNING, OpenTask
+from eagleray.observe.hangs.task_graph import CONSTRUCTORS, NEEDS_NODE, RUNNING, OpenTask
 from eagleray.ray.rows import ActorRow, PlacementGroupRow, TaskRow, WorkerRow
 
 _CREATION = "ACTOR_CREATION_TASK"
@@ -71,8 +71,24 @@ def rows(
                 ),
             )
         )
+    # Ray 2.60 lists no task for the constructor of an actor that restarts.
+    restarting = [
+        OpenTask(
+            f"{CONSTRUCTORS}{row.actor_id}",
+            f"{printable(row.class_name, 100)}.__init__",
+            RUNNING,
+            "",
+            row.actor_id,
+            names[row.actor_id],
+            (hosts.get(row.node_id, ""), row.pid),
+            is_constructor=True,
+        )
+        for row in actors
+        if row.state == "RESTARTING" and row.pid
+    ]
     return (
         *listed,
+        *restarting,
         *_drivers(workers, hosts),
         *(_of_group(each, holding) for each in groups if each.job_id),
     )

@@ -18,7 +18,7 @@ QUEUED_AT_ACTOR = ("SUBMITTED_TO_WORKER", "PENDING_ACTOR_TASK_ORDERING_OR_CONCUR
 NEEDS_NODE = "PENDING_NODE_ASSIGNMENT"
 NEEDS_ARGUMENTS = "PENDING_ARGS_AVAIL"
 # The id of the task of a constructor is this prefix and the id of its actor.
-_CONSTRUCTORS = "f" * 16
+CONSTRUCTORS = "f" * 16
 _TASK_DIGITS, _GROUP_DIGITS = 48, 36
 
 # A process: its host and pid.
@@ -103,7 +103,7 @@ def _actor_of(parent_id: str) -> str:
 
     In a method of an async actor, Ray 2.60 names the actor's constructor as the task that calls.
     """
-    return parent_id.removeprefix(_CONSTRUCTORS) if parent_id.startswith(_CONSTRUCTORS) else ""
+    return parent_id.removeprefix(CONSTRUCTORS) if parent_id.startswith(CONSTRUCTORS) else ""
 
 
 def is_running(task: OpenTask) -> bool:

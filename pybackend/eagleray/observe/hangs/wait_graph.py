@@ -235,22 +235,19 @@ class WaitGraph:
         """The shortest cycle of processes none of which can continue before another one does, from a process on that
         waits for them, if there is one.
         """
-        edges = {**self._ray_edges, **self._stuck_edges}
+        edges = self._edges
         cycles = [path for each in edges if (path := self._cycle_from(self._by_place[each], edges))]
         if not cycles:
             return None
         shortest = min(cycles, key=lambda path: len(path.waits))
-        inside = {_place(each): each for each in shortest.processes}
-        for each in self.evidence.processes:
-            for wait in self.ray_waits(each) if _place(each) not in inside else ():
-                if (
-                    not wait.is_unsure
-                    and len(wait.targets) == 1
-                    and _place(wait.targets[0]) in inside
-                ):
-                    path = self._cycle_from(wait.targets[0], edges) or shortest
-                    waits = (wait, *path.waits)
-                    return evolve(path, start=each, name=self.name(each), waits=waits)
+        inside = set(map(_place, shortest.processes))
+        for place in [each for each in edges if each in self._ray_edges and each not in inside]:
+            for wait, target in edges[place]:
+                if _place(target) in inside and (path := self._cycle_from(target, edges)):
+                    start = self._by_place[place]
+                    return evolve(
+                        path, start=start, name=self.name(start), waits=(wait, *path.waits)
+                    )
         return shortest
 
     def _cycle_from(
@@ -269,28 +266,30 @@ class WaitGraph:
         return None
 
     @property
-    def _stuck_edges(self) -> dict[Process, list[tuple[Wait, SampledProcess]]]:
+    def _edges(self) -> dict[Process, list[tuple[Wait, SampledProcess]]]:
+        """The waits of stuck processes for others that are stuck."""
         return {
             place: [
                 (wait, target)
                 for wait in self.waits_of(each)
                 for target in wait.targets
                 if self.is_stuck(target)
+                and (place not in self._ray_edges or _place(target) in self._ray_edges[place])
             ]
             for place, each in self._stuck.items()
         }
 
-    @property
-    def _ray_edges(self) -> dict[Process, list[tuple[Wait, SampledProcess]]]:
-        """The waits for tasks that a process can't do, or end, before its own `ray.get` does."""
+    @cached_property
+    def _ray_edges(self) -> dict[Process, set[Process]]:
+        """The processes whose end of a task another one needs, each of which waits or can't do it now."""
         return {
-            place: [
-                (wait, target)
+            place: {
+                _place(wait.targets[0])
                 for wait in self.ray_waits(self._by_place[place])
-                if not wait.is_unsure and len(wait.targets) == 1
-                for target in wait.targets
-                if self._is_occupied(target)
-            ]
+                if not wait.is_unsure
+                and len(wait.targets) == 1
+                and (self._is_occupied(wait.targets[0]) or _has_only_whole_waits(wait.targets[0]))
+            }
             for place in self._calls
         }
 
@@ -323,21 +322,38 @@ class WaitGraph:
     @cached_property
     def _stuck(self) -> dict[Process, SampledProcess]:
         stuck = {
-            _place(each): each for each in self.evidence.processes if _has_only_whole_waits(each)
+            place: each
+            for place, each in self._by_place.items()
+            if self._ray_edges.get(place) or _has_only_whole_waits(each)
         }
         while True:
             # One of which another process can end a wait isn't stuck, nor are those that it can release.
             free = [
                 place
                 for place, each in stuck.items()
-                if any(
-                    (each.host, pid) not in stuck for wait in each.last.waits for pid in wait.pids
+                if (
+                    not any(target in stuck for target in self._ray_edges[place])
+                    if self._ray_edges.get(place)
+                    else any(
+                        not self._is_held((each.host, pid), stuck)
+                        for wait in each.last.waits
+                        for pid in wait.pids
+                    )
                 )
             ]
             if not free:
                 return stuck
             for place in free:
                 del stuck[place]
+
+    def _is_held(self, place: Process, stuck: Mapping[Process, SampledProcess]) -> bool:
+        """Whether a stuck process can't release what others wait for: no thread besides that in `ray.get` runs its code."""
+        if place not in self._ray_edges:
+            return place in stuck
+        others = self._by_place[place].others
+        return place in stuck and not any(
+            is_users(frame) for each in others for frame in each.frames
+        )
 
     def _step(
         self, processes: Collection[SampledProcess]
@@ -412,20 +428,17 @@ class WaitGraph:
             before = task_text(running[0])
             text = t("{task}, which is queued behind {before}", task=name, before=before)
             return Wait(text, self._targets(task.process for task in running))
-        if called.state == NEEDS_ARGUMENTS:
-            return Wait(t("{task}, {lacking}", task=name, lacking=self._lacking(called)))
         if called.state == NEEDS_NODE and called.actor_id not in ("", *self._unplaced):
             # Ray sends the methods of a caller in order.
-            first = next(filter(_needs_arguments, self._at_actor(called)), None)
+            at_actor = (each for each in self.evidence.tasks if each.actor_id == called.actor_id)
+            first = next((each for each in at_actor if each.state == NEEDS_ARGUMENTS), None)
             if first is None:
                 return Wait(name)
-            text = t(
-                "{task}, which is queued behind {before}, {lacking}",
-                task=name,
-                before=task_text(first),
-                lacking=self._lacking(first),
-            )
-            return Wait(text)
+            before = task_text(first)
+            name = t("{task}, which is queued behind {before}", task=name, before=before)
+            return self._lacking(name, first)
+        if called.state == NEEDS_ARGUMENTS:
+            return self._lacking(name, called)
         if called.state == NEEDS_NODE and called.has_room:
             return Wait(t("{task}, for which a node has room, but no worker yet", task=name))
         if called.state == NEEDS_NODE and called.fits:
@@ -437,20 +450,19 @@ class WaitGraph:
             return Wait(name, kind=NEVER_ROOM, alone=t("no node has {needs}", needs=called.needs))
         return Wait(name, self._targets([called.process]))
 
-    def _at_actor(self, called: OpenTask) -> list[OpenTask]:
-        return [each for each in self.evidence.tasks if each.actor_id == called.actor_id]
-
-    def _lacking(self, task: OpenTask) -> str:
-        """`whose arguments aren't ready (open calls: part)`; Ray doesn't list which calls return them."""
-        others = [
-            each.name
+    def _lacking(self, name: str, task: OpenTask) -> Wait:
+        """The wait for the arguments of a task.  Ray doesn't list which calls return them: the only open call is likely."""
+        others = {
+            each.name: each
             for each in self.evidence.tasks
             if each.parent_id == task.parent_id and each.actor_id != task.actor_id
-        ]
-        calls = ", ".join(dict.fromkeys(others[:_MOST_NAMED]))
-        if not calls:
-            return t("whose arguments aren't ready")
-        return t("whose arguments aren't ready (open calls: {calls})", calls=calls)
+        }
+        if not others:
+            return Wait(t("{name}, whose arguments aren't ready", name=name))
+        calls = ", ".join(list(others)[:_MOST_NAMED])
+        text = t("{name}, whose arguments aren't ready (open: {calls})", name=name, calls=calls)
+        places = [each.process for each in others.values()]
+        return Wait(text, self._targets(places if len(places) == 1 else ()))
 
     def _of_kernel(self, process: SampledProcess, wait: kernel_waits.KernelWait) -> Wait:
         targets = self._targets(
@@ -514,10 +526,6 @@ def task_text(task: OpenTask, is_first: bool = False) -> str:
     if not task.actor or task.name.startswith(f"{task.actor}."):
         return task.name
     return t("{method} of {actor}", method=task.name, actor=task.actor)
-
-
-def _needs_arguments(task: OpenTask) -> bool:
-    return task.state == NEEDS_ARGUMENTS
 
 
 def _ray_frames(process: SampledProcess) -> list[PythonFrame]:

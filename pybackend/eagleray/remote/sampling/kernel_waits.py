@@ -271,12 +271,8 @@ def _syscall(place: ThreadPlace) -> list[str]:
 
 def _text(pid: int, address: int) -> str:
     """The path at `address`, which may be cut; "" if it can't be read."""
-    try:
-        with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
-            # Not beyond its page, after which there may be none.
-            content = os.pread(memory.fileno(), 4096 - address % 4096, address)
-    except (OSError, OverflowError, ValueError):
-        return ""
+    # Not beyond its page, after which there may be none.
+    content = proc.memory(pid, address, 4096 - address % 4096)
     return os.fsdecode(content.partition(b"\0")[0])
 
 
@@ -284,11 +280,7 @@ def _polled(pid: int, address: int, count: int) -> list[tuple[int, int]]:
     """The descriptors of a `poll` and their events; [] for very many."""
     if not 0 < count <= _MOST_POLLED:
         return []
-    try:
-        with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
-            content = os.pread(memory.fileno(), 8 * count, address)
-    except (OSError, OverflowError, ValueError):
-        return []
+    content = proc.memory(pid, address, 8 * count)
     if len(content) < 8 * count:
         return []
     rows = struct.iter_unpack("=iHH", content)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
+
+from . import proc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
 _FILES = ("ray/_private/worker.py", "ray/util/placement_group.py")
@@ -37,14 +37,6 @@ def awaited_objects(pid: int, frames: Sequence[dict[str, Any]]) -> tuple[str, ..
         "",
     )
     addresses = [int(digits, 16) for digits in _REFERENCE.findall(shown)]
-    contents = _contents(pid, dict.fromkeys(addresses[:_MOST]))
+    contents = [proc.memory(pid, each, _SIZE).hex() for each in dict.fromkeys(addresses[:_MOST])]
     is_cut = "..." in shown or len(addresses) > _MOST
-    return (*contents, *([MORE] if is_cut and contents else []))
-
-
-def _contents(pid: int, addresses: Iterable[int]) -> list[str]:
-    try:
-        with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
-            return [os.pread(memory.fileno(), _SIZE, address).hex() for address in addresses]
-    except (OSError, OverflowError, ValueError):
-        return []
+    return (*filter(None, contents), *([MORE] if is_cut else []))

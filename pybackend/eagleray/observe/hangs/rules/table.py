@@ -51,7 +51,6 @@ RULES: tuple[Rule, ...] = (
     collectives.different_groups,
     collectives.different_calls,
     straggler.late,
-    ray_tasks.awaiting_actors,
     waits.chains,
     event_loops.event_loops,
     collectives.same_call,

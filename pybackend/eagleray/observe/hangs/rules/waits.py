@@ -90,11 +90,20 @@ def chains(scene: Scene) -> Iterator[Reading]:
                 step = t("Delete the file, unless another machine uses it.")
             elif outside := ending.outside:
                 step = t("Look at {processes}.", processes=outside)
+            confidence = 0.4 if any(path.is_unsure for path in shown) else 0.75
+            if any(map(wording.awaited, ([each] for each in last))):
+                # The coroutines may wait for a process that works, or for one that was not sampled.
+                is_part = bool(scene.evidence.workers) or not scene.evidence.is_whole
+                is_busy = any(each.is_busy for each in scene.evidence.processes)
+                step = t("Look at what the tasks of the event loop await.")
+                yield reading(
+                    scene, Kind.ASYNCIO, last, 0.4 if is_part or is_busy else 0.6, text, step
+                )
+                return
             if last[0].process.role == ACTOR and last[0].activity.place is None:
                 step = t("Read from inside what its tasks await.")
                 if scene.graph.is_all_in_ray_get(last[0]):
                     text += " " + t("All other open tasks wait in ray.get.")
-            confidence = 0.4 if any(path.is_unsure for path in shown) else 0.75
             yield reading(scene, Kind.WAIT_CHAIN, last, confidence, text, step)
 
 
