@@ -84,7 +84,7 @@ def rows(
             is_constructor=True,
         )
         for row in actors
-        if row.state == "RESTARTING" and row.pid
+        if row.state == "RESTARTING" and row.pid and row.actor_id not in needs
     ]
     return (
         *listed,

@@ -497,5 +497,6 @@ def _sample(
         leading.exceptions if leading else (),
         before if is_main else IDLE,
         gpus,
-        objects=tuple(text for thread in taken.threads for text in thread.objects),
+        objects=(leading.objects if leading else ())
+        or tuple(text for thread in taken.threads for text in thread.objects),
     )
