@@ -125,11 +125,19 @@ def test_ranks_that_wait_are_not_the_ones_that_make_a_program_slow(wakes: tuple[
     assert "ranks 0-1 moved" in reading.sentence
 
 
+@pytest.mark.parametrize(
+    ("key", "named"),
+    [
+        ("'done/3'", "the key 'done/3' of the store"),
+        # Its value isn't known.
+        ("f'done/{epoch}'", "the store"),
+    ],
+)
 def test_rank_that_waits_for_the_store_does_not_wait_for_the_rank_that_serves_it(
-    tmp_path: Path,
+    tmp_path: Path, key: str, named: str
 ) -> None:
     source = tmp_path / "train.py"
-    source.write_text("def meet(store, epoch):\n    return store.get(f'done/{epoch}')\n")
+    source.write_text(f"def meet(store, epoch):\n    return store.get({key})\n")
     stacks = {
         rank(0): REDUCES,
         rank(1): (PythonFrame("meet", str(source), 2),),
@@ -137,7 +145,7 @@ def test_rank_that_waits_for_the_store_does_not_wait_for_the_rank_that_serves_it
     }
     of_store = KernelWait("MainThread", ANSWER, (100,), "10.0.0.7:29500", is_whole=True)
     sentence = verdict_on(stacks, waits={1: (of_store,)}).sentence
-    assert "Rank 1 waits for the key f'done/{epoch}' of the store at 10.0.0.7:29500" in sentence
+    assert f"Rank 1 waits for {named} at 10.0.0.7:29500" in sentence
     assert "which" not in sentence.partition("Rank 1 waits")[2]
 
 
