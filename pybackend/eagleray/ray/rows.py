@@ -83,7 +83,7 @@ def actor(row: Row) -> ActorRow | None:
         namespace=text(row, "ray_namespace"),
         runtime_env=serialized_runtime_env(row),
         death=_death(row),
-        resources=amounts(mapping(row, "required_resources")),
+        holds=amounts(mapping(row, "required_resources")),
     )
 
 
@@ -312,7 +312,7 @@ _JOB_SUPERVISOR = "_ray_internal_job_actor_"
 @frozen
 class ActorRow:
     """An actor.  `name` is the one given with `options(name=…)`, often "".  `death`: why it is dead, in Ray's words.
-    `resources` are those that it needs for its life.
+    `holds`: the resources that it has for its life.
     """
 
     actor_id: str
@@ -327,7 +327,7 @@ class ActorRow:
     namespace: str
     runtime_env: RuntimeEnv
     death: str = ""
-    resources: dict[str, float] = field(factory=dict)
+    holds: dict[str, float] = field(factory=dict)
 
     @property
     def is_internal(self) -> bool:

@@ -246,7 +246,7 @@ def test_other_machines_of_the_cluster_are_listed() -> None:
 
 def test_room_for_a_task_is_what_no_running_task_or_actor_has() -> None:
     holder = ActorRow(
-        *("h", "Engine", "", "", "ALIVE", "", "n", 5, 0, "", RuntimeEnv()), resources={"CPU": 1.0}
+        *("h", "Engine", "", "", "ALIVE", "", "n", 5, 0, "", RuntimeEnv()), holds={"CPU": 1.0}
     )
     task = TaskRow(
         *("t9", 0, "train", "", "NORMAL_TASK", "PENDING_NODE_ASSIGNMENT", "", "", "", "", 0, "", 0),

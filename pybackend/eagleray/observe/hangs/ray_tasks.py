@@ -38,7 +38,7 @@ def rows(
     actors = list(actors)
     names = {row.actor_id: printable(row.name or row.class_name, 100) for row in actors}
     holding = [
-        *((row.class_name, row.resources) for row in actors if row.state == "ALIVE"),
+        *((row.class_name, row.holds) for row in actors if row.state == "ALIVE"),
         *((task.name, task.resources) for task in tasks if task.state == "RUNNING"),
     ]
     needs = {task.actor_id: task.resources for task in tasks if task.kind == _CREATION}
