@@ -12,6 +12,7 @@ export default tseslint.config(
       ".venv",
       "shared",
       "extension/{clusters,debug,doctor,observe,profile,rollouts,runs}/**/messages.ts",
+      "extension/runs/{run_options,presets/page/option_texts}.ts",
     ],
   },
   {

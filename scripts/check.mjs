@@ -22,6 +22,7 @@ const steps = [
     interpreter("dev"),
     ["pybackend/eagleray_start.py", "print-messages", ...(fix ? [] : ["--check"])],
   ],
+  ["run options", interpreter("dev"), ["scripts/run_options.py", ...(fix ? [] : ["--check"])]],
   ["reference", process.execPath, ["scripts/reference.mjs", ...(fix ? [] : ["--check"])]],
   ["texts", process.execPath, ["scripts/l10n.mjs", "--check"]],
   ["tsc", inNode("tsc"), ["-p", "."]],

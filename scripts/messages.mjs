@@ -1,14 +1,19 @@
-// Prints the TypeScript wire types from the Python ones; `--check` only lists stale files.
+// Prints the TypeScript wire types from the Python ones, and the options of runs; `--check` only lists stale files.
 import { join } from "node:path";
 
 import { interpreter } from "./environments.mjs";
 import { root } from "./paths.mjs";
 import { run } from "./run.mjs";
 
-const printer = join(root, "pybackend", "eagleray_start.py");
-const args = [printer, "print-messages", ...process.argv.slice(2)];
-const { code } = await run(interpreter("dev"), args, {
-  cwd: root,
-  onText: (text) => process.stdout.write(text),
-});
-process.exitCode = code;
+const printers = [
+  [join(root, "pybackend", "eagleray_start.py"), "print-messages"],
+  [join(root, "scripts", "run_options.py")],
+];
+for (const printer of printers) {
+  const { code } = await run(interpreter("dev"), [...printer, ...process.argv.slice(2)], {
+    cwd: root,
+    env: { PYTHONPATH: join(root, "pybackend") },
+    onText: (text) => process.stdout.write(text),
+  });
+  process.exitCode ||= code;
+}

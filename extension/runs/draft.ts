@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 
 import { EaglerayError } from "../common/errors";
 import { setting } from "../settings";
+import { NO_OPTIONS, requestedOptions, type OptionValues } from "./option_values";
 import type { Breakpoint, ProfilePlan, RunRequest } from "./messages";
 
 export type RunKind = NonNullable<RunRequest["kind"]>;
@@ -14,7 +15,7 @@ export type RunKind = NonNullable<RunRequest["kind"]>;
 export type Profile = Required<ProfilePlan>;
 
 /** The fields of the form and of launch.json; "" and null leave the choice to Eagleray. */
-export interface Draft {
+export interface Draft extends OptionValues {
   /** A file, or the name of a module; "" when `args` is a whole command. */
   readonly path: string;
   readonly args: readonly string[];
@@ -22,10 +23,6 @@ export interface Draft {
   readonly kind: RunKind;
   readonly cluster: string;
   readonly env: Readonly<Record<string, string>>;
-  readonly workers: readonly string[];
-  readonly ranks: readonly number[] | null;
-  readonly breakOnFailure: boolean;
-  readonly children: boolean;
   /** "" for the preset that fits, "none" for none. */
   readonly preset: string;
   /** The answers to the questions of the preset, by their ids. */
@@ -35,30 +32,24 @@ export interface Draft {
   readonly stops: boolean;
   /** The recording of nsys; null: none. */
   readonly profile: Profile | null;
-  /** After so many minutes without output a picture of all stacks is saved; 0: never. */
-  readonly watchMinutes: number;
 }
 
 /** The name for no preset. */
 export const NO_PRESET = "none";
 
 export const PLAIN: Draft = {
+  ...NO_OPTIONS,
   path: "",
   args: [],
   cwd: "",
   kind: "",
   cluster: "",
   env: {},
-  workers: [],
-  ranks: null,
-  breakOnFailure: false,
-  children: false,
   preset: NO_PRESET,
   answers: {},
   python: "",
   stops: true,
   profile: null,
-  watchMinutes: 0,
 };
 
 /** The request for a draft with the breakpoints of the gutter and the variables of the chosen server; one that is profiled stops nowhere, which would be measured. */
@@ -68,19 +59,14 @@ export function prepareOf(
   breakpoints: readonly Breakpoint[],
   serverEnv: Readonly<Record<string, string>> | null,
 ): RunRequest {
-  const { path, args, cwd, kind, cluster, preset, python } = draft;
-  const { workers, ranks, children, env, answers, breakOnFailure, profile } = draft;
-  const stopping =
-    draft.stops && profile === null
-      ? { breakpoints, post_mortem: breakOnFailure, children }
-      : { breakpoints: [], post_mortem: false, children: false };
+  const { path, args, cwd, kind, cluster, preset, python, env, answers, profile } = draft;
+  const pauses = draft.stops && profile === null;
   return {
-    ...{ path, args, cwd, kind, cluster, preset, python },
+    ...{ path, args, cwd, kind, cluster, preset, python, env, answers, profile },
+    ...requestedOptions(draft, pauses),
+    breakpoints: pauses ? breakpoints : [],
     workspace: draft.stops ? workspace : "",
-    ...stopping,
-    ...{ workers, ranks, env, answers, profile },
     server_env: serverEnv,
-    watch_minutes: draft.watchMinutes,
   };
 }
 

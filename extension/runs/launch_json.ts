@@ -5,7 +5,8 @@ import { l10n } from "vscode";
 import { EaglerayError } from "../common/errors";
 import { plain } from "../common/texts";
 import { PLAIN, type Draft, type Profile, type RunKind } from "./draft";
-import { MAX_WATCH_MINUTES } from "./watch_minutes";
+import { optionsBy, type OptionName } from "./option_values";
+import { RUN_OPTIONS } from "./run_options";
 import { isNsysPath, NEW_PROFILE, stepsOf, WHENS } from "./profile_options";
 
 /** Exactly one of these attributes names what is run. */
@@ -40,25 +41,22 @@ export function draftOfLaunch(config: Config, folder: string): Draft {
     cluster: text(config, "cluster"),
     python: text(config, "python"),
     env: texts(config, "env"),
-    workers: textList(config, "workers"),
-    ranks: ranks(config),
-    breakOnFailure: truth(config, "breakOnFailure"),
-    children: truth(config, "children"),
+    ...optionsBy((name, kind) => READERS[kind](config, name)),
     preset: text(config, "preset") || PLAIN.preset,
     stops: !truth(config, "noDebug"),
     profile: profileOf(config),
-    watchMinutes: watchMinutes(config),
   };
 }
 
+/** How an option of each kind is read. */
+const READERS = { truth, number, patterns: textList, ranks };
+
 /** 0 without this attribute. */
-function watchMinutes(config: Config): number {
-  const value = config["watchMinutes"] ?? 0;
-  if (typeof value !== "number" || !(value >= 0 && value <= MAX_WATCH_MINUTES)) {
-    throw wrong(
-      l10n.t("“{0}” must be a number up to {1}.", "watchMinutes", MAX_WATCH_MINUTES),
-      example("5"),
-    );
+function number(config: Config, name: string): number {
+  const value = config[name] ?? 0;
+  const { most } = RUN_OPTIONS[name as OptionName];
+  if (typeof value !== "number" || !(value >= 0 && value <= most)) {
+    throw wrong(l10n.t("“{0}” must be a number up to {1}.", name, most), example("5"));
   }
   return value;
 }
@@ -164,13 +162,13 @@ function textList(config: Config, name: string): readonly string[] {
   return value;
 }
 
-function ranks(config: Config): readonly number[] | null {
-  const value = config["ranks"] ?? null;
+function ranks(config: Config, name = "ranks"): readonly number[] | null {
+  const value = config[name] ?? null;
   if (value === null) {
     return null;
   }
   if (!Array.isArray(value) || !value.every((rank) => Number.isInteger(rank) && rank >= 0)) {
-    throw wrong(l10n.t("“{0}” must be a list of integers.", "ranks"), example("[0, 1]"));
+    throw wrong(l10n.t("“{0}” must be a list of integers.", name), example("[0, 1]"));
   }
   return value as number[];
 }

@@ -215,13 +215,13 @@ export interface RunRequest {
   readonly workspace?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly breakpoints?: readonly Breakpoint[];
+  readonly preset?: string;
+  readonly overrides?: readonly string[];
+  readonly profile?: ProfilePlan | null;
   readonly workers?: readonly string[];
   readonly ranks?: readonly number[] | null;
   readonly post_mortem?: boolean;
   readonly children?: boolean;
-  readonly preset?: string;
-  readonly overrides?: readonly string[];
-  readonly profile?: ProfilePlan | null;
   readonly watch_minutes?: number;
   readonly path: string;
   readonly args: readonly string[];

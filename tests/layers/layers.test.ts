@@ -34,7 +34,7 @@ const CASES: readonly (readonly [string, string, string])[] = [
   ["extension/clusters/rows.ts", "vscode", "./messages"],
   ["extension/debug/workers/logs/model.ts", "vscode", "./messages"],
   ["extension/debug/workers/paused_rows.ts", "vscode", "./messages"],
-  ["extension/runs/presets/options_model.ts", "vscode", "./parse_input"],
+  ["extension/runs/presets/options_model.ts", "vscode", "../parse_input"],
   ["extension/sidecar/connection.ts", "vscode", "./sidecar"],
   ["extension/sidecar/interpreter.ts", "node:child_process", "node:path"],
 ];

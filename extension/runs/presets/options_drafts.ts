@@ -2,8 +2,8 @@
 
 import { NO_PRESET, PLAIN, type Draft, type Profile, type RunKind } from "../draft";
 import { NEW_PROFILE, secondsOf, stepsOf, traceOf } from "../profile_options";
-import { minutesOf } from "../watch_minutes";
-import { argsOf, patternsOf, ranksOf, textOf } from "./parse_input";
+import { inputsOf, setOptions, valuesOf } from "../option_values";
+import { argsOf, patternsOf, ranksOf, textOf } from "../parse_input";
 import { nsysOptionsOf, variablesOf, variablesText, type OptionsForm } from "./options_model";
 
 /** `file`: the file that the page is for. */
@@ -20,11 +20,7 @@ export function formOf(draft: Draft, file = draft.path): OptionsForm {
     python: draft.python,
     env: variablesText(draft.env),
     cluster: draft.cluster,
-    workers: draft.workers.join(", "),
-    ranks: (draft.ranks ?? []).join(", "),
-    breakOnFailure: draft.breakOnFailure,
-    children: draft.children,
-    watchMinutes: draft.watchMinutes === 0 ? "" : String(draft.watchMinutes),
+    ...inputsOf(draft),
     shorten: draft.preset !== NO_PRESET,
     preset: draft.preset === NO_PRESET ? "" : draft.preset,
     answers: draft.answers,
@@ -57,16 +53,12 @@ export function draftOfForm(form: OptionsForm): Draft {
     kind: form.kind === "command" ? "" : form.kind,
     cluster: form.cluster,
     env: variablesOf(form.env) ?? {},
-    workers: patternsOf(form.workers),
-    ranks: ranksOf(form.ranks) ?? null,
-    breakOnFailure: form.breakOnFailure,
-    children: form.children,
+    ...valuesOf(form),
     preset: form.shorten ? form.preset : NO_PRESET,
     answers: form.shorten ? form.answers : {},
     python: form.python.trim(),
     stops: form.stops,
     profile: form.record ? profileOf(form) : null,
-    watchMinutes: minutesOf(form.watchMinutes) ?? 0,
   };
 }
 
@@ -103,13 +95,11 @@ export function configurationOf(draft: Draft, name: string): Record<string, unkn
     ...(Object.keys(draft.env).length > 0 && { env: draft.env }),
     ...(draft.python !== "" && { python: draft.python }),
     ...(draft.cluster !== "" && { cluster: draft.cluster }),
-    ...(draft.workers.length > 0 && { workers: draft.workers }),
-    ...(draft.ranks !== null && { ranks: draft.ranks }),
+    ...setOptions(draft),
+    // Without this attribute the setting decides.
     breakOnFailure: draft.breakOnFailure,
-    ...(draft.children && { children: true }),
     ...(draft.preset !== NO_PRESET && { preset: draft.preset || "debug" }),
     ...(Object.keys(draft.answers).length > 0 && { answers: draft.answers }),
-    ...(draft.watchMinutes > 0 && { watchMinutes: draft.watchMinutes }),
     ...(profile !== null && { profile: profileAttribute(profile) }),
   };
 }

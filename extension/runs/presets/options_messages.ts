@@ -3,6 +3,7 @@
 import type { ToPage } from "../../page/messages";
 import type { RunKind } from "../draft";
 import { WHENS } from "../profile_options";
+import { inputChecks } from "../option_values";
 import type { ClassMatch } from "../../profile/recordings/messages";
 import type { SettingDifference } from "./fixed_settings";
 import type { Change, PresetQuestion } from "./messages";
@@ -191,11 +192,7 @@ const CHECKS: Readonly<Record<keyof OptionsForm, (value: unknown) => boolean>> =
   python: isText,
   env: isText,
   cluster: isText,
-  workers: isText,
-  ranks: isText,
-  breakOnFailure: isTruth,
-  children: isTruth,
-  watchMinutes: isText,
+  ...inputChecks(isTruth, isText),
   shorten: isTruth,
   preset: isText,
   answers: (value) => isRecord(value) && areTexts(Object.entries(value).flat()),

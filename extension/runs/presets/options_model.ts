@@ -2,11 +2,12 @@
 
 import type { Profile, RunKind } from "../draft";
 import { isNsysPath, secondsOf, stepsOf } from "../profile_options";
-import { minutesOf } from "../watch_minutes";
-import { argsOf, patternsOf, ranksOf } from "./parse_input";
+import { OPTION_NAMES, valueOf, type OptionInputs } from "../option_values";
+import { RUN_OPTIONS } from "../run_options";
+import { argsOf, patternsOf, ranksOf } from "../parse_input";
 
 /** The fields as typed, so that an invalid one can be kept, and corrected. */
-export interface OptionsForm {
+export interface OptionsForm extends OptionInputs {
   /** The file that the page was opened for; "" for a command. */
   readonly file: string;
   /** A file or the name of a module; ignored for a command, which is in `args`. */
@@ -18,12 +19,6 @@ export interface OptionsForm {
   /** NAME=value, one per line. */
   readonly env: string;
   readonly cluster: string;
-  readonly workers: string;
-  readonly ranks: string;
-  readonly breakOnFailure: boolean;
-  readonly children: boolean;
-  /** "" takes no picture. */
-  readonly watchMinutes: string;
   /** Whether a preset shortens the run; `preset` "" is the one that fits. */
   readonly shorten: boolean;
   readonly preset: string;
@@ -53,13 +48,20 @@ export type Mistake =
   | "noProgram"
   | "badRanks"
   | "badVariable"
-  | "badMinutes"
+  | "badNumber"
   | "noRecordWorkers"
   | "badSteps"
   | "badSeconds"
   | "noTrace"
   | "badNsys"
   | "badNsysOption";
+
+const MISTAKES = {
+  truth: undefined,
+  number: "badNumber",
+  patterns: undefined,
+  ranks: "badRanks",
+} as const;
 
 /** The mistakes that need no other program to be found, at most one for a field, from top to bottom. */
 export function mistakesOf(form: OptionsForm): ReadonlyMap<Field, Mistake> {
@@ -68,8 +70,13 @@ export function mistakesOf(form: OptionsForm): ReadonlyMap<Field, Mistake> {
     ["path", form.kind !== "command" && form.path.trim() === "" ? "noProgram" : undefined],
     ["args", args === undefined ? "openQuote" : isNoCommand(form, args) ? "noCommand" : undefined],
     ["env", variablesOf(form.env) === undefined ? "badVariable" : undefined],
-    ["watchMinutes", minutesOf(form.watchMinutes) === undefined ? "badMinutes" : undefined],
-    ["ranks", !form.record && ranksOf(form.ranks) === undefined ? "badRanks" : undefined],
+    ...OPTION_NAMES.filter((name) => !(form.record && RUN_OPTIONS[name].stops)).map(
+      (name) =>
+        [
+          name,
+          valueOf(name, form) === undefined ? MISTAKES[RUN_OPTIONS[name].kind] : undefined,
+        ] as const,
+    ),
     ...(form.record ? recordMistakes(form) : []),
   ];
   return new Map(

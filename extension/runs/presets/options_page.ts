@@ -18,7 +18,7 @@ import { askForPython, programPython } from "../interpreters";
 import { INTERPRETER } from "../messages";
 import type { RunStarter } from "../run_starter";
 import type { FixedDraft } from "./fixed_settings";
-import { patternsOf } from "./parse_input";
+import { patternsOf } from "../parse_input";
 import { freeName, withConfiguration } from "./launch_file";
 import { LIST_PRESETS, type OptionsCheck, type PresetRow, type Proposal } from "./messages";
 import { configurationOf, draftOfForm, formOf } from "./options_drafts";

@@ -11,9 +11,10 @@ import cattrs
 from attrs import astuple, evolve, field, frozen
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-from eagleray.common.l10n import t
+from eagleray.common.l10n import later, t
 from eagleray.common.redact import HIDDEN, redact_arguments, redact_env, redact_text
 from eagleray.protocol.runs import Breakpoint
+from eagleray.runs.run_options import declared
 
 Kind = Literal["program", "module", "script", "command", "sbatch", "job", "remote"]
 When = Literal["always", "steps", "seconds", "on-demand"]
@@ -139,21 +140,69 @@ class StartPlace:
 class RunOptions(StartPlace):
     """The options of a run, which its request and its plan share.
 
-    `env` is added to the environment.  `workers` are shell patterns, none of them means all workers; `ranks` None means
-    every rank.  `overrides` come after the command.  `profile`: workers that nsys records.  After `watch_minutes` without
-    output, a picture of all stacks is taken; 0: never.
+    `env` is added to the environment.  `overrides` come after the command.  `profile`: workers that nsys records.
     """
 
     env: dict[str, str] = field(factory=dict)
     breakpoints: tuple[Breakpoint, ...] = ()
-    workers: tuple[str, ...] = ()
-    ranks: tuple[int, ...] | None = None
-    post_mortem: bool = False
-    children: bool = False
     preset: str = ""
     overrides: tuple[str, ...] = ()
     profile: ProfilePlan | None = None
-    watch_minutes: float = 0.0
+    workers: tuple[str, ...] = declared(
+        (),
+        name="workers",
+        flag="--workers",
+        metavar="PATTERN",
+        text=later(
+            "Pause only workers of this class, actor or function, such as “*Policy*”. Default: all workers."
+        ),
+        label="Break in",
+        hint="Class, actor or function names, e.g. *Policy*, train_*. Leave empty for all.",
+        example="all workers",
+        stops=True,
+    )
+    ranks: tuple[int, ...] | None = declared(
+        None,
+        name="ranks",
+        flag="--ranks",
+        metavar="0,2-4",
+        text=later("Pause only workers of these ranks. Default: all ranks."),
+        label="Ranks",
+        hint="For example 0, 2-3. Leave empty for all.",
+        example="all",
+        stops=True,
+    )
+    post_mortem: bool = declared(
+        False,
+        name="breakOnFailure",
+        flag="--post-mortem",
+        text=later("Pause workers on uncaught exceptions."),
+        label="Break on uncaught exceptions",
+        stops=True,
+        manifest_default=True,
+        link="#errors-that-stop",
+    )
+    children: bool = declared(
+        False,
+        name="children",
+        flag="--children",
+        text=later("Also debug child processes of workers."),
+        label="Debug subprocesses",
+        stops=True,
+    )
+    watch_minutes: float = declared(
+        0.0,
+        name="watchMinutes",
+        flag="--watch",
+        metavar="MINUTES",
+        text=later(
+            "Save a picture of all stacks after so many minutes without output. NCCL ends a collective after 10 minutes: use at most 5."
+        ),
+        label="Save stacks after",
+        hint="Minutes without output. Leave empty to save none. NCCL ends a collective after 10 minutes: use at most 5.",
+        most=MOST_WATCH_MINUTES,
+        link="hangs.md#pictures-of-runs-that-print-nothing",
+    )
 
 
 @frozen(kw_only=True)

@@ -75,7 +75,7 @@ const MISTAKES: readonly (readonly [Partial<OptionsForm>, string, string])[] = [
   [{ args: "'a" }, "args", "openQuote"],
   [{ kind: "command", args: " " }, "args", "noCommand"],
   [{ env: "A=1\nB" }, "env", "badVariable"],
-  [{ watchMinutes: "-1" }, "watchMinutes", "badMinutes"],
+  [{ watchMinutes: "-1" }, "watchMinutes", "badNumber"],
   [{ ranks: "x" }, "ranks", "badRanks"],
   [{ record: true }, "recordWorkers", "noRecordWorkers"],
   [{ record: true, recordWorkers: "*", when: "steps" }, "steps", "badSteps"],

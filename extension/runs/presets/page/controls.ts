@@ -26,10 +26,10 @@ export interface Part {
 
 export type ChangeFields = (changes: Partial<OptionsForm>) => void;
 
-type TextName = {
+export type TextName = {
   [K in keyof OptionsForm]: OptionsForm[K] extends string ? K : never;
 }[keyof OptionsForm];
-type TruthName = {
+export type TruthName = {
   [K in keyof OptionsForm]: OptionsForm[K] extends boolean ? K : never;
 }[keyof OptionsForm];
 

@@ -38,7 +38,7 @@ export const MISTAKES = {
   noProgram: l10n.t("Enter a file or a module."),
   badRanks: l10n.t("Enter numbers or ranges, for example 0, 2-5."),
   badVariable: l10n.t("Enter NAME=value, one per line."),
-  badMinutes: l10n.t("Enter a number of minutes."),
+  badNumber: l10n.t("Enter a valid number."),
   noRecordWorkers: l10n.t("Choose the workers to record."),
   badSteps: l10n.t("Enter a step or a range, for example 3 or 3:5."),
   badSeconds: l10n.t("Enter a number of seconds."),

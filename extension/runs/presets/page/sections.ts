@@ -1,6 +1,9 @@
 /** The sections of the page, from top to bottom. */
 
 import { l10n } from "../../../page/frame/l10n";
+import { OPTION_NAMES, type OptionName } from "../../option_values";
+import { RUN_OPTIONS } from "../../run_options";
+import { OPTION_TEXTS } from "./option_texts";
 import { KINDS, OUTCOMES, recordNote, TRACES, WHENS } from "./names";
 import type { PageFacts, PathField, OptionsSection } from "../options_messages";
 import { kindsOf, withKind, withPattern, type OptionsForm } from "../options_model";
@@ -14,6 +17,8 @@ import {
   type ChangeFields,
   type FieldNote,
   type Part,
+  type TextName,
+  type TruthName,
   type View,
 } from "./controls";
 import { element, type Child } from "../../../page/frame/elements";
@@ -111,20 +116,10 @@ export function programSection(acts: Acts): Part {
     change,
   );
   env.root.classList.add("wide");
-  const watch = textField(
-    "watchMinutes",
-    {
-      label: l10n.t("Save stacks after"),
-      hint: l10n.t(
-        "Minutes without output. Leave empty to save none. NCCL ends a collective after 10 minutes: use at most 5.",
-      ),
-    },
-    change,
-  );
-  watch.root.classList.add("two-thirds");
+  const options = optionFields(change, (name) => !RUN_OPTIONS[name].stops);
   kind.root.classList.add("third");
   cluster.root.classList.add("third");
-  const fields = [path, kind, args, python, cwd, cluster, watch, env];
+  const fields = [path, kind, args, python, cwd, cluster, ...options, env];
   return {
     root: element(
       "section",
@@ -134,6 +129,24 @@ export function programSection(acts: Acts): Part {
     ),
     refresh: refreshAll(fields),
   };
+}
+
+/** The fields of the options that are declared for runs. */
+function optionFields(
+  change: ChangeFields,
+  isShown: (name: OptionName) => boolean,
+  isEnabled?: (view: View) => boolean,
+): Part[] {
+  return OPTION_NAMES.filter(isShown).map((name) => {
+    const { label, hint, example } = OPTION_TEXTS[name];
+    if (RUN_OPTIONS[name].kind === "truth") {
+      return tickField(name as TruthName, label, change, isEnabled);
+    }
+    const texts = { label, hint, placeholder: (): string => example };
+    const part = textField(name as TextName, { ...texts, ...(isEnabled && { isEnabled }) }, change);
+    part.root.classList.toggle("two-thirds", isEnabled === undefined);
+    return part;
+  });
 }
 
 /** A job has the Python of its cluster; a problem of the field says more than this note. */
@@ -195,33 +208,11 @@ function foldable(
 export function breakpointsSection(acts: Acts): Part & { readonly root: HTMLDetailsElement } {
   const { change } = acts;
   const isEnabled = ({ form }: View): boolean => !form.record;
-  const workers = textField(
-    "workers",
-    {
-      label: l10n.t("Break in"),
-      hint: l10n.t("Class, actor or function names, e.g. *Policy*, train_*. Leave empty for all."),
-      placeholder: () => l10n.t("all workers"),
-      isEnabled,
-    },
-    change,
-  );
-  const ranks = textField(
-    "ranks",
-    {
-      label: l10n.t("Ranks"),
-      hint: l10n.t("For example 0, 2-3. Leave empty for all."),
-      placeholder: () => l10n.t("all"),
-      isEnabled,
-    },
-    change,
-  );
-  const failure = tickField(
-    "breakOnFailure",
-    l10n.t("Break on uncaught exceptions"),
-    change,
-    isEnabled,
-  );
-  const children = tickField("children", l10n.t("Debug subprocesses"), change, isEnabled);
+  const isStop = (name: OptionName): boolean => RUN_OPTIONS[name].stops;
+  const options = optionFields(change, isStop, isEnabled);
+  const isTick = ({ root }: Part): boolean => root.classList.contains("tick");
+  const ticks = options.filter(isTick);
+  const texts = options.filter((part) => !isTick(part));
   const set = element("p", {});
   const recording = element(
     "p",
@@ -251,13 +242,12 @@ export function breakpointsSection(acts: Acts): Part & { readonly root: HTMLDeta
     l10n.t("Breakpoints"),
     acts,
     count,
-    [notes, workers, ranks, failure, children],
+    [notes, ...options],
     [
       recording,
       element("div", { class: "with-button" }, set, show),
-      element("div", { class: "grid" }, workers.root, ranks.root),
-      failure.root,
-      children.root,
+      element("div", { class: "grid" }, ...texts.map(({ root }) => root)),
+      ...ticks.map(({ root }) => root),
     ],
   );
 }

@@ -18,12 +18,20 @@ from eagleray.cli.runs.run_following import start_attended
 from eagleray.common.errors import printable
 from eagleray.common.l10n import later, t, translated
 from eagleray.runs.breakpoint_parsing import breakpoints
-from eagleray.runs.model import ProfilePlan, RunPlan, RunRequest, command_text, confirm_text
+from eagleray.runs.model import (
+    ProfilePlan,
+    RunOptions,
+    RunPlan,
+    RunRequest,
+    command_text,
+    confirm_text,
+)
 from eagleray.runs.preflight import check as check_program
 from eagleray.runs.preflight import check_files
 from eagleray.runs.presets.analysis import with_training_line
 from eagleray.runs.presets.debug_runs import NONE
 from eagleray.runs.presets.model import WITHOUT_EFFECT
+from eagleray.runs.run_options import add_options, chosen_options
 
 # With these the program could not use Ray, so the start is refused; and what to do in a terminal.
 PYTHON_ERRORS = {
@@ -43,34 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help=t("Pause workers at this line. FILE:LINE:CONDITION pauses only if that is true."),
     )
-    parser.add_argument(
-        "--workers",
-        metavar="PATTERN",
-        action="append",
-        default=[],
-        help=t(
-            "Pause only workers of this class, actor or function, such as '*Policy*'."
-            " Separate several patterns by commas."
-        ),
-    )
-    parser.add_argument(
-        "--ranks", metavar="0,2-4", type=ranks, help=t("Pause only workers of these ranks.")
-    )
-    parser.add_argument(
-        "--post-mortem", action="store_true", help=t("Pause workers on uncaught exceptions.")
-    )
-    parser.add_argument(
-        "--watch",
-        metavar="MINUTES",
-        type=float,
-        default=0.0,
-        help=t(
-            "Save all stacks once nothing was printed for so long. NCCL ends a collective after 10 minutes: use at most 5."
-        ),
-    )
-    parser.add_argument(
-        "--children", action="store_true", help=t("Debug child processes of workers, too.")
-    )
+    add_options(parser, RunOptions, ranks)
     add_start(parser)
 
 
@@ -135,19 +116,15 @@ async def _plan(app: App, arguments: argparse.Namespace, profile: ProfilePlan | 
             cluster=arguments.cluster or "",
             env=dict(arguments.env),
             profile=profile,
-            watch_minutes=getattr(arguments, "watch", 0.0),
-            **(_stops(arguments, cwd) if profile is None else {}),
+            **(_options(arguments, cwd) if profile is None else {}),
         )
     )
     return await asyncio.to_thread(with_training_line, plan, os.environ)
 
 
-def _stops(arguments: argparse.Namespace, cwd: Path) -> dict[str, Any]:
-    """Returns the parameters of `run` that say where workers stop."""
+def _options(arguments: argparse.Namespace, cwd: Path) -> dict[str, Any]:
+    """Returns the options of `run`, which `profile` lacks."""
     return {
         "breakpoints": breakpoints(arguments.breakpoints, cwd),
-        "workers": tuple(arguments.workers),
-        "ranks": arguments.ranks,
-        "post_mortem": arguments.post_mortem,
-        "children": arguments.children,
+        **chosen_options(arguments, RunOptions),
     }

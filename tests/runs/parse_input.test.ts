@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { patternsOf, ranksOf, textOf, argsOf } from "../../../extension/runs/presets/parse_input";
+import { patternsOf, ranksOf, textOf, argsOf } from "../../extension/runs/parse_input";
 
 const WORDS: readonly (readonly [string, readonly string[] | undefined])[] = [
   ["", []],
