@@ -156,9 +156,9 @@ class RunOptions(StartPlace):
         text=later(
             "Pause only workers of this class, actor or function, such as “*Policy*”. Default: all workers."
         ),
-        label="Break in",
-        hint="Class, actor or function names, e.g. *Policy*, train_*. Leave empty for all.",
-        example="all workers",
+        label=later("Break in"),
+        hint=later("Class, actor or function names, e.g. *Policy*, train_*. Leave empty for all."),
+        example=later("all workers"),
         stops=True,
     )
     ranks: tuple[int, ...] | None = declared(
@@ -167,9 +167,9 @@ class RunOptions(StartPlace):
         flag="--ranks",
         metavar="0,2-4",
         text=later("Pause only workers of these ranks. Default: all ranks."),
-        label="Ranks",
-        hint="For example 0, 2-3. Leave empty for all.",
-        example="all",
+        label=later("Ranks"),
+        hint=later("For example 0, 2-3. Leave empty for all."),
+        example=later("all"),
         stops=True,
     )
     post_mortem: bool = declared(
@@ -177,7 +177,7 @@ class RunOptions(StartPlace):
         name="breakOnFailure",
         flag="--post-mortem",
         text=later("Pause workers on uncaught exceptions."),
-        label="Break on uncaught exceptions",
+        label=later("Break on uncaught exceptions"),
         stops=True,
         manifest_default=True,
         link="#errors-that-stop",
@@ -187,7 +187,7 @@ class RunOptions(StartPlace):
         name="children",
         flag="--children",
         text=later("Also debug child processes of workers."),
-        label="Debug subprocesses",
+        label=later("Debug subprocesses"),
         stops=True,
     )
     watch_minutes: float = declared(
@@ -198,8 +198,10 @@ class RunOptions(StartPlace):
         text=later(
             "Save a picture of all stacks after so many minutes without output. NCCL ends a collective after 10 minutes: use at most 5."
         ),
-        label="Save stacks after",
-        hint="Minutes without output. Leave empty to save none. NCCL ends a collective after 10 minutes: use at most 5.",
+        label=later("Save stacks after"),
+        hint=later(
+            "Minutes without output. Leave empty to save none. NCCL ends a collective after 10 minutes: use at most 5."
+        ),
         most=MOST_WATCH_MINUTES,
         link="hangs.md#pictures-of-runs-that-print-nothing",
     )
