@@ -199,7 +199,7 @@ export interface Unseen {
   readonly reason: string;
 }
 
-/** A node that gave no answer: `timeout`, or `failed` with what Ray said of it as `detail`. */
+/** A node that gave no answer: `timeout`, or `failed` with the reason, such as Ray's, as `detail`. */
 export interface SilentNode {
   readonly node: string;
   readonly reason: string;
