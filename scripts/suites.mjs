@@ -20,7 +20,7 @@ const FAST = SLOW.map((mark) => `not ${mark}`).join(" and ");
 // They have suites of their own: `check` runs the first two; the others start real debuggers and sshd, or real runs,
 // inference servers and agents, or inspect processes and reports.
 const CHECKED = ["tests/layers", "tests/documents"];
-const PROCESSES = ["tests/adapter", "tests/remote/injected", "tests/routes"];
+const PROCESSES = ["tests/remote/injected", "tests/routes"];
 const PROGRAMS = ["tests/runs", "tests/rollouts", "tests/engine"];
 const LOOKS = [
   "tests/remote/inspecting",
@@ -90,7 +90,7 @@ export const suites = [
   }),
   editor("windows", NEWEST),
   pytest("unit (Python)", ["python", "workers"], FAST, {
-    ignore: [...CHECKED, ...PROCESSES, ...PROGRAMS, ...LOOKS],
+    ignore: [...CHECKED, "tests/adapter", ...PROCESSES, ...PROGRAMS, ...LOOKS],
   }),
   pytest("looks", ["python", "workers"], FAST, { folders: LOOKS }),
   pytest("programs", ["python", "workers", "engine"], FAST, { folders: PROGRAMS }),
@@ -98,6 +98,8 @@ export const suites = [
   editor("host", NEWEST),
   editor("host", OLDEST, { onlyByName: true }),
   editor("runs", NEWEST, { more: ["engine"] }),
+  // Both mostly wait for processes, so that they run beside each other in half of the time.
+  pytest("adapter", ["python", "workers", "packages"], FAST, { folders: ["tests/adapter"] }),
   pytest("processes", ["python", "workers", "packages"], FAST, { folders: PROCESSES }),
   script("pages", ["python", "packages", "bundle", "browser"], ["tests/vscode/pages.mjs"]),
   editor("profiling", NEWEST, { more: ["nsys"] }),
