@@ -41,6 +41,11 @@ EXPECTED = {
         r"P waits for data of P, which waits for a lock in take_lock \(waits\.py:\d+\): "
         r"it has no other thread that could end that\.",
     ),
+    "loop_lock": (
+        "deadlock",
+        r"P waits for a lock in generate \(waits\.py:\d+\): "
+        r"its event loop waits with it, and nothing else can end that\.",
+    ),
     "unread_queue": (
         "deadlock",
         r"P waits for the end of P, which waits for P to read its data: none of them can continue\.",
@@ -140,7 +145,7 @@ EXPECTED = {
     ),
     "idle_server": (
         "unknown",
-        r"No known kind of hang fits what the processes do\.",
+        r"P is in idle_server \(waits\.py:\d+\), which fits no known kind of hang\.",
     ),
     "idle_pool": (
         "unknown",

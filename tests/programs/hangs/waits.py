@@ -54,6 +54,22 @@ def two_locks() -> None:
         thread.join()
 
 
+def loop_lock() -> None:
+    """A semaphore of threads in coroutines: its holder can't continue while the loop waits."""
+    slots = threading.Semaphore(1)
+
+    async def generate() -> None:
+        slots.acquire()
+        await asyncio.sleep(0.1)
+        slots.release()
+
+    async def both() -> None:
+        asyncio.get_running_loop().call_soon(ready)
+        await asyncio.gather(generate(), generate())
+
+    asyncio.run(both())
+
+
 def own_lock() -> None:
     with LOCK:
         ready()

@@ -153,4 +153,15 @@ def _sentence_and_step(worlds: Sequence[World], evidence: HangEvidence) -> tuple
             if evidence.has_tasks
             else t("Take a picture of its cluster: the dashboard knows Ray's tasks.")
         )
-    return text, t("Compare the stacks below: the smallest class is often the cause.")
+    place = wording.place(readable)
+    if place and not evidence.worlds and len({each.stack for each in readable}) == 1:
+        # A process that works or sleeps, with none to compare it with.
+        text = counted(
+            len(readable),
+            "{Processes} is{place}, which fits no known kind of hang.",
+            "{Processes} are{place}, which fits no known kind of hang.",
+            Processes=wording.Ranks(readable),
+            place=place,
+        )
+        return text, t("See what this line does: it may work, sleep or wait for input.")
+    return text, t("Compare the stacks below: the smallest group is often the cause.")

@@ -541,6 +541,8 @@ def _why_alone(process: SampledProcess) -> str:
     """Why nothing can end the waits of a process, all threads of which wait for another one; "" if a signal may."""
     if not all(wait.is_whole for wait in process.last.waits):
         return ""
+    if process.stack and any(map(_is_of_loop, process.stack.frames)):
+        return t("its event loop waits with it, and nothing else can end that")
     if process.others:
         return t("all its threads wait, and nothing else can end that")
     return t("it has no other thread that could end that")

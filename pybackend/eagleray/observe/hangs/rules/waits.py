@@ -34,7 +34,7 @@ def deadlocks(scene: Scene) -> Iterator[Reading]:
     cycle = scene.graph.cycle
     if cycle and not cycle.is_of_ray:
         ranks = wording.ranks(cycle.processes)
-        step = t("Look at what {ranks} wait for.", ranks=ranks)
+        step = t("Let one of {ranks} do its part before it waits.", ranks=ranks)
         if WRITE in (wait.kind for wait in cycle.waits):
             step = t("Read the data before the other process has to end.")
         yield reading(scene, Kind.DEADLOCK, cycle.processes, 0.9, cycle.sentence, step)
@@ -63,7 +63,7 @@ def chains(scene: Scene) -> Iterator[Reading]:
         paths = [path for path in paths if not path.is_idle_server]
     for path in paths:
         if path.end is None and scene.graph.is_stuck(path.processes[-1]):
-            step = t("Look at what {ranks} waits for.", ranks=wording.ranks(path.processes[-1:]))
+            step = t("See what should end this wait: nothing that runs can.")
             yield reading(scene, Kind.DEADLOCK, path.processes[-1:], 0.8, path.sentence, step)
     ends = {id(path.end): path for path in reversed(paths)}
     if locks := thread_locks.lock_waits(scene.evidence.processes):

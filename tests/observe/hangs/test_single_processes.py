@@ -1,0 +1,36 @@
+"""Single processes that don't hang: the sentence says where they are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from eagleray.observe.hangs.collecting import here
+from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+
+POLLING = """
+import time
+def watch():
+    print("ready", flush=True)
+    while True:
+        time.sleep(600)
+watch()
+"""
+
+
+async def test_process_that_sleeps_is_shown_with_its_line(tmp_path: Path) -> None:
+    program = tmp_path / "watch_checkpoints.py"
+    program.write_text(POLLING)
+    with subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout and process.stdout.readline() == b"ready\n"
+            picture = await here.take([process.pid], SamplingPlan(rounds=2, pause_s=0.1))
+        finally:
+            process.kill()
+    verdict = picture.verdict
+    assert (verdict.kind, verdict.sentence, verdict.next_step) == (
+        "unknown",
+        f"Process {process.pid} is in watch (watch_checkpoints.py:6), which fits no known kind of hang.",
+        "See what this line does: it may work, sleep or wait for input.",
+    )
