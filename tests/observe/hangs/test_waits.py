@@ -34,11 +34,16 @@ EXPECTED = {
     "held_lock": (
         "wait-chain",
         r"MainThread waits for LOCK in take_lock \(waits\.py:\d+\), which loader holds in ask \(waits\.py:\d+\)\. "
-        r"P waits for an answer of P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
+        r"P waits for an answer from P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
     ),
     "forked_lock": (
         "deadlock",
         r"P waits for data of P, which waits for a lock in take_lock \(waits\.py:\d+\): "
+        r"it has no other thread that could end that\.",
+    ),
+    "own_server": (
+        "deadlock",
+        r"P waits for an answer from itself at 127\.0\.0\.1:\d+ in ask \(waits\.py:\d+\): "
         r"it has no other thread that could end that\.",
     ),
     "loop_lock": (
@@ -81,11 +86,11 @@ EXPECTED = {
     ),
     "polled_file_lock": (
         "wait-chain",
-        r"P waits for the lock file /\S+/lock of P, which waits for an answer of P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
+        r"P waits for the lock file /\S+/lock of P, which waits for an answer from P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
     ),
     "silent_server": (
         "wait-chain",
-        r"P waits for the end of P, which waits for an answer of P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
+        r"P waits for the end of P, which waits for an answer from P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
     ),
     "dead_producer": (
         "deadlock",
@@ -123,11 +128,11 @@ EXPECTED = {
     ),
     "both_receive": (
         "deadlock",
-        r"P waits for (data|an answer) of P, which waits for an answer of P: none of them can continue\.",
+        r"P waits for (data of|an answer from) P, which waits for an answer from P: none of them can continue\.",
     ),
     "server_thread": (
         "wait-chain",
-        r"P waits for an answer of P\. "
+        r"P waits for an answer from P\. "
         r"Thread-\d+ \(process_request_thread\) waits for another thread in Handler\.handle \(waits\.py:\d+\)\.",
     ),
     "left_barrier": (

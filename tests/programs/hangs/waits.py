@@ -70,6 +70,14 @@ def loop_lock() -> None:
     asyncio.run(both())
 
 
+def own_server() -> None:
+    """A server with one thread, whose handler sends a request to that server."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    address = listener.getsockname()
+    ready()
+    ask(address)
+
+
 def own_lock() -> None:
     with LOCK:
         ready()

@@ -75,7 +75,7 @@ TABLE = (
     _wait(r"threading\.py", "wait|wait_for", later("another thread"), is_own=True),
     _wait(r"threading\.py", "acquire|__enter__", later("a lock"), is_own=True),
     _wait(r"logging/__init__\.py", "acquire", later("the lock of a log handler"), is_own=True),
-    _wait(r"grpc/\w+\.py", "wait|result|_blocking|_wait_once|__call__", later("an answer of gRPC")),
+    _wait(r"grpc/\w+\.py", "wait|result|_blocking|_wait_once|__call__", later("an answer from gRPC")),
     _wait(r"zmq/sugar/(?:poll|socket)\.py", "poll|recv|recv_multipart|recv_pyobj", later("a message of ZeroMQ")),
     _wait(r"(?:http/client|ssl|urllib3/.*|requests/.*|httpx/.*|httpcore/.*|socket)\.py", r"\w+", later("an answer over the network")),
     _wait(r"ray/_private/worker\.py", "get|get_objects|wait", later("a result of Ray")),

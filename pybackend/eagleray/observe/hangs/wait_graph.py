@@ -109,7 +109,7 @@ class Path:
 
     @property
     def sentence(self) -> str:
-        """`The driver waits for Trainer.sync, which waits for an answer of 10.0.0.7:8000 in step (rollout.py:11).`"""
+        """`The driver waits for Trainer.sync, which waits for an answer from 10.0.0.7:8000 in step (rollout.py:11).`"""
         text = t(
             "{Process} waits for {what}",
             Process=self.name,
@@ -178,6 +178,8 @@ class WaitGraph:
             # Such waits are only listed if all threads of the process have one.
             wait = library_waits.wait_of(process.stack.frames)
             what = translated(wait.what) if wait else t("a lock")
+            if address := next((each.address for each in process.last.waits if each.address), ""):
+                what = t("an answer from itself at {address}", address=printable(address, 80))
             return [Wait(what, kind=OWN, alone=_why_alone(process))]
         of_leading = [each for each in outward if each.thread == leading]
         return [self._of_kernel(process, each) for each in of_leading or outward]
@@ -492,7 +494,7 @@ class WaitGraph:
             if wait.kind == CONNECT:
                 text = t("a connection to {place}", place=others or server)
             else:
-                text = t("an answer of {processes}", processes=others) if others else server
+                text = t("an answer from {processes}", processes=others) if others else server
         elif not wait.pids:
             text = (
                 t("data that no other process can write")
@@ -569,7 +571,7 @@ def _library_wait(process: SampledProcess, thread: str) -> library_waits.Library
 
 
 def _is_for_store(process: SampledProcess, wait: kernel_waits.KernelWait) -> bool:
-    """Whether a rank waits for an answer of the store at which its world has met."""
+    """Whether a rank waits for an answer from the store at which its world has met."""
     port = process.process.rendezvous.rpartition(":")[2]
     return wait.kind == ANSWER and bool(port) and wait.address.rpartition(":")[2] == port
 

@@ -81,7 +81,9 @@ _MOST_PIDS = 64
 # A node may have tens of thousands of open files, of which each takes some microseconds.
 _SEARCH_S = 1.0
 _SYN_SENT = 2
-_LISTENS = 10
+_LISTENS, _ESTABLISHED = 10, 1
+# A connection that waits for `accept` has no socket of a process yet, so its inode is 0 in proc_pid_net(5).
+_UNACCEPTED = "unaccepted "
 
 
 class KernelWait(NamedTuple):
@@ -365,6 +367,8 @@ def _wait(
     pids = tuple(dict.fromkeys(pid for end in ends for pid in end.pids))[:_MOST_PIDS]
     address = next((end.address for end in ends if end.address), "")
     is_whole = tables.is_whole and all(end.is_whole for end in ends)
+    if address and all(end.is_own for end in ends):
+        return KernelWait(thread, OWN, (), address, is_whole=True)
     if address:
         kind = CONNECT if any(end.is_open for end in ends) else ANSWER
         return KernelWait(thread, kind, pids, address, is_whole and bool(pids))
@@ -376,13 +380,14 @@ def _wait(
 class _OtherEnd(NamedTuple):
     """The processes at the other end of a pipe or socket, and its address if it is a connection, which `is_open` if it isn't made yet.
 
-    `is_whole`: it is known what the other end is.
+    `is_whole`: it is known what the other end is.  `is_own`: only the process itself has it.
     """
 
     pids: tuple[int, ...]
     address: str = ""
     is_open: bool = False
     is_whole: bool = True
+    is_own: bool = False
 
 
 class _Tables:
@@ -470,10 +475,18 @@ class _Tables:
             return _OtherEnd((), is_whole=False)
         ends = (connection.remote, connection.local)
         other = next((each for each, row in connections.items() if row[:2] == ends), "")
+        if other.startswith(_UNACCEPTED):
+            other = _listener(connections, connection.remote)
         self._search({other} if other else set())
-        pids = _without(pid, self._holders.get(other, ()))
+        holders = self._holders.get(other, {})
         is_open = connection.state == _SYN_SENT
-        return _OtherEnd(pids, connection.remote, is_open, is_whole=not is_open)
+        return _OtherEnd(
+            _without(pid, holders),
+            connection.remote,
+            is_open,
+            is_whole=not is_open,
+            is_own=self.is_whole and [*holders] == [pid],
+        )
 
     def _tcp(self, pid: int) -> dict[str, _TcpRow]:
         try:
@@ -562,6 +575,18 @@ def _lock_owners() -> dict[int, int]:
     return owners
 
 
+def _listener(connections: Mapping[str, _TcpRow], address: str) -> str:
+    """The socket of the server at an address of this machine; "" if none listens there."""
+    port = address.rpartition(":")[2]
+    local = (address, f"0.0.0.0:{port}", f"[::]:{port}")
+    listening = [
+        (local.index(row.local), name)
+        for name, row in connections.items()
+        if row.state == _LISTENS and row.local in local
+    ]
+    return min(listening)[1] if listening else ""
+
+
 class _TcpRow(NamedTuple):
     local: str
     remote: str
@@ -576,10 +601,14 @@ def _tcp(pid: int, table: str) -> dict[str, _TcpRow]:
             next(file, None)
             for line in file:
                 fields = line.split()
-                if len(fields) > 9 and fields[9] != "0":
-                    connections[f"socket:[{fields[9]}]"] = _TcpRow(
-                        _address(fields[1]), _address(fields[2]), int(fields[3], 16)
-                    )
+                if len(fields) <= 9:
+                    continue
+                name = f"socket:[{fields[9]}]"
+                if fields[9] == "0":
+                    name = f"{_UNACCEPTED}{fields[1]} {fields[2]}"
+                row = _TcpRow(_address(fields[1]), _address(fields[2]), int(fields[3], 16))
+                if fields[9] != "0" or row.state == _ESTABLISHED:
+                    connections[name] = row
     except (OSError, ValueError):
         pass
     return connections
