@@ -13,7 +13,12 @@ from eagleray.common.l10n import translated
 
 # The form of a value: yes or no, a number of at least 0, shell patterns, or ranks, None for all.
 OptionKind = Literal["truth", "number", "patterns", "ranks"]
-_KINDS: dict[Any, OptionKind] = {bool: "truth", float: "number", tuple[str, ...]: "patterns"}
+_KINDS: dict[Any, OptionKind] = {
+    bool: "truth",
+    float: "number",
+    tuple[str, ...]: "patterns",
+    tuple[int, ...] | None: "ranks",
+}
 _KEY = "option"
 
 
@@ -59,8 +64,7 @@ def options_of(record: type) -> Iterator[DeclaredOption]:
     hints = get_type_hints(record)
     for field in attrs.fields(record):
         if _KEY in field.metadata:
-            kind = _KINDS.get(hints[field.name], "ranks")
-            yield DeclaredOption(field.name, kind, field.metadata[_KEY])
+            yield DeclaredOption(field.name, _KINDS[hints[field.name]], field.metadata[_KEY])
 
 
 def add_options(
