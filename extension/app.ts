@@ -2,7 +2,7 @@
 
 import type { ExtensionContext, LogOutputChannel } from "vscode";
 
-import type { Readable, Store } from "./common/readable";
+import type { Readable, Store } from "./common/store";
 import type { ErrorMessages } from "./error_messages";
 import type { Clusters } from "./clusters/messages";
 import type { ListedServer } from "./rollouts/servers/messages";

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { Store } from "./common/readable";
+import { Store } from "./common/store";
 import { DEBUG_TYPE } from "./contributions";
 import { DebugConfigurations } from "./debug_configurations";
 import { ErrorMessages } from "./error_messages";

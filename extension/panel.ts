@@ -3,7 +3,7 @@
 import type { TreeView } from "vscode";
 
 import { Disposables, type Disposable } from "./common/disposables";
-import { Store, type Readable } from "./common/readable";
+import { Store, type Readable } from "./common/store";
 import { isRow, type Row } from "./rows";
 
 export class Panel implements Disposable {

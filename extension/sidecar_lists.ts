@@ -2,7 +2,7 @@
 
 import type { Verbatim } from "./common/texts";
 import type { Disposable } from "./common/disposables";
-import { Store } from "./common/readable";
+import { Store } from "./common/store";
 import {
   CHANGED as CLUSTERS_CHANGED,
   LIST as LIST_CLUSTERS,

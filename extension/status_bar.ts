@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { l10n } from "vscode";
 
 import { Disposables, type Disposable } from "./common/disposables";
-import type { Readable } from "./common/readable";
+import type { Readable } from "./common/store";
 import { dotted, plain } from "./common/texts";
 import { COMMANDS, type CommandId } from "./contributions";
 import type { Clusters } from "./clusters/messages";

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
-from eagleray.common import off_loop
+from eagleray.common import blocking_calls
 
 T = TypeVar("T")
 
@@ -39,11 +39,11 @@ def run_virtually(main: Awaitable[T]) -> T:
 
     loop._selector.select = skip
     loop.time = lambda: now
-    in_thread, off_loop._in_thread = off_loop._in_thread, lambda run: run()
+    in_thread, blocking_calls._in_thread = blocking_calls._in_thread, lambda run: run()
     try:
         result: T = loop.run_until_complete(main)
         return result
     finally:
-        off_loop._in_thread = in_thread
+        blocking_calls._in_thread = in_thread
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../app";
 import { asEaglerayError } from "../common/errors";
-import type { Store } from "../common/readable";
+import type { Store } from "../common/store";
 import { VIEWS } from "../contributions";
 import { longWork } from "../dialogs";
 import { askedBy, askFor } from "./credential_boxes";

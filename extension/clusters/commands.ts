@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../app";
 import { withEach } from "../common/errors";
-import type { Store } from "../common/readable";
+import type { Store } from "../common/store";
 import { plain } from "../common/texts";
 import { VIEWS } from "../contributions";
 import { isConfirmed, longWork, showPrinted } from "../dialogs";

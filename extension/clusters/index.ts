@@ -3,7 +3,7 @@
 import type { App } from "../app";
 import { lazily, registerCommands } from "../commands";
 import { Disposables, type Disposable } from "../common/disposables";
-import { Store, type Readable } from "../common/readable";
+import { Store, type Readable } from "../common/store";
 import { COMMANDS } from "../contributions";
 import { CredentialStore } from "./credentials";
 import { QUESTION, QUESTION_OVER } from "./messages";

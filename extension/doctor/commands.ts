@@ -9,7 +9,7 @@ import { selectedFilesOrFolder } from "../file_or_folder";
 import type { Row } from "../rows";
 import { ifTrusted, ruleFolders } from "../workspace";
 import type { Job } from "../clusters/messages";
-import { connected } from "../observe/hangs/connected_job";
+import { connected } from "../observe/hangs/connect_first";
 import { ofCluster, targetOf } from "../observe/hangs/targets_model";
 import { runStateText } from "../runs/state_texts";
 import { DiagnosisPanels, type NamedDiagnosis } from "./diagnosis_panel";

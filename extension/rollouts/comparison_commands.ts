@@ -7,7 +7,7 @@ import { plain } from "../common/texts";
 import { longWork } from "../dialogs";
 import { workspaceFolder } from "../workspace";
 import { programPython } from "../runs/interpreters";
-import { chosenSide } from "./compared_sides";
+import { chosenSide } from "./engine_choice";
 import { ComparisonPanels } from "./comparison_panel";
 import { COMPARE, type ComparisonRequest, type ShownComparison } from "./messages";
 

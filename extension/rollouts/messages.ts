@@ -269,6 +269,19 @@ export interface WrittenBatch {
 }
 
 /**
+ * A and B as `target_of` reads them, the file of the prompts ("" for dumps), and what `torch:DIR`
+ * runs in.
+ */
+export interface ComparisonRequest {
+  readonly a: string;
+  readonly b: string;
+  readonly data?: string;
+  readonly python?: string;
+  readonly limit?: number;
+  readonly max_tokens?: number;
+}
+
+/**
  * The metrics that the trainer would see: A are the rollouts, B is the trainer; `pearson` is None
  * where it is not
  * defined.
@@ -318,19 +331,6 @@ export interface GreedyDivergence {
   readonly a_margin: number | null;
   readonly b_margin: number;
   readonly is_near_tie: boolean;
-}
-
-/**
- * A and B as `target_of` reads them, the file of the prompts ("" for dumps), and what `torch:DIR`
- * runs in.
- */
-export interface ComparisonRequest {
-  readonly a: string;
-  readonly b: string;
-  readonly data?: string;
-  readonly python?: string;
-  readonly limit?: number;
-  readonly max_tokens?: number;
 }
 
 /** A reading of the figures by its title; `confidence` is between 0 and 1. */

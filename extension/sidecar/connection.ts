@@ -3,7 +3,7 @@
 import { Backoff } from "../common/backoff";
 import type { Disposable } from "../common/disposables";
 import { asEaglerayError, EaglerayError, sidecarLost, unsupportedPlatform } from "../common/errors";
-import { Store } from "../common/readable";
+import { Store } from "../common/store";
 import type { NotificationMethod, RequestMethod } from "../common/wire";
 import type { SidecarPython } from "./interpreter";
 import type { Channel, ChannelListener, RequestOptions, Sidecar, SidecarState } from "./sidecar";

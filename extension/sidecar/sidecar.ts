@@ -3,7 +3,7 @@
 import type { CancellationToken } from "vscode";
 
 import type { Disposable } from "../common/disposables";
-import type { Readable } from "../common/readable";
+import type { Readable } from "../common/store";
 import type { NotificationMethod, RequestMethod } from "../common/wire";
 
 export type SidecarState =

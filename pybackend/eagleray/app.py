@@ -17,7 +17,7 @@ from eagleray.clusters import credentials
 from eagleray.common.paths import home
 from eagleray.common.retry import Clock
 from eagleray.debug.attaching.hold_reminder import REMIND_AFTER_S
-from eagleray.protocol.control import SshSettings
+from eagleray.protocol.adapter_control import SshSettings
 from eagleray.routes.ssh.command import USER_VARIABLES
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from eagleray.debug.source_mapping.source_mapping import SourceMapping
     from eagleray.debug.workers.paused_workers import PausedWorkers
     from eagleray.doctor.doctor import Doctor
-    from eagleray.observe.hangs.paused_sentences import PausedSentences
     from eagleray.observe.hangs.pictures import Pictures
+    from eagleray.observe.hangs.waiting_ranks import PausedSentences
     from eagleray.observe.look_inside.inspections import Inspections
     from eagleray.profile.recordings.collector import ReportCollectorFactory
     from eagleray.profile.recordings.profiling import Profiling
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from eagleray.rollouts.trajectories.trajectories import Trajectories
     from eagleray.runs.adapter_gateway import AdapterRunGateway
     from eagleray.runs.model import RunPlan
-    from eagleray.runs.preparing import RunPreparation
+    from eagleray.runs.planner import RunPreparation
     from eagleray.runs.presets.debug_runs import DebugRuns
     from eagleray.runs.runs import Runs
     from eagleray.runs.waiting_supervisor import WaitingSupervisor
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from eagleray.slurm.nodes import JobNodes
     from eagleray.slurm.queue import SlurmQueue
     from eagleray.tools.commands import Commands
-    from eagleray.tools.shared_answers import SharedAnswers
+    from eagleray.tools.shared_cache import SharedAnswers
 
 
 @frozen
@@ -151,7 +151,7 @@ class App:
 
     @cached_property
     def _answers(self) -> SharedAnswers:
-        from eagleray.tools.shared_answers import SharedAnswers
+        from eagleray.tools.shared_cache import SharedAnswers
 
         return SharedAnswers(clock=self._clock)
 
@@ -315,7 +315,7 @@ class App:
 
     @cached_property
     def preparing(self) -> RunPreparation:
-        from eagleray.runs.preparing import RunPreparation
+        from eagleray.runs.planner import RunPreparation
         from eagleray.runs.program_python import PythonVersions
         from eagleray.runs.run_discovery import joined_python
 
@@ -384,7 +384,7 @@ class App:
 
     @cached_property
     def sentences(self) -> PausedSentences:
-        from eagleray.observe.hangs.paused_sentences import PausedSentences, taking_here
+        from eagleray.observe.hangs.waiting_ranks import PausedSentences, taking_here
 
         return PausedSentences(
             self.workers,
@@ -400,8 +400,8 @@ class App:
 
     @cached_property
     def servers(self) -> Servers:
+        from eagleray.rollouts.servers.added_servers import AddedServers
         from eagleray.rollouts.servers.servers import Servers
-        from eagleray.rollouts.servers.stored import AddedServers
 
         return Servers(self.runs, self.preparing, AddedServers(home() / "servers.json"))
 

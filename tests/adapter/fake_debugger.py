@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from eagleray.protocol import dap
-from eagleray.protocol.control import AttachParams
+from eagleray.protocol.adapter_control import AttachParams
 from eagleray.protocol.dap import Message
 
 

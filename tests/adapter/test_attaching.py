@@ -14,7 +14,7 @@ from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.adapter.sessions.worker_rpc import WorkerRpc
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol import dap
-from eagleray.protocol.control import AttachParams, AttachResult
+from eagleray.protocol.adapter_control import AttachParams, AttachResult
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.routes import Routes
 

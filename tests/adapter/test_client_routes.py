@@ -13,8 +13,8 @@ import pytest
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.common import private_socket
 from eagleray.common.paths import adapter_socket
-from eagleray.protocol import control, jsonlines
-from eagleray.protocol.control import RouteState, SshQuestion, SshSettings
+from eagleray.protocol import adapter_control, jsonlines
+from eagleray.protocol.adapter_control import RouteState, SshQuestion, SshSettings
 from eagleray.protocol.route_spec import RouteSpec
 
 from tests.routes.ssh_fixtures import until
@@ -37,7 +37,7 @@ class Saying:
         with contextlib.suppress(OSError):
             while line := await reader.readline():
                 request = json.loads(line)
-                hello = {"protocol": control.PROTOCOL, "version": "0.0.1", "pid": 1}
+                hello = {"protocol": adapter_control.PROTOCOL, "version": "0.0.1", "pid": 1}
                 result = hello if request["op"] == "hello" else self.answers.get(request["op"], {})
                 if request["op"] != "hello":
                     self.requests.append((request["op"], request["params"]))
@@ -61,7 +61,9 @@ class Saying:
 @contextlib.asynccontextmanager
 async def saying() -> AsyncIterator[Saying]:
     adapter = Saying()
-    server = await private_socket.serve(adapter_socket(), adapter.serve, limit=control.MAX_LINE)
+    server = await private_socket.serve(
+        adapter_socket(), adapter.serve, limit=adapter_control.MAX_LINE
+    )
     yield adapter
     server.stop()
     adapter.close()

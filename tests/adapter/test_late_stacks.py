@@ -10,7 +10,7 @@ from eagleray.adapter.sessions.backpressure import EventQueue
 from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.adapter.sessions.sources import paths_in
 from eagleray.protocol import dap
-from eagleray.protocol.control import WorkerKey
+from eagleray.protocol.adapter_control import WorkerKey
 
 from tests.adapter.fake_debugger import FakeDebugger
 

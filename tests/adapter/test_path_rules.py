@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from eagleray.adapter.sessions.sources import PathRules
 from eagleray.common.file_checks import FileChecks
-from eagleray.protocol.control import PathMapping
+from eagleray.protocol.adapter_control import PathMapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

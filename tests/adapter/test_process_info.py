@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from eagleray.adapter.runs.process_info import mappings, read_process_info
-from eagleray.protocol.control import PathMapping
+from eagleray.protocol.adapter_control import PathMapping
 
 
 def test_complete_description_is_read() -> None:

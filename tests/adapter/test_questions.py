@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from eagleray.adapter.control.questions import Asker, Questions, current_asker
-from eagleray.protocol.control import SshQuestion
+from eagleray.protocol.adapter_control import SshQuestion
 
 
 class Window(Asker):

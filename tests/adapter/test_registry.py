@@ -14,7 +14,7 @@ from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol import dap
-from eagleray.protocol.control import AttachResult, IgnoreParams, WorkerKey
+from eagleray.protocol.adapter_control import AttachResult, IgnoreParams, WorkerKey
 from eagleray.routes.routes import Routes
 
 from tests.adapter.fake_debugger import FakeDebugger

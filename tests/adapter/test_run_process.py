@@ -18,7 +18,7 @@ from eagleray.adapter.runs.run_worker_session import (
 from eagleray.adapter.sessions.worker_rpc import WorkerRpc
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol import dap
-from eagleray.protocol.control import AttachParams
+from eagleray.protocol.adapter_control import AttachParams
 from eagleray.protocol.route_spec import DIRECT
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 from eagleray.remote.injected.ed25519 import SecretKey

@@ -11,7 +11,7 @@ from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Backoff
 from eagleray.protocol import dap
-from eagleray.protocol.control import WorkerKey
+from eagleray.protocol.adapter_control import WorkerKey
 
 from tests.adapter.fake_debugger import FakeDebugger
 from tests.adapter.harness import ControlClient, Program

@@ -20,7 +20,7 @@ from eagleray.adapter_client.client import AdapterClient
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket, run_folder
-from eagleray.protocol.control import WorkerKey
+from eagleray.protocol.adapter_control import WorkerKey
 from eagleray.routes.routes import Routes
 
 from tests.adapter.fake_debugger import FakeDebugger

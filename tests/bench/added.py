@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eagleray.adapter_client.client import AdapterClient
-from eagleray.protocol.control import WorkerState
+from eagleray.protocol.adapter_control import WorkerState
 
 from tests.bench.rows import Row, at_most, at_most_more, printed
 from tests.ray_cluster import REPOSITORY, RayCluster

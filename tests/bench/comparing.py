@@ -15,7 +15,7 @@ from eagleray.rollouts.comparing.comparison import compare
 from eagleray.rollouts.comparing.engines.detection import opened_engine
 from eagleray.rollouts.comparing.engines.http import EngineAddress, EngineHttp
 from eagleray.rollouts.comparing.model import RolloutPrompt
-from eagleray.rollouts.comparing.shown import shown
+from eagleray.rollouts.comparing.page_record import shown
 
 from tests.bench.rows import Row, least_at_most_times
 from tests.engine.fixtures import KEY, Engine, serving

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from eagleray.remote.sampling.node import Round
+from eagleray.remote.sampling.node_sampler import Round
 from eagleray.remote.sampling.processes import Described
 
 

@@ -17,19 +17,19 @@ from typing import Any
 
 from eagleray.observe.hangs.collecting import ras as collecting_ras
 from eagleray.observe.hangs.collecting.cluster import answer_of
-from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.collecting.sampling_plan import SamplingPlan
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import evidence
 from eagleray.observe.hangs.model import Picture
 from eagleray.observe.hangs.picture import picture, tree_of
 from eagleray.observe.hangs.verdict import Kind
-from eagleray.remote.inspecting.questions import Inspected
-from eagleray.remote.sampling import in_cluster, proc, wire
-from eagleray.remote.sampling.dumps import Tools, dump, dump_with_variables
+from eagleray.remote.inspecting.inspected_process import Inspected
+from eagleray.remote.sampling import proc, ray_job_main, sample_codec
 from eagleray.remote.sampling.frames import PythonFrame
 from eagleray.remote.sampling.merging import Member, ThreadStack, merged, tree, united
-from eagleray.remote.sampling.node import NodeSamples, Round, Sampler
+from eagleray.remote.sampling.node_sampler import NodeSamples, Round, Sampler
 from eagleray.remote.sampling.processes import RANK, described
+from eagleray.remote.sampling.pyspy_dumps import Tools, dump, dump_with_variables
 from eagleray.tools.pyspy import find_program
 
 from tests.bench import recorded_nodes
@@ -128,7 +128,7 @@ def answers() -> Iterator[Row]:
     name = "size of the merged stacks of 10,000 ranks: 300 classes against 30 (kB)"
     yield printed(name, [stacks_size(10_000, 300)], [many])
     nodes = recorded_nodes.worlds(["mismatch"], NODES, RANKS_PER_NODE)
-    size = len(compact(wire.dump(nodes)))
+    size = len(compact(sample_codec.dump(nodes)))
     yield at_most(
         "size of the table of ranks, for each rank (bytes)",
         [size / len(nodes) / RANKS_PER_NODE],
@@ -175,7 +175,7 @@ def gathered(nodes: Sequence[NodeSamples]) -> Picture:
     fake = FakeRay([(node.processes, node.rounds) for node in nodes], CALL_S)
     request = {"rounds": 3, "pause_s": 2.0, "nodes": {}}
     with contextlib.redirect_stdout(io.StringIO()):
-        job = in_cluster.Sampling(fake, request, "mark", [False])
+        job = ray_job_main.Sampling(fake, request, "mark", [False])
         job.run()
         content = compact(job.answer())
     answer = answer_of("http://head:8265", content)
@@ -295,7 +295,7 @@ def stacks_of(ranks: int, classes: int = CLASSES) -> Iterator[tuple[Member, Thre
 def stacks_size(ranks: int, classes: int) -> float:
     """The kilobytes of what a node would send for the stacks of all these ranks."""
     table = merged(contiguous(ranks, classes))
-    value = wire.dump([NodeSamples("node", (), (Round((), tuple(table), ()),))])
+    value = sample_codec.dump([NodeSamples("node", (), (Round((), tuple(table), ()),))])
     return len(compact(value)) / 1000
 
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from eagleray.remote.sampling import wire
+from eagleray.remote.sampling import sample_codec
 from eagleray.remote.sampling.merging import MergedStack, united
-from eagleray.remote.sampling.node import NodeSamples, Round
+from eagleray.remote.sampling.node_sampler import NodeSamples, Round
 from eagleray.remote.sampling.processes import RANK, Described
 from eagleray.remote.sampling.rank_sets import RankSet
 
@@ -107,7 +107,7 @@ class _Renumbered:
 @cache
 def _recording(name: str) -> NodeSamples:
     text = (RECORDED / f"{name}.json").read_text().replace(PLACE, REPOSITORY)
-    [node] = wire.load(json.loads(text))
+    [node] = sample_codec.load(json.loads(text))
     return node
 
 

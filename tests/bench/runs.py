@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.adapter_client.client import AdapterClient
-from eagleray.protocol.control import WorkerState
+from eagleray.protocol.adapter_control import WorkerState
 
 from tests.bench.rows import Row, at_most, least_at_most_times, printed
 from tests.ray_cluster import RayCluster, start_cluster

@@ -11,7 +11,7 @@ from typing import Any
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.clusters import messages as clusters
 from eagleray.debug.workers import messages as workers
-from eagleray.protocol.control import AttachParams
+from eagleray.protocol.adapter_control import AttachParams
 
 from tests.bench.bare_client import BareClient
 from tests.bench.rows import Row, at_most_more, at_most_times

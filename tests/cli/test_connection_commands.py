@@ -24,7 +24,7 @@ import pytest
 from eagleray.cli.clusters import tunnel as tunnel_command
 from eagleray.common.errors import RETRYING, EaglerayError
 from eagleray.common.paths import adapter_socket
-from eagleray.protocol.control import OpenedSocket
+from eagleray.protocol.adapter_control import OpenedSocket
 from eagleray.protocol.route_spec import DIRECT
 from eagleray.remote.injected import tcp_peer
 

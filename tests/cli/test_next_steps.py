@@ -11,7 +11,7 @@ import pytest
 from eagleray.cli.commands import COMMANDS, SHORTCUTS
 from eagleray.cli.next_steps import STEPS, TerminalError, terminal_step
 from eagleray.cli.output import step_now
-from eagleray.common.diagnosable import CLUSTER_CODES, MACHINE_CODES
+from eagleray.common.doctor_hints import CLUSTER_CODES, MACHINE_CODES
 from eagleray.common.worker_errors import unknown_worker
 
 BUTTON = r"“[A-Z][^”]*”|\[[A-Z][a-z]+( [A-Z][a-z]+)*…?\]"

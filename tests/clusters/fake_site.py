@@ -16,13 +16,13 @@ from eagleray.clusters.jobs import Jobs
 from eagleray.clusters.stored_lists import StoredHosts
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Clock
-from eagleray.protocol.control import CommandOutput, OpenedSocket, RouteState, WorkerState
+from eagleray.protocol.adapter_control import CommandOutput, OpenedSocket, RouteState, WorkerState
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.nodes import JobNodes
 from eagleray.slurm.queue import SlurmQueue
 from eagleray.tools.commands import Commands
-from eagleray.tools.shared_answers import SharedAnswers
+from eagleray.tools.shared_cache import SharedAnswers
 
 from tests.clusters.stops import stops_in
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from eagleray.clusters import examiner
+from eagleray.clusters import empty_list_reason
 from eagleray.clusters.cluster_watch import ClusterWatch
 from eagleray.clusters.clusters import ClusterRegistry
 from eagleray.clusters.connections import ConnectionStatus
@@ -94,7 +94,7 @@ def here() -> Here:
 async def make(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Make]:
     """Makes the core over the same home and machine, as another start of Eagleray would."""
     # The recorded workers have addresses and process ids that this machine may have too.
-    monkeypatch.setattr(examiner, "local_addresses", frozenset)
+    monkeypatch.setattr(empty_list_reason, "local_addresses", frozenset)
     async with AsyncExitStack() as ends:
 
         def made(which: Literal["own", "off"] = "own", **environ: str) -> ClusterRegistry:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from eagleray.clusters.cluster_watch import ClusterWatch
 from eagleray.clusters.stop_counts import CountStops
 from eagleray.debug.workers.paused_rows import ListedWorker, count_stops
-from eagleray.protocol.control import WorkerState
+from eagleray.protocol.adapter_control import WorkerState
 
 
 def stops_in(watch: ClusterWatch, held: Callable[[], Sequence[WorkerState]] = tuple) -> CountStops:

@@ -11,7 +11,7 @@ from eagleray.clusters.cluster_watch import ClusterWatch
 from eagleray.clusters.dashboard_page import DashboardPages
 from eagleray.clusters.handlers import ClusterHandlers
 from eagleray.clusters.node_access import Terminals
-from eagleray.protocol.control import QuestionAnswer
+from eagleray.protocol.adapter_control import QuestionAnswer
 
 from tests.clusters.fake_site import around
 from tests.clusters.known import Make, refused

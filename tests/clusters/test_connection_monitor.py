@@ -18,7 +18,7 @@ from eagleray.clusters.handlers import ClusterHandlers
 from eagleray.clusters.model import Cluster
 from eagleray.clusters.node_access import Terminals
 from eagleray.common.errors import EaglerayError
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.dashboard import Dashboard
 

@@ -8,7 +8,7 @@ import pytest
 from eagleray.clusters.cluster_watch import ClusterWatch
 from eagleray.clusters.connections import route_text
 from eagleray.common.errors import EaglerayError
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.endpoint import Endpoint
 

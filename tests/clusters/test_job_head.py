@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from eagleray.clusters.job_head import JobHead, JobHeadFinder, JobSteps
 from eagleray.common.errors import EaglerayError
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.tools.commands import Commands
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from eagleray.slurm import nodes as slurm_nodes
 from eagleray.tools.commands import Commands
-from eagleray.tools.shared_answers import SharedAnswers
+from eagleray.tools.shared_cache import SharedAnswers
 
 from tests.clusters.fake_site import FakeJob, FakeSite, asking, ray
 

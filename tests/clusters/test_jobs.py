@@ -11,7 +11,7 @@ from eagleray.clusters.cluster_watch import ClusterWatch
 from eagleray.clusters.jobs import Jobs, choices, job_sentence
 from eagleray.clusters.stored_lists import StoredHosts
 from eagleray.common.errors import EaglerayError
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.tools.commands import Commands

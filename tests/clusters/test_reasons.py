@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.clusters.examiner import Evidence, diagnose
+from eagleray.clusters.empty_list_reason import Evidence, diagnose
 from eagleray.tools.worker_processes import WorkerEnvironment
 
 NO_DEBUGPY = "ERROR: Module 'debugpy>=1.8.0' cannot be loaded. Ray Debugpy Debugger will not work without 'debugpy>=1.8.0' installed."

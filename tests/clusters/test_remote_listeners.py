@@ -12,7 +12,7 @@ from eagleray.clusters.credentials import (
     owner_check,
 )
 from eagleray.common.errors import EaglerayError
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.ray.endpoint import Endpoint
 
 from tests.fakes.dashboard import dashboard, patient

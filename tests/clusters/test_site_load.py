@@ -16,7 +16,7 @@ from eagleray.clusters.job_head import JobHeadFinder, JobSteps
 from eagleray.clusters.jobs import Jobs
 from eagleray.clusters.stored_lists import StoredHosts
 from eagleray.common.errors import EaglerayError
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.ray.dashboard import Dashboard
 from eagleray.tools.commands import Commands
 

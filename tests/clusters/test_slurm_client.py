@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.slurm.client import SlurmClient
 from eagleray.tools.commands import Commands
 

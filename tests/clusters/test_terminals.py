@@ -9,7 +9,7 @@ import pytest
 from eagleray.clusters.cluster_watch import ClusterWatch
 from eagleray.clusters.node_access import Terminals
 from eagleray.common.errors import EaglerayError
-from eagleray.protocol.control import RouteState
+from eagleray.protocol.adapter_control import RouteState
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.endpoint import Endpoint

@@ -14,7 +14,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.debug.attaching.ignored_breakpoints import BreakpointIgnorer
 from eagleray.debug.attaching.model import IgnoredBreakpoint
 from eagleray.debug.source_mapping.stored_mappings import StoredMappings
-from eagleray.protocol.control import PathMapping
+from eagleray.protocol.adapter_control import PathMapping
 from eagleray.runs.presets.user_presets import OwnPresets, Preset
 
 CLUSTER = "http://a:8265"

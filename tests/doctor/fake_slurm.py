@@ -15,7 +15,7 @@ from eagleray.doctor.doctor import Doctor
 from eagleray.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.doctor.node_checks import NodeFacts
 from eagleray.doctor.slurm_logs import SlurmLogs
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 
 
 class FakeSite:

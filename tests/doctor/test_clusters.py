@@ -18,7 +18,7 @@ from eagleray.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.doctor.node_rules import DIFFERENCES, RULES
 from eagleray.doctor.remote_facts import RemoteFacts
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.ray.dashboard import Dashboard
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.queue import JobQueue

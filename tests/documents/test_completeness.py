@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from eagleray.cli.completion import Specification, specifications
-from eagleray.common.diagnosable import CLUSTER_CODES, MACHINE_CODES
+from eagleray.common.doctor_hints import CLUSTER_CODES, MACHINE_CODES
 from eagleray.observe.hangs.verdict import Kind
 from eagleray.rollouts.agents.model import VERDICT_KINDS
 from eagleray.rollouts.comparing.model import ComparisonKind

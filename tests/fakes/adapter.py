@@ -13,8 +13,8 @@ from typing import Any
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket
-from eagleray.protocol import control, jsonlines, runs
-from eagleray.protocol.control import WorkerState, WorkerStop
+from eagleray.protocol import adapter_control, jsonlines, runs
+from eagleray.protocol.adapter_control import WorkerState, WorkerStop
 
 STOP = WorkerStop("breakpoint", "/remote/train.py", 24, "train", "", 1)
 
@@ -45,7 +45,7 @@ class FakeAdapter:
         self.answers: dict[str, WorkerState | EaglerayError] = {}
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.runs: list[dict[str, Any]] = []
-        self.protocol = control.PROTOCOL
+        self.protocol = adapter_control.PROTOCOL
         self.silent_about = ""
         self.kept_silent = asyncio.Event()
         self._subscribed: list[asyncio.StreamWriter] = []
@@ -79,7 +79,7 @@ class FakeAdapter:
                 try:
                     result = self._answer(asked["op"], asked["params"], writer)
                     self._send(writer, {"id": asked["id"], "result": result})
-                    if asked["op"] == control.SUBSCRIBE.name:
+                    if asked["op"] == adapter_control.SUBSCRIBE.name:
                         self._send_workers(writer)
                 except EaglerayError as error:
                     said = {"code": error.code, "message": error.message}
@@ -89,28 +89,28 @@ class FakeAdapter:
     def _answer(
         self, op: str, params: dict[str, Any], writer: asyncio.StreamWriter
     ) -> dict[str, Any]:
-        if op == control.HELLO.name:
+        if op == adapter_control.HELLO.name:
             return {"protocol": self.protocol, "version": "x", "pid": 1, "grown": "later"}
-        if op == control.WORKERS.name:
+        if op == adapter_control.WORKERS.name:
             return self._workers()
         if op == runs.RUNS.name:
             return {"runs": self.runs}
-        if op in (control.SSH_OPTIONS.name, control.ASKS.name):
+        if op in (adapter_control.SSH_OPTIONS.name, adapter_control.ASKS.name):
             return {}
         self.asked.append((op, params))
-        if op == control.SUBSCRIBE.name:
+        if op == adapter_control.SUBSCRIBE.name:
             self._subscribed.append(writer)
-        if op == control.ATTACH.name:
+        if op == adapter_control.ATTACH.name:
             return self._attach(params)
-        if op == control.RUN_COMMAND.name:
+        if op == adapter_control.RUN_COMMAND.name:
             return {"code": 255, "stdout": "", "stderr": "no such host"}
-        if op == control.READ_FILE.name:
+        if op == adapter_control.READ_FILE.name:
             return {"text": "x = 1\n", "truncated": False, "sha256": "00"}
-        if op == control.RUN_COMMAND.name:
+        if op == adapter_control.RUN_COMMAND.name:
             return {"code": 0, "stdout": "", "stderr": ""}
-        if op == control.IGNORE.name and params["ignore"]:
+        if op == adapter_control.IGNORE.name and params["ignore"]:
             self.change(*(_gone_by(state, params) for state in self.states.values()))
-        if op in (control.CONTINUE.name, control.RELEASE.name):
+        if op in (adapter_control.CONTINUE.name, adapter_control.RELEASE.name):
             self.change(*(s for s in self.states.values() if s.worker_id != params["worker_id"]))
         return {}
 
@@ -150,7 +150,7 @@ async def running(version: str | None = None) -> AsyncIterator[FakeAdapter]:
     """An adapter of that version (ours) in the run folder."""
     path: Path = adapter_socket(version) if version else adapter_socket()
     adapter = FakeAdapter()
-    server = await private_socket.serve(path, adapter.serve, limit=control.MAX_LINE)
+    server = await private_socket.serve(path, adapter.serve, limit=adapter_control.MAX_LINE)
     try:
         yield adapter
     finally:

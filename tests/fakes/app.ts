@@ -2,7 +2,7 @@ import type { ListedServer } from "../../extension/rollouts/servers/messages";
 import type { ExtensionContext, LogOutputChannel } from "vscode";
 
 import { asEaglerayError } from "../../extension/common/errors";
-import { Store } from "../../extension/common/readable";
+import { Store } from "../../extension/common/store";
 import type { NotificationMethod, RequestMethod } from "../../extension/common/wire";
 import { ErrorMessages } from "../../extension/error_messages";
 import { Selection, Panel } from "../../extension/panel";

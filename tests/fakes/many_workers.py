@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from eagleray.adapter.sessions.worker_session import WorkerSession
-from eagleray.protocol.control import AttachParams, WorkerStop
+from eagleray.protocol.adapter_control import AttachParams, WorkerStop
 
 
 class FakeWorker(WorkerSession):

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach } from "node:test";
 
 import { DebugConfigurations } from "../../extension/debug_configurations";
-import { Store } from "../../extension/common/readable";
+import { Store } from "../../extension/common/store";
 import * as clusters from "../../extension/clusters";
 import * as debugging from "../../extension/debug/attaching";
 import { AdapterFactory } from "../../extension/debug/attaching/debug_adapter";

@@ -12,7 +12,7 @@ import pytest
 from eagleray.profile.recordings.scanner import Scanner
 from eagleray.profile.recordings.sources import RemoteFolder
 from eagleray.profile.recordings.store import ReportStore
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.runs.remote_files import RemoteFiles
 from eagleray.slurm.client import on_node

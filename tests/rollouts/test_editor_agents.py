@@ -15,7 +15,7 @@ from eagleray.rollouts.agents import debug_runs
 from eagleray.rollouts.agents.debug_runs import DebugAgent
 from eagleray.rollouts.agents.editor_waves import EditorWaves, WaveRequest
 from eagleray.rollouts.agents.model import WaveProgress
-from eagleray.rollouts.servers.stored import AddedServer, AddedServers
+from eagleray.rollouts.servers.added_servers import AddedServer, AddedServers
 from eagleray.rollouts.trajectories.rows import PAGE_LIMITS
 from eagleray.rollouts.trajectories.trajectories import Trajectories
 

@@ -13,7 +13,7 @@ import pytest
 from attrs import evolve
 from eagleray.adapter_client.client import AdapterClient
 from eagleray.common.paths import host_name
-from eagleray.protocol.control import WorkerStop
+from eagleray.protocol.adapter_control import WorkerStop
 from eagleray.protocol.runs import AdapterRunState, LineState, RunStates, RunWorkerState
 from eagleray.runs.adapter_gateway import (
     AdapterRunGateway,

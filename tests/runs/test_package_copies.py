@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.remote.scripts import package_copies
 from eagleray.remote.scripts.package_copies import deliver, remove_unused
 from eagleray.runs.model import RunPlan, RunState

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from eagleray.runs import run_discovery
 from eagleray.runs.model import Kind, RunPlan
-from eagleray.runs.preparing import RunPreparation
+from eagleray.runs.planner import RunPreparation
 from eagleray.runs.program_python import RayCheck
 
 from tests.asked import ask

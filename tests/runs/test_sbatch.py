@@ -12,7 +12,7 @@ from attrs import define, field
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import JOB_STATE, Backoff, PollSchedule
 from eagleray.common.slurm_errors import job_over
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.runs.errors import outcome_unknown
 from eagleray.runs.output import Output
 from eagleray.slurm.job_output import fields

@@ -13,7 +13,7 @@ import pytest
 from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import WATCHED_JOB, PollSchedule
-from eagleray.observe.hangs import saved
+from eagleray.observe.hangs import picture_files
 from eagleray.observe.hangs.model import (
     VERSION,
     Coverage,
@@ -23,7 +23,7 @@ from eagleray.observe.hangs.model import (
     VerdictRow,
 )
 from eagleray.runs.model import RunState
-from eagleray.runs.preparing import valid_watch
+from eagleray.runs.planner import valid_watch
 from eagleray.supervisor.stuck_watch import MOST_PICTURES, StuckWatch
 
 from tests.ray_cluster import wait_for
@@ -103,7 +103,7 @@ async def test_picture_is_readable_by_its_user_alone(site: Site) -> None:
     stuck = (await site.after(QUIET_S)).picture
     assert stuck is not None
     path = Path(stuck.path)
-    assert saved.load(path) == picture(taken_at=stuck.taken_at)
+    assert picture_files.load(path) == picture(taken_at=stuck.taken_at)
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(site.folder.stat().st_mode)) == (
         0o600,
         0o700,

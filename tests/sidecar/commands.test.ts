@@ -4,7 +4,7 @@ import { beforeEach, test } from "node:test";
 
 import { noPython, sidecarSilent } from "../../extension/common/errors";
 import { sidecarCommands } from "../../extension/sidecar/commands";
-import { Store } from "../../extension/common/readable";
+import { Store } from "../../extension/common/store";
 import type { DebuggedWorker } from "../../extension/debug/attaching/model";
 import { statusBar } from "../../extension/status_bar";
 import { CHANGED } from "../../extension/debug/workers/messages";

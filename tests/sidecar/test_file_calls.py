@@ -17,8 +17,8 @@ from eagleray.adapter_client.client import AdapterClient
 from eagleray.app import Settings
 from eagleray.clusters import messages as clusters
 from eagleray.common import l10n
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
-from eagleray.common.off_loop import off_loop
 from eagleray.debug.attaching import messages as debugging
 from eagleray.debug.pdb import messages as pdb
 from eagleray.debug.source_mapping import messages as source_mapping
@@ -28,7 +28,7 @@ from eagleray.observe.hangs import messages as hangs
 from eagleray.observe.look_inside import messages as inspections
 from eagleray.profile.recordings import messages as profiling
 from eagleray.profile.reports import messages as reports
-from eagleray.protocol.control import AttachParams
+from eagleray.protocol.adapter_control import AttachParams
 from eagleray.rollouts import messages as rollouts
 from eagleray.rollouts.servers import messages as inference
 from eagleray.runs import messages as runs

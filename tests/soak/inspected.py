@@ -19,10 +19,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from eagleray.remote.inspecting.questions import INSIDE, Inspected, inspect
-from eagleray.remote.inspecting.readings import raw_reading
-from eagleray.remote.inspecting.remote_thread import NotStarted
-from eagleray.remote.sampling.dumps import Tools, dump
+from eagleray.remote.inspecting.inspected_process import INSIDE, Inspected, inspect
+from eagleray.remote.inspecting.process_answers import raw_reading
+from eagleray.remote.inspecting.ptrace_thread import NotStarted
+from eagleray.remote.sampling.pyspy_dumps import Tools, dump
 from eagleray.tools.pyspy import find_program
 
 from tests.observe.hangs.ranks import two_ranks

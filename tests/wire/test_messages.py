@@ -10,7 +10,7 @@ from typing import Any, Literal
 import attrs
 import pytest
 from eagleray.clusters import messages as clusters
-from eagleray.protocol import control
+from eagleray.protocol import adapter_control
 from eagleray.sidecar import typescript
 from eagleray.sidecar.typescript import features_of, printed, stale, write
 from eagleray.wire.requests import Notification, Request
@@ -86,8 +86,8 @@ def test_record_of_another_feature_is_imported() -> None:
 
 
 def test_record_of_a_lower_layer_is_printed_in_the_lowest_feature_that_uses_it() -> None:
-    lower = module(DO=Request("eagleray/t/do", control.PathMapping, NoneType))
-    upper = module(TO=Request("eagleray/t/to", control.PathMapping, NoneType))
+    lower = module(DO=Request("eagleray/t/do", adapter_control.PathMapping, NoneType))
+    upper = module(TO=Request("eagleray/t/to", adapter_control.PathMapping, NoneType))
     upper.__name__ = "eagleray.debug.attaching.messages"
     features = features_of([lower, upper])
     assert "interface PathMapping" in printed(lower, [], features)

@@ -49,7 +49,7 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory {
 }
 
 async function ended(): Promise<vscode.DebugAdapterDescriptor> {
-  const { EndedAdapter } = await import("./ended_adapter.js");
+  const { EndedAdapter } = await import("./adapter_loss.js");
   return new vscode.DebugAdapterInlineImplementation(new EndedAdapter());
 }
 

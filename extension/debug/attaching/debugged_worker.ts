@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
-import { Store, type Readable } from "../../common/readable";
+import { Store, type Readable } from "../../common/store";
 import type { DebuggedWorker } from "./model";
 import { targetOfSession } from "./sessions";
 

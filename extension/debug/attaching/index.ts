@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { lazily, registerCommands } from "../../commands";
 import { Disposables, type Disposable } from "../../common/disposables";
-import type { Readable } from "../../common/readable";
+import type { Readable } from "../../common/store";
 import { COMMANDS, DEBUG_TYPE } from "../../contributions";
 import type { AttachConfigurations } from "./attach_configurations";
 import { PausedAutoAttach } from "./auto_attach";

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
-import type { Readable } from "../../common/readable";
+import type { Readable } from "../../common/store";
 import { plain } from "../../common/texts";
 import { COMMANDS } from "../../contributions";
 import type { PausedWorker } from "../workers/messages";

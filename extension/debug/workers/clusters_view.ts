@@ -4,7 +4,7 @@ import type { App } from "../../app";
 import { registerCommands } from "../../commands";
 import { Disposables, type Disposable } from "../../common/disposables";
 import { asEaglerayError } from "../../common/errors";
-import type { Readable } from "../../common/readable";
+import type { Readable } from "../../common/store";
 import { COMMANDS, VIEWS } from "../../contributions";
 import { setContextKey } from "../../settings";
 import { RowTree } from "../../tree_view";

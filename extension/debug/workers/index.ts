@@ -2,7 +2,7 @@
 
 import type { App } from "../../app";
 import type { Disposable } from "../../common/disposables";
-import type { Readable } from "../../common/readable";
+import type { Readable } from "../../common/store";
 import { ClustersTree } from "./clusters_view";
 import * as logs from "./logs";
 import { WATCH } from "./messages";

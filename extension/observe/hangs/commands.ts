@@ -9,7 +9,7 @@ import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
 import type { Row } from "../../rows";
 import { runName } from "../../runs/worker_names";
-import { connected } from "./connected_job";
+import { connected } from "./connect_first";
 import { pickedStacks } from "./given_stacks";
 import { OF_GROUP, OF_STACKS, OPEN, PICTURE, type PictureTarget } from "./messages";
 import { PicturePanels, selectPicture, type NamedPicture } from "./picture_panel";

@@ -14,9 +14,9 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from eagleray.common.off_loop import off_loop
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.tasks import wait_for_event
-from eagleray.protocol.control import HELD_REFRESH_S, PROTOCOL, WorkerState
+from eagleray.protocol.adapter_control import HELD_REFRESH_S, PROTOCOL, WorkerState
 
 log = logging.getLogger(__name__)
 

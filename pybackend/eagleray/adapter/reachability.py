@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from eagleray.common import private_socket
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
-from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import adapter_socket
-from eagleray.protocol.control import MAX_LINE
+from eagleray.protocol.adapter_control import MAX_LINE
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from eagleray.common import private_socket
 from eagleray.common.errors import EaglerayError, internal
-from eagleray.protocol.control import HELLO, MAX_RESPONSE, PROTOCOL
+from eagleray.protocol.adapter_control import HELLO, MAX_RESPONSE, PROTOCOL
 from eagleray.protocol.errors import adapter_lost, adapter_stuck
 from eagleray.protocol.jsonlines import Empty, Json, Operation, Requests
 

@@ -13,10 +13,10 @@ from typing import TypeVar
 from eagleray.adapter_client import process
 from eagleray.adapter_client.connection import HELLO_S, AdapterConnection
 from eagleray.common import tasks
+from eagleray.common.blocking_calls import Latest
 from eagleray.common.errors import EaglerayError
-from eagleray.common.off_loop import Latest
 from eagleray.common.paths import adapter_socket, adapter_sockets
-from eagleray.protocol import control
+from eagleray.protocol import adapter_control
 from eagleray.protocol.errors import adapter_lost, adapter_stuck
 from eagleray.protocol.jsonlines import Empty, Event, Json
 from eagleray.protocol.records import read
@@ -138,7 +138,7 @@ class AdapterConnections:
 
     async def _subscribe(self, connection: AdapterConnection) -> None:
         with contextlib.suppress(EaglerayError):
-            await connection.request(control.SUBSCRIBE, Empty(), MEMORY_S)
+            await connection.request(adapter_control.SUBSCRIBE, Empty(), MEMORY_S)
 
     async def _watch(self) -> None:
         """Subscribes to every adapter, and removes those that are gone."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from eagleray.common.errors import UNREADABLE_JSON, EaglerayError, printable
 from eagleray.common.paths import held_folder, host_name
-from eagleray.protocol.control import HELD_REFRESH_S, PROTOCOL, WorkerState
+from eagleray.protocol.adapter_control import HELD_REFRESH_S, PROTOCOL, WorkerState
 from eagleray.protocol.records import read
 
 # An older record belongs to an adapter that has ended, or to a host that has crashed.

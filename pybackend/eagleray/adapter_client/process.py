@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from eagleray.common import bounded_log, l10n
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.file_lock import hold_lock
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import adapter_log, run_folder
 from eagleray.protocol.errors import adapter_not_started
 from eagleray.tools.code_copies import detached_command

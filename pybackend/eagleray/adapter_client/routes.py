@@ -13,8 +13,8 @@ from eagleray.adapter_client.connections import MEMORY_S, USER_S, AdapterConnect
 from eagleray.common.errors import EaglerayError
 from eagleray.common.listeners import Listeners
 from eagleray.common.paths import adapter_socket
-from eagleray.protocol import control
-from eagleray.protocol.control import (
+from eagleray.protocol import adapter_control
+from eagleray.protocol.adapter_control import (
     ClosedQuestion,
     CommandOutput,
     LeaveRoutes,
@@ -48,9 +48,9 @@ class AdapterRoutes:
         self._ssh: SshSettings | None = None
         self._questions: dict[int, tuple[Path, int]] = {}
         self._question_ids = itertools.count(1)
-        connections.on_event(control.ROUTES_EVENT, self._on_routes)
-        connections.on_event(control.QUESTION_EVENT, self._on_question)
-        connections.on_event(control.QUESTION_OVER_EVENT, self._on_over)
+        connections.on_event(adapter_control.ROUTES_EVENT, self._on_routes)
+        connections.on_event(adapter_control.QUESTION_EVENT, self._on_question)
+        connections.on_event(adapter_control.QUESTION_OVER_EVENT, self._on_over)
         connections.on_opened.append(self._introduce)
         connections.on_gone.append(self._on_gone)
 
@@ -73,7 +73,7 @@ class AdapterRoutes:
         """
         params = OpenSocket(routes, host, port, tcp_port, shared, probe)
         return await (await self._connections.current()).request(
-            control.OPEN_SOCKET, params, USER_S
+            adapter_control.OPEN_SOCKET, params, USER_S
         )
 
     async def sockets_lost(self) -> None:
@@ -86,26 +86,26 @@ class AdapterRoutes:
         """Releases these routes and the sockets over them; starts no adapter."""
         for connection in await self._connections.reachable():
             with contextlib.suppress(EaglerayError):
-                await connection.request(control.LEAVE, LeaveRoutes(routes), MEMORY_S)
+                await connection.request(adapter_control.LEAVE, LeaveRoutes(routes), MEMORY_S)
 
     async def run(
         self, ssh: str, argv: list[str], stdin: str = "", limit_s: float = 30.0
     ) -> CommandOutput:
         """Runs a command on an ssh destination, without a terminal; a failed command raises no error."""
         return await (await self._connections.current()).request(
-            control.RUN_COMMAND, RemoteCommand(ssh, argv, stdin, limit_s), limit_s + USER_S
+            adapter_control.RUN_COMMAND, RemoteCommand(ssh, argv, stdin, limit_s), limit_s + USER_S
         )
 
     async def argv(self, ssh: str, argv: list[str]) -> list[str]:
         """Returns the local command that runs `argv` on an ssh destination, over the shared connection."""
         connection = await self._connections.current()
-        return (await connection.request(control.ARGV, SshCommand(ssh, argv), USER_S)).argv
+        return (await connection.request(adapter_control.ARGV, SshCommand(ssh, argv), USER_S)).argv
 
     async def reconnect(self, route: RouteSpec) -> None:
         """Makes a new connection now, for a route that is lost or degraded."""
         for connection in await self._connections.reachable():
             with contextlib.suppress(EaglerayError):
-                await connection.request(control.RECONNECT, Reconnect(route), MEMORY_S)
+                await connection.request(adapter_control.RECONNECT, Reconnect(route), MEMORY_S)
 
     def route_states(self) -> list[RouteState]:
         """Returns the last event without a request; [] without a listener."""
@@ -135,7 +135,7 @@ class AdapterRoutes:
         path, number = self._questions.pop(question_id, (None, 0))
         connection = self._connections.at(path) if path is not None else None
         if connection is not None:
-            await connection.request(control.ANSWER, QuestionAnswer(number, text), MEMORY_S)
+            await connection.request(adapter_control.ANSWER, QuestionAnswer(number, text), MEMORY_S)
 
     def use_ssh(self, settings: SshSettings) -> None:
         """Passes the user's settings to every adapter, for new connections."""
@@ -145,9 +145,9 @@ class AdapterRoutes:
     async def _introduce(self, connection: AdapterConnection) -> None:
         with contextlib.suppress(EaglerayError):
             if self._ssh is not None:
-                await connection.request(control.SSH_OPTIONS, self._ssh, MEMORY_S)
+                await connection.request(adapter_control.SSH_OPTIONS, self._ssh, MEMORY_S)
             if self._callbacks is not None:
-                await connection.request(control.ASKS, Empty(), MEMORY_S)
+                await connection.request(adapter_control.ASKS, Empty(), MEMORY_S)
 
     def _on_gone(self, path: Path) -> None:
         if self._states.get(path):

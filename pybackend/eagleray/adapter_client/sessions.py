@@ -10,8 +10,8 @@ from eagleray.adapter_client.connection import AdapterConnection
 from eagleray.adapter_client.connections import MEMORY_S, USER_S, AdapterConnections
 from eagleray.common.listeners import Listeners
 from eagleray.common.worker_errors import unknown_worker
-from eagleray.protocol import control
-from eagleray.protocol.control import (
+from eagleray.protocol import adapter_control
+from eagleray.protocol.adapter_control import (
     AttachParams,
     AttachResult,
     FileContent,
@@ -42,8 +42,8 @@ class AdapterSessions:
         # Workers that this client attaches to, until the adapter's first event about each: Ray's list may be faster.
         self._attaching: dict[WorkerKey, WorkerState] = {}
         self._listeners = Listeners[[list[WorkerState]]]()
-        connections.on_event(control.WORKERS_EVENT, self._on_workers)
-        connections.on_event(control.CHANGES_EVENT, self._on_changes)
+        connections.on_event(adapter_control.WORKERS_EVENT, self._on_workers)
+        connections.on_event(adapter_control.CHANGES_EVENT, self._on_changes)
         connections.on_gone.append(self._on_gone)
 
     async def workers(self) -> list[WorkerState]:
@@ -89,7 +89,7 @@ class AdapterSessions:
         self._attaching[key] = _attaching(params)
         self._notify()
         try:
-            result = await connection.request(control.ATTACH, params, limit_s)
+            result = await connection.request(adapter_control.ATTACH, params, limit_s)
             if key in self._attaching:
                 self._attaching[key] = result.worker
             return result
@@ -105,32 +105,36 @@ class AdapterSessions:
     async def continue_(self, session: str, worker_id: str) -> None:
         """Resumes an attached or held worker; raises `unknown-worker` if no adapter has it."""
         key = WorkerKey(session, worker_id)
-        await (await self._required_owner(key)).request(control.CONTINUE, key)
+        await (await self._required_owner(key)).request(adapter_control.CONTINUE, key)
 
     async def release(self, session: str, worker_id: str) -> None:
         """Resumes a worker and detaches from it; raises `unknown-worker` if no adapter has it."""
         key = WorkerKey(session, worker_id)
-        await (await self._required_owner(key)).request(control.RELEASE, key)
+        await (await self._required_owner(key)).request(adapter_control.RELEASE, key)
 
     async def set_mappings(self, session: str, worker_id: str, mappings: list[PathMapping]) -> None:
         """Replaces the mappings of one worker, at once."""
         connection = await self._required_owner(WorkerKey(session, worker_id))
-        await connection.request(control.SET_MAPPINGS, SetMappings(session, worker_id, mappings))
+        await connection.request(
+            adapter_control.SET_MAPPINGS, SetMappings(session, worker_id, mappings)
+        )
 
     async def read_file(self, session: str, worker_id: str, path: str) -> FileContent:
         """Reads a file in the file system of an attached worker; raises `no-worker-file` if the worker can't read it."""
         connection = await self._required_owner(WorkerKey(session, worker_id))
-        return await connection.request(control.READ_FILE, ReadFile(session, worker_id, path))
+        return await connection.request(
+            adapter_control.READ_FILE, ReadFile(session, worker_id, path)
+        )
 
     async def mounts(self, session: str, worker_id: str) -> Mounts:
         """Returns the mounts that an attached worker reported."""
         key = WorkerKey(session, worker_id)
-        return await (await self._required_owner(key)).request(control.MOUNTS, key)
+        return await (await self._required_owner(key)).request(adapter_control.MOUNTS, key)
 
     async def ignore(self, params: IgnoreParams) -> None:
         """Ignores a breakpoint() of a cluster, or stops there again, in every adapter."""
         requests = (
-            connection.request(control.IGNORE, params)
+            connection.request(adapter_control.IGNORE, params)
             for connection in await self._connections.reachable()
         )
         for result in await asyncio.gather(*requests, return_exceptions=True):
@@ -153,7 +157,7 @@ class AdapterSessions:
     async def _workers(self) -> list[tuple[AdapterConnection, WorkerState]]:
         connections = await self._connections.reachable()
         results = await asyncio.gather(
-            *(each.request(control.WORKERS, Empty(), MEMORY_S) for each in connections),
+            *(each.request(adapter_control.WORKERS, Empty(), MEMORY_S) for each in connections),
             return_exceptions=True,
         )
         return [

@@ -40,7 +40,7 @@ def _names(kind: str) -> list[str]:
         return [item.record.id for item in RunRecords(runs()).listed()]
     if kind == "servers":
         from eagleray.common.paths import home, runs
-        from eagleray.rollouts.servers.stored import AddedServers
+        from eagleray.rollouts.servers.added_servers import AddedServers
         from eagleray.runs.records import RunRecords
 
         plans = [item.plan.server for item in RunRecords(runs()).listed()]

@@ -6,7 +6,7 @@ the error (extension/error_messages.ts). The command line takes the step of this
 
 from __future__ import annotations
 
-from eagleray.common.diagnosable import DiagnosedPart, diagnosed_part
+from eagleray.common.doctor_hints import DiagnosedPart, diagnosed_part
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import later, translated
 

@@ -13,7 +13,7 @@ from eagleray.adapter_client.routes import AdapterRoutes
 from eagleray.common import tasks
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
-from eagleray.protocol.control import SshQuestion
+from eagleray.protocol.adapter_control import SshQuestion
 
 TERMINAL = "/dev/tty"
 

@@ -23,7 +23,7 @@ from eagleray.clusters.cluster_watch import ClusterWatch
 from eagleray.clusters.connections import ConnectionMonitor, ConnectionStatus
 from eagleray.clusters.credentials import TokenRules
 from eagleray.clusters.discovery import DiscoveredCluster, Machine
-from eagleray.clusters.examiner import Examiner
+from eagleray.clusters.empty_list_reason import Examiner
 from eagleray.clusters.job_head import ShowProgress, is_loopback
 from eagleray.clusters.model import (
     Cluster,
@@ -36,10 +36,10 @@ from eagleray.clusters.model import (
 from eagleray.clusters.stop_counts import StopCounts
 from eagleray.clusters.stored_lists import StoredClusters
 from eagleray.clusters.watch_list import Duplicates, MakeDashboard, WatchList
+from eagleray.common.blocking_calls import InOrder, off_loop
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import counted, t
 from eagleray.common.listeners import Listeners
-from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.paths import home
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import unknown_cluster

@@ -25,14 +25,14 @@ from eagleray.clusters.job_head import (
 from eagleray.clusters.jobs import Jobs
 from eagleray.clusters.model import ClusterJob, ClusterProblem, JobStatus
 from eagleray.clusters.stop_counts import CountStops, StopCounts
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.durations import duration_text
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import counted, t
 from eagleray.common.listeners import Listeners
-from eagleray.common.off_loop import off_loop
 from eagleray.common.retry import JOB_STATE
 from eagleray.common.slurm_errors import bridge_needs_click, job_over, job_waits
-from eagleray.protocol.control import OpenedSocket, RouteState
+from eagleray.protocol.adapter_control import OpenedSocket, RouteState
 from eagleray.protocol.route_spec import DIRECT, HOST_NAME, RouteSpec
 from eagleray.ray.endpoint import CheckListener, Endpoint, FindEndpoint, no_check
 from eagleray.ray.errors import listener_unchecked

@@ -22,10 +22,10 @@ from attrs import asdict, evolve, field, frozen
 from eagleray.clusters.addresses import host_and_port, normalised, parse_address
 from eagleray.clusters.job_head import is_loopback
 from eagleray.clusters.model import ClusterProblem
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.ray.endpoint import CheckListener, Endpoint, FindEndpoint, HeaderSource, TokenSource
 from eagleray.ray.errors import (
     bad_access_file,

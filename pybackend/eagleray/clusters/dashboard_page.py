@@ -11,8 +11,8 @@ from eagleray.clusters.cluster_watch import ClusterWatch
 from eagleray.clusters.connections import ConnectionResolver
 from eagleray.clusters.credentials import TokenRules
 from eagleray.clusters.model import DashboardPage
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
-from eagleray.common.off_loop import off_loop
 
 # Any port that is free.
 ANY_PORT = 0

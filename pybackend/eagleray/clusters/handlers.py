@@ -27,7 +27,7 @@ from eagleray.common.errors import with_retry
 from eagleray.common.l10n import t
 
 if TYPE_CHECKING:
-    from eagleray.protocol.control import QuestionAnswer
+    from eagleray.protocol.adapter_control import QuestionAnswer
     from eagleray.wire.requests import ReportProgress, RequestServer
 
 

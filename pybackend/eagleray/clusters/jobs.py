@@ -14,10 +14,10 @@ from eagleray.clusters.job_head import is_within_job
 from eagleray.clusters.model import Choices, ClusterProblem, Job, JobStatus
 from eagleray.clusters.stored_lists import StoredHosts
 from eagleray.common import tasks
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.l10n import t
 from eagleray.common.listeners import Listeners
-from eagleray.common.off_loop import off_loop
 from eagleray.common.retry import JOB_STATE, Backoff, Clock, jittered
 from eagleray.slurm.client import NodeAnswer, SlurmClient
 from eagleray.slurm.jobs import SlurmJob

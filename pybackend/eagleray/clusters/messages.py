@@ -15,7 +15,7 @@ from eagleray.clusters.model import (
     Job,
     Terminal,
 )
-from eagleray.protocol.control import QuestionAnswer, SshQuestion
+from eagleray.protocol.adapter_control import QuestionAnswer, SshQuestion
 from eagleray.wire.requests import LongRequest, Notification, Request
 
 

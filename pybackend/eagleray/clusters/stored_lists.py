@@ -10,8 +10,8 @@ from pathlib import Path
 
 from eagleray.clusters.addresses import normalised
 from eagleray.common.atomic_file import alone, check_replaceable, replace_text
+from eagleray.common.blocking_calls import InOrder, Remembered
 from eagleray.common.errors import EaglerayError
-from eagleray.common.off_loop import InOrder, Remembered
 from eagleray.protocol.route_spec import RouteSpec, checked
 
 VERSION = 1

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
 
-from eagleray.common.off_loop import off_loop
+from eagleray.common.blocking_calls import off_loop
 
 
 @contextlib.asynccontextmanager

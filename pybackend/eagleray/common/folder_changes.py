@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from eagleray.common.off_loop import off_loop
+from eagleray.common.blocking_calls import off_loop
 
 # include/uapi/linux/inotify.h
 _MODIFY, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x40, 0x80, 0x100, 0x200

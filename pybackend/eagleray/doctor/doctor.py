@@ -11,18 +11,18 @@ from typing import BinaryIO
 from attrs import evolve
 
 from eagleray.common import tasks
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.doctor.clocks import clocks_of
 from eagleray.doctor.diagnosing import TimeScope
 from eagleray.doctor.errors import no_copy, no_diagnosis_target
 from eagleray.doctor.frameworks import frameworks_of_run
-from eagleray.doctor.joined_diagnosis import joined, not_checked, with_unchecked
 from eagleray.doctor.live_output import first_problem
 from eagleray.doctor.log_copies import copy_logs
 from eagleray.doctor.log_reading import LogReading, ReportStep
 from eagleray.doctor.log_watch import first_cluster_problem
+from eagleray.doctor.merge import joined, not_checked, with_unchecked
 from eagleray.doctor.messages import ClusterLogs, FollowedRun
 from eagleray.doctor.model import Cause, Diagnosis, DiagnosisTarget, UncheckedFile
 from eagleray.doctor.node_checks import NodeFacts, node_diagnosis

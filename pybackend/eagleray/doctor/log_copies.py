@@ -13,9 +13,9 @@ from pathlib import Path
 
 from attrs import define, evolve, field, frozen
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.common.outside_names import plain_name
 from eagleray.doctor.errors import no_living_node
 from eagleray.doctor.log_ends import copy_log

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from attrs import define, frozen
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.ray.dashboard import Dashboard
 
 # For a file that is too large, the beginning has this part of the copy.

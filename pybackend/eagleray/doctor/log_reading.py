@@ -9,8 +9,8 @@ from pathlib import Path
 
 from attrs import define, field
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.doctor.diagnosing import TimeScope, diagnose
 from eagleray.doctor.installed_packages import InstalledPackages
 from eagleray.doctor.log_copies import with_nodes

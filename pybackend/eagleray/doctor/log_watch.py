@@ -18,7 +18,7 @@ from pathlib import Path
 from attrs import define, evolve, field
 
 from eagleray.common import tasks
-from eagleray.common.off_loop import off_loop
+from eagleray.common.blocking_calls import off_loop
 from eagleray.debug.workers.logs import clean_text
 from eagleray.doctor.live_output import OutputMatching, UnknownErrors
 from eagleray.doctor.log_copies import (

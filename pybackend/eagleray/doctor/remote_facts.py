@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.clusters.job_head import start_time
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.common.slurm_errors import job_over, job_waits
 from eagleray.doctor.node_checks import SCRIPT, NodeFacts, local_facts
 from eagleray.observe.hangs.collecting.slurm import parse_job

@@ -17,7 +17,7 @@ from eagleray.doctor.errors import bad_rules
 from eagleray.doctor.fact_checks import CheckError, check_of
 from eagleray.doctor.matching import Matcher, group_names
 from eagleray.doctor.model import PLACES, ROLES, SEVERITIES, Place, Rule, SettingChange
-from eagleray.doctor.patterns import PatternError, literals_of
+from eagleray.doctor.regex_literals import PatternError, literals_of
 from eagleray.remote.injected.outside_files import content_of
 from eagleray.runs.presets.model import ANSWERS
 

@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 from attrs import frozen
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.common.slurm_errors import slurm_failed
 from eagleray.debug.workers.logs import clean_text
 from eagleray.doctor.log_copies import new_copies_folder

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from eagleray.protocol.control import PathMapping, ProcessKind, WorkerKey, WorkerStop
+from eagleray.protocol.adapter_control import PathMapping, ProcessKind, WorkerKey, WorkerStop
 from eagleray.protocol.jsonlines import Empty, Event, Operation
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 

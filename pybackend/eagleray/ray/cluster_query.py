@@ -20,8 +20,8 @@ from types import MappingProxyType
 from typing import Any
 
 from eagleray.common import tasks
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.off_loop import off_loop
 from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.ray.errors import job_failed, job_unfinished
 from eagleray.ray.jobs import JobState

@@ -15,8 +15,8 @@ from aiohttp.client_exceptions import UnixClientConnectorError
 from attrs import field, frozen
 
 from eagleray.common import tasks
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.ray import errors
 from eagleray.ray.endpoint import Endpoint, FindEndpoint, TokenSource
 

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eagleray.common import worker_errors
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.off_loop import off_loop
 from eagleray.ray import errors, local_logs, logs
 from eagleray.ray import rows as ray_rows
 from eagleray.ray.endpoint import FindEndpoint, TokenSource, direct_endpoint

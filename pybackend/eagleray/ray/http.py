@@ -18,7 +18,7 @@ import aiohttp
 from attrs import field, frozen
 from yarl import URL
 
-from eagleray.common.off_loop import off_loop
+from eagleray.common.blocking_calls import off_loop
 from eagleray.ray import errors
 from eagleray.ray.connections import Connections, OpenSession, Secrets
 from eagleray.ray.endpoint import FindEndpoint, TokenSource

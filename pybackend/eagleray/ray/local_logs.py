@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from eagleray.common.off_loop import off_loop
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.worker_errors import no_log
 from eagleray.remote.injected.outside_files import opened
 

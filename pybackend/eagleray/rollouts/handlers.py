@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import printable
-from eagleray.common.off_loop import off_loop
 from eagleray.rollouts import messages
-from eagleray.rollouts.agents import agents, debug_runs, given_items
+from eagleray.rollouts.agents import agents, debug_runs, pasted_items
 from eagleray.rollouts.agents.agent_classes import agent_classes
 from eagleray.rollouts.agents.debug_runs import DebugAgent
 from eagleray.rollouts.agents.editor_waves import EditorWaves, WaveReport, WaveRequest
@@ -29,11 +29,11 @@ from eagleray.rollouts.batches.findings import findings
 from eagleray.rollouts.batches.model import WrittenBatch
 from eagleray.rollouts.batches.replay import areal_script, write_script
 from eagleray.rollouts.batches.verl_replay import verl_command
-from eagleray.rollouts.comparing import stored
+from eagleray.rollouts.comparing import comparison_files
+from eagleray.rollouts.comparing.comparison_run import ComparisonRequest, compare_named
 from eagleray.rollouts.comparing.engines.wave_prompts import listed_server
 from eagleray.rollouts.comparing.errors import untrusted_model
-from eagleray.rollouts.comparing.named import ComparisonRequest, compare_named
-from eagleray.rollouts.comparing.shown import ShownComparison, shown
+from eagleray.rollouts.comparing.page_record import ShownComparison, shown
 from eagleray.rollouts.comparing.targets import names_model
 from eagleray.rollouts.servers.servers import Servers
 from eagleray.rollouts.trajectories.model import (
@@ -134,14 +134,14 @@ class ComparisonHandlers:
             report(f"{doing}: {done}/{total}" if is_counted else doing, None)
 
         compared = await compare_named(self._servers, request, on_progress)
-        return shown(compared, await off_loop(partial(stored.store, compared)))
+        return shown(compared, await off_loop(partial(comparison_files.store, compared)))
 
     async def save(self, request: messages.ComparisonToSave) -> None:
-        await off_loop(partial(stored.save, request.stored, Path(request.path)))
+        await off_loop(partial(comparison_files.save, request.stored, Path(request.path)))
 
     async def markdown(self, request: messages.ComparisonName) -> messages.ComparisonText:
         return messages.ComparisonText(
-            await off_loop(partial(stored.stored_markdown, request.stored))
+            await off_loop(partial(comparison_files.stored_markdown, request.stored))
         )
 
 
@@ -219,7 +219,7 @@ class AgentHandlers:
         )
 
     async def store_item(self, given: messages.GivenItem) -> messages.StoredItem:
-        file = await off_loop(partial(given_items.store, given.text))
+        file = await off_loop(partial(pasted_items.store, given.text))
         return messages.StoredItem(str(file))
 
     async def debug(self, request: DebugAgent) -> messages.StartedAgent:

@@ -11,8 +11,8 @@ from eagleray.rollouts.agents.debug_runs import DebugAgent
 from eagleray.rollouts.agents.editor_waves import WaveReport, WaveRequest
 from eagleray.rollouts.agents.model import AgentClass, WaveProgress
 from eagleray.rollouts.batches.model import BatchSummary, WrittenBatch
-from eagleray.rollouts.comparing.named import ComparisonRequest
-from eagleray.rollouts.comparing.shown import ShownComparison
+from eagleray.rollouts.comparing.comparison_run import ComparisonRequest
+from eagleray.rollouts.comparing.page_record import ShownComparison
 from eagleray.rollouts.trajectories.model import (
     DumpStatistics,
     TrajectoryGroup,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import t, translated
-from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
 from eagleray.common.tasks import publish_changes
 from eagleray.runs import messages
@@ -24,8 +24,8 @@ from eagleray.runs.model import (
     exact_command,
     server_state,
 )
+from eagleray.runs.planner import RunPreparation
 from eagleray.runs.preflight import check
-from eagleray.runs.preparing import RunPreparation
 from eagleray.runs.program_python import target_of, with_python
 from eagleray.runs.records import StoredRun
 from eagleray.runs.run_status import output_is_complete

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from attrs import frozen
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import printable
-from eagleray.common.off_loop import off_loop
 from eagleray.runs.errors import missing_python, not_a_python, silent_python
-from eagleray.runs.kinds import python_here
 from eagleray.runs.model import InterpreterFacts
+from eagleray.runs.program_kind import python_here
 from eagleray.runs.program_python import activated_environment, files_on_path
 
 # A Python on a network file system may take long to start.

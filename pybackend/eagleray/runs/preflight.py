@@ -6,7 +6,7 @@ import os
 from functools import partial
 from pathlib import Path
 
-from eagleray.common.off_loop import off_loop
+from eagleray.common.blocking_calls import off_loop
 from eagleray.runs.errors import (
     missing_file,
     missing_folder,
@@ -14,8 +14,8 @@ from eagleray.runs.errors import (
     missing_program,
     not_executable,
 )
-from eagleray.runs.kinds import script_at
 from eagleray.runs.model import RunPlan
+from eagleray.runs.program_kind import script_at
 from eagleray.runs.program_python import (
     environment_of,
     files_on_path,

@@ -14,8 +14,8 @@ from typing import Literal
 
 from attrs import evolve, frozen
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
-from eagleray.common.off_loop import off_loop
 from eagleray.ray.dashboard import Dashboard
 from eagleray.remote.injected.outside_files import content_of
 from eagleray.runs.model import RunPlan

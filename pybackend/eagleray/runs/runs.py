@@ -12,10 +12,10 @@ from typing import Any
 
 from attrs import evolve
 
+from eagleray.common.blocking_calls import InOrder, off_loop
 from eagleray.common.errors import EaglerayError
 from eagleray.common.folder_changes import FolderChanges
 from eagleray.common.listeners import Listeners
-from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.paths import host_name
 from eagleray.common.retry import RUN_FOLDERS
 from eagleray.common.tasks import wait_for_event

@@ -15,8 +15,8 @@ from typing import Any
 from attrs import evolve
 
 from eagleray.common import bounded_log, l10n
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import host_name
 from eagleray.runs.errors import stop_failed, supervisor_not_started
 from eagleray.runs.model import ProcessIdentity, RunState

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from attrs import frozen
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import printable
-from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
 from eagleray.runs.failure_reason import reason_in
 from eagleray.runs.output import Growth, older

@@ -21,9 +21,9 @@ from pygls.lsp.server import LanguageServer
 
 from eagleray import __version__
 from eagleray.common import l10n
-from eagleray.common.diagnosable import diagnosed_part
+from eagleray.common.blocking_calls import off_loop
+from eagleray.common.doctor_hints import diagnosed_part
 from eagleray.common.errors import EaglerayError
-from eagleray.common.off_loop import off_loop
 from eagleray.sidecar.protocol import AnsweringProtocol
 from eagleray.wire.requests import BadParams, RequestServer, UnknownMethod
 

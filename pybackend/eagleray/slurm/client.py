@@ -16,7 +16,7 @@ from attrs import evolve, frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.slurm_errors import job_not_looked_into, no_slurm, slurm_failed
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.slurm import hostlist
 from eagleray.slurm.jobs import EXCLUSIVE, SESSIONS, SlurmJob, jobs_alone, parse_jobs, squeue_format

@@ -10,7 +10,7 @@ import cattrs
 from eagleray.common.retry import RAY_IN_JOB, Clock
 from eagleray.slurm.client import NodeAnswer, SlurmClient
 from eagleray.slurm.jobs import SlurmJob
-from eagleray.tools.shared_answers import SharedAnswers
+from eagleray.tools.shared_cache import SharedAnswers
 
 _FORMAT = "nodes-2"
 _FORGET_S = 24 * 3600.0

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.jobs import SlurmJob
-from eagleray.tools.shared_answers import SharedAnswer, SharedAnswers
+from eagleray.tools.shared_cache import SharedAnswer, SharedAnswers
 
 # Another version may write other fields.
 _FORMAT = "squeue-1"

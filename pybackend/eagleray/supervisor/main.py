@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from eagleray.observe.hangs.model import Picture
     from eagleray.observe.hangs.pictures import Pictures
     from eagleray.ray.dashboard import Dashboard
-    from eagleray.rollouts.servers.sockets import ServerAddress
+    from eagleray.rollouts.servers.listen_address import ServerAddress
     from eagleray.supervisor.report_collection import GuardedCollector
-    from eagleray.supervisor.server_places import ServerPlace
+    from eagleray.supervisor.server_addresses import ServerPlace
     from eagleray.supervisor.server_watch import ServerWatch
     from eagleray.supervisor.stuck_watch import StuckWatch
 
@@ -172,7 +172,7 @@ def _stuck_watch(
 def _server_watch(parts: App, record: RunRecord, plan: RunPlan) -> ServerWatch | None:
     if plan.server is None:
         return None
-    from eagleray.rollouts.servers.probing import ServerProbe
+    from eagleray.rollouts.servers.health import ServerProbe
     from eagleray.supervisor.server_watch import ServerWatch
 
     place = _server_place(parts, record, plan, plan.server.port)
@@ -180,7 +180,7 @@ def _server_watch(parts: App, record: RunRecord, plan: RunPlan) -> ServerWatch |
 
 
 def _server_place(parts: App, record: RunRecord, plan: RunPlan, port: int) -> ServerPlace:
-    from eagleray.supervisor.server_places import JobPlace, LocalPlace, LocalPort, SlurmPort
+    from eagleray.supervisor.server_addresses import JobPlace, LocalPlace, LocalPort, SlurmPort
 
     if plan.kind == "job":
         return JobPlace(port, record.output, partial(_port_of_head, parts, plan.cluster))
@@ -205,8 +205,8 @@ def _server_place(parts: App, record: RunRecord, plan: RunPlan, port: int) -> Se
 async def _port_of_head(parts: App, cluster: str, job: str, port: int) -> ServerAddress:
     """Drivers of jobs run on the head node, which has the address of the dashboard."""
     from eagleray.rollouts.servers.engines import LOOPBACK
+    from eagleray.rollouts.servers.listen_address import ServerAddress
     from eagleray.rollouts.servers.servers import server_host
-    from eagleray.rollouts.servers.sockets import ServerAddress
 
     host = server_host(cluster)
     if host != LOOPBACK or parts.connections.is_local(cluster):

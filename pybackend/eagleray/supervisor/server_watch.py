@@ -14,11 +14,11 @@ from eagleray.common.retry import SERVER_HEALTH, Backoff
 from eagleray.rollouts.servers.engines import BY_NAME
 from eagleray.rollouts.servers.errors import key_rejected, no_answer, no_token
 from eagleray.rollouts.servers.failures import engine_death, last_text, reason_of
-from eagleray.rollouts.servers.probing import HEALTH_S, STARTING_HEALTH_S, FirstToken, Health
-from eagleray.rollouts.servers.sockets import ServerAddress
+from eagleray.rollouts.servers.health import HEALTH_S, STARTING_HEALTH_S, FirstToken, Health
+from eagleray.rollouts.servers.listen_address import ServerAddress
 from eagleray.runs.model import RunState, ServerPlan, ServerStatus
 from eagleray.runs.records import RunRecord
-from eagleray.supervisor.server_places import ServerPlace
+from eagleray.supervisor.server_addresses import ServerPlace
 
 # A silent server is asked again before it counts as unhealthy.
 MOST_SILENCES = 2

@@ -15,7 +15,7 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 from eagleray.common.paths import private_folder
 from eagleray.common.retry import PollSchedule
-from eagleray.observe.hangs import saved
+from eagleray.observe.hangs import picture_files
 from eagleray.observe.hangs.model import Picture
 from eagleray.observe.hangs.verdict import Kind
 from eagleray.runs.model import RunPicture, RunState
@@ -135,7 +135,7 @@ class StuckWatch:
         folder = private_folder(self._folder)
         moment = time.strftime("%Y%m%d-%H%M%S", time.localtime(picture.taken_at))
         path = folder / f"{moment}.json"
-        saved.save(picture, path)
+        picture_files.save(picture, path)
         for old in sorted(folder.glob("*.json"))[:-MOST_PICTURES]:
             old.unlink(missing_ok=True)
         return path

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any
 
 from eagleray.common.errors import command_missing, command_slow
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.routes.commands import kill
 
 # More than any command that we run prints; the rest is dropped.

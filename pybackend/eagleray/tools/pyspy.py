@@ -13,8 +13,8 @@ from pathlib import Path
 
 from attrs import frozen
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import UNREADABLE_JSON
-from eagleray.common.off_loop import off_loop
 from eagleray.remote.sampling.seccomp import may_kill
 from eagleray.tools.processes import is_own
 

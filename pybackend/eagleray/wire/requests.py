@@ -17,8 +17,8 @@ from attrs import frozen
 from cattrs.cols import homogenous_tuple_structure_factory
 
 from eagleray.common import tasks
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError, internal
-from eagleray.common.off_loop import off_loop
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import field, frozen
 from eagleray.common.worker_errors import unknown_worker
 from eagleray.debug.workers.model import Location
-from eagleray.protocol.control import PathMapping
+from eagleray.protocol.adapter_control import PathMapping
 
 
 @frozen

@@ -12,7 +12,7 @@ from eagleray.debug.attaching.actions import WorkerActions
 from eagleray.debug.attaching.attacher import WorkerAttacher
 from eagleray.debug.attaching.ignored_breakpoints import BreakpointIgnorer
 from eagleray.debug.workers.model import Location
-from eagleray.protocol.control import WorkerStop
+from eagleray.protocol.adapter_control import WorkerStop
 
 from tests.debug.attaching.fakes import List, Maps, Row
 from tests.fakes.adapter import STOP, FakeAdapter, state

@@ -17,8 +17,8 @@ from eagleray.adapter_client.connection import AdapterConnection
 from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import adapter_socket, run_folder
 from eagleray.common.worker_errors import worker_busy
-from eagleray.protocol import control
-from eagleray.protocol.control import AttachParams, IgnoreParams, PathMapping, WorkerState
+from eagleray.protocol import adapter_control
+from eagleray.protocol.adapter_control import AttachParams, IgnoreParams, PathMapping, WorkerState
 from eagleray.protocol.jsonlines import Empty
 
 from tests.fakes.adapter import FakeAdapter, running, state
@@ -237,10 +237,10 @@ async def test_unanswered_request_reaches_its_time_limit(ours: FakeAdapter) -> N
     connection = await AdapterConnection.open(adapter_socket())
     assert connection is not None
     with pytest.raises(EaglerayError) as caught:
-        await connection.request(control.SUBSCRIBE, Empty(), 0.1)
+        await connection.request(adapter_control.SUBSCRIBE, Empty(), 0.1)
     assert caught.value.code == "adapter-stuck"
     assert connection.is_stuck
-    await connection.request(control.WORKERS, Empty())
+    await connection.request(adapter_control.WORKERS, Empty())
     assert not connection.is_stuck
     await connection.close()
 
@@ -309,7 +309,7 @@ async def _pid(path: Path) -> int:
     connection = await AdapterConnection.open(path)
     assert connection is not None
     try:
-        return (await connection.request(control.HELLO, Empty())).pid
+        return (await connection.request(adapter_control.HELLO, Empty())).pid
     finally:
         await connection.close()
 

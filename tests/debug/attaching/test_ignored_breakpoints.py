@@ -10,7 +10,7 @@ from eagleray.common.worker_errors import worker_busy
 from eagleray.debug.attaching.ignored_breakpoints import BreakpointIgnorer
 from eagleray.debug.attaching.model import IgnoredBreakpoint
 from eagleray.debug.workers.model import Location
-from eagleray.protocol.control import WorkerStop
+from eagleray.protocol.adapter_control import WorkerStop
 
 from tests.debug.attaching.fakes import Row
 from tests.fakes.adapter import FakeAdapter, state

@@ -12,7 +12,7 @@ from eagleray.clusters.node_access import NodeRoutes
 from eagleray.common.errors import EaglerayError
 from eagleray.debug.pdb.pdb import Pdb
 from eagleray.debug.pdb.sessions import WaitingPdb
-from eagleray.protocol.control import CommandOutput, OpenedSocket
+from eagleray.protocol.adapter_control import CommandOutput, OpenedSocket
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.rows import NodeRow
 from eagleray.routes.ssh.errors import ssh_key_refused

@@ -7,7 +7,7 @@ import pytest
 from eagleray.debug.source_mapping import local_files
 from eagleray.debug.source_mapping.decision import decide
 from eagleray.debug.source_mapping.mounts import MountedFile
-from eagleray.protocol.control import PathMapping
+from eagleray.protocol.adapter_control import PathMapping
 
 PACKAGE = "/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_0a1b"
 MODULES = "/tmp/ray/session_1/runtime_resources/py_modules_files/_ray_pkg_9"

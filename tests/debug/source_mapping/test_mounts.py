@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from eagleray.debug.source_mapping import worker_paths
 from eagleray.debug.source_mapping.mounts import MountedFile, mounted_files, table
-from eagleray.protocol.control import Mounts, PathMapping
+from eagleray.protocol.adapter_control import Mounts, PathMapping
 
 DISK = "30 1 8:1 {root} {point} rw,relatime shared:1 - ext4 /dev/sda1 rw"
 NFS = "40 1 0:{device} {root} {point} rw - {kind} {source} rw,addr=10.0.0.1"

@@ -12,7 +12,13 @@ from eagleray.debug.source_mapping import messages as wire
 from eagleray.debug.source_mapping.handlers import SourceMappingHandlers
 from eagleray.debug.source_mapping.model import FileText
 from eagleray.debug.source_mapping.source_mapping import SourceMapping
-from eagleray.protocol.control import FileContent, Mounts, PathMapping, WorkerState, WorkerStop
+from eagleray.protocol.adapter_control import (
+    FileContent,
+    Mounts,
+    PathMapping,
+    WorkerState,
+    WorkerStop,
+)
 
 CLUSTER = "http://127.0.0.1:8265"
 PACKAGE = "/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_0a1b"

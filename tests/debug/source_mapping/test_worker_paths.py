@@ -2,7 +2,7 @@
 
 import pytest
 from eagleray.debug.source_mapping import worker_paths
-from eagleray.protocol.control import PathMapping
+from eagleray.protocol.adapter_control import PathMapping
 from hypothesis import given
 from hypothesis import strategies as st
 

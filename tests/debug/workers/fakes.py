@@ -10,7 +10,7 @@ from eagleray.clusters.cluster_watch import ClusterWatch
 from eagleray.clusters.model import ClusterStatus
 from eagleray.common.errors import EaglerayError
 from eagleray.common.worker_errors import no_log
-from eagleray.protocol.control import WorkerState
+from eagleray.protocol.adapter_control import WorkerState
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import dashboard_failed, unknown_cluster
 from eagleray.ray.rows import ActorRow, JobRow, NodeRow, TaskRow, WorkerRow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eagleray.protocol.control import WorkerState, WorkerStop
+from eagleray.protocol.adapter_control import WorkerState, WorkerStop
 from eagleray.ray.rows import ActorRow, JobRow, RuntimeEnv, TaskRow, WorkerRow
 
 CLUSTER = "http://127.0.0.1:8265"

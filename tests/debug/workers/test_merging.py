@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eagleray.debug.workers.model import Key, Location, PausedWorker, StopLocation, WorkerFacts
 from eagleray.debug.workers.paused_rows import ListedWorker, RowSources, merge, stop_location_of
-from eagleray.protocol.control import WorkerState
+from eagleray.protocol.adapter_control import WorkerState
 
 from tests.debug.workers.rows import CLUSTER, IP, NODE, SESSION, stop, worker_row, worker_state
 

@@ -10,7 +10,7 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.debug.workers.model import PausedWorker, all_workers
 from eagleray.debug.workers.paused_workers import LocalFiles, PausedWorkers
-from eagleray.protocol.control import WorkerState
+from eagleray.protocol.adapter_control import WorkerState
 from eagleray.tools.pyspy import Dump, Frame, Stack
 
 from tests.debug.workers.fakes import FakeAdapters, FakeDashboard, FakeSpy, FakeWatch, until

@@ -15,7 +15,7 @@ from eagleray.debug.workers.logs import Logs
 from eagleray.debug.workers.model import PausedWorker, all_workers
 from eagleray.debug.workers.paused_workers import PausedWorkers
 from eagleray.debug.workers.stop_location import stop_in_dump
-from eagleray.protocol.control import AttachParams
+from eagleray.protocol.adapter_control import AttachParams
 from eagleray.ray.dashboard import Dashboard
 from eagleray.tools.pyspy import PySpy
 

@@ -20,7 +20,7 @@ from eagleray.runs.presets import user_presets
 from eagleray.runs.presets.checkout.declared import declared
 from eagleray.runs.presets.checkout_files import Files
 from eagleray.runs.presets.job_submission import with_variables
-from eagleray.runs.presets.programs import read_program
+from eagleray.runs.presets.program_source import read_program
 from eagleray.runs.presets.recognition import metadata_version
 from eagleray.runs.presets.yaml_tree import read_yaml
 from eagleray.runs.records import RunRecord, load_if_readable

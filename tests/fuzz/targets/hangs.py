@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.observe.hangs import saved
-from eagleray.observe.hangs.collecting.nodes import NodeAnswers, SamplingOrder
-from eagleray.observe.hangs.collecting.readings import answers_in, completed
+from eagleray.observe.hangs import picture_files
+from eagleray.observe.hangs.collecting.completed_picture import answers_in, completed
+from eagleray.observe.hangs.collecting.node_streams import NodeAnswers, SamplingOrder
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import evidence
-from eagleray.observe.hangs.inside import Question, place_of, with_readings
+from eagleray.observe.hangs.inside_questions import Question, place_of, with_readings
 from eagleray.observe.hangs.pasted.given_files import GivenFiles
 from eagleray.observe.hangs.pasted.pasted import picture_of
 from eagleray.observe.hangs.picture import picture
 from eagleray.observe.hangs.ras_evidence import evidence_of_answers
 from eagleray.observe.hangs.ras_notes import note_of
 from eagleray.observe.hangs.texts import lines, markdown
-from eagleray.remote.inspecting.readings import reading_of
-from eagleray.remote.sampling import dumps, ras, signalled, wire
+from eagleray.remote.inspecting.process_answers import reading_of
+from eagleray.remote.sampling import pyspy_dumps, ras, sample_codec, stack_by_signal
 from eagleray.remote.sampling.rank_sets import RankSet
 
 from tests.fakes.fake_ras import communicator, missing, rank, status
@@ -97,22 +97,22 @@ def inside_answer(value: Any) -> None:
         further = answers_in(query, {"inside": rows, "native": rows})
         assert set(further.readings) == set(further.natives) == {place}
     assert answers_in(query, value).natives[place].reason
-    found = evidence(wire.load(SAMPLES[0]), 1.0, is_whole=True)
+    found = evidence(sample_codec.load(SAMPLES[0]), 1.0, is_whole=True)
     readings = [reading_of(value), *map(reading_of, ANSWERS[:3])]
     places = map(place_of, found.processes)
     read = with_readings(found, dict(zip(places, readings, strict=False)))
     taken = picture(read, diagnosis(read), 1.0)
-    json.dumps(saved.as_json(taken))
+    json.dumps(picture_files.as_json(taken))
     text = "".join(map(printable, lines(taken))) + markdown(taken)
     assert not set(text) & set("\x1b\x07\x9b")
 
 
 def samples(value: Any) -> None:
     """Whatever is read makes a picture, whose texts can be printed."""
-    nodes = wire.load(value)
+    nodes = sample_codec.load(value)
     found = evidence(nodes, 1.0, is_whole=True)
     taken = picture(found, diagnosis(found), 1.0)
-    json.dumps(saved.as_json(taken))
+    json.dumps(picture_files.as_json(taken))
     text = "".join(map(printable, lines(taken))) + markdown(taken)
     assert not set(text) & set("\x1b\x07\x9b")
     # The only block is the tree's, which is empty without stacks.
@@ -137,12 +137,12 @@ def lines_of_node(value: Any) -> bytes:
 
 
 def py_spy(value: Any) -> None:
-    for thread in dumps.parse(1, value):
+    for thread in pyspy_dumps.parse(1, value):
         json.dumps(str(thread))
 
 
 def written_stack(text: str) -> None:
-    for frame in signalled.parse(text):
+    for frame in stack_by_signal.parse(text):
         assert frame.line >= 0
 
 
@@ -150,14 +150,14 @@ def saved_picture(content: bytes) -> None:
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)
         file.flush()
-        taken = saved.load(Path(file.name))
-    json.dumps(saved.as_json(taken))
+        taken = picture_files.load(Path(file.name))
+    json.dumps(picture_files.as_json(taken))
 
 
 def given_stacks(content: bytes) -> None:
     """Whatever is found makes a picture, whose texts can be printed."""
     taken = picture_of(GivenFiles(["-"], BytesIO(content)))
-    json.dumps(saved.as_json(taken))
+    json.dumps(picture_files.as_json(taken))
     text = "".join(map(printable, lines(taken))) + markdown(taken)
     assert not set(text) & set("\x1b\x07\x9b")
 
@@ -166,7 +166,7 @@ def ras_status(content: bytes) -> None:
     """Whatever answers as NCCL's RAS makes a picture, whose texts can be printed."""
     answer = ras.parse(content)
     taken = completed(evidence_of_answers([[answer], [answer]], "node-1", pause_s=1.0))
-    json.dumps(saved.as_json(taken))
+    json.dumps(picture_files.as_json(taken))
     text = "".join(map(printable, lines(taken))) + markdown(taken)
     assert not set(text) & set("\x1b\x07\x9b")
 
@@ -180,8 +180,8 @@ def ranks(text: str) -> None:
 
 
 def picture_file() -> bytes:
-    found = evidence(wire.load(SAMPLES[0]), 1.0, is_whole=True)
-    return json.dumps(saved.as_json(picture(found, diagnosis(found), 1.0))).encode()
+    found = evidence(sample_codec.load(SAMPLES[0]), 1.0, is_whole=True)
+    return json.dumps(picture_files.as_json(picture(found, diagnosis(found), 1.0))).encode()
 
 
 TARGETS = (
@@ -190,7 +190,7 @@ TARGETS = (
         "node-lines",
         "bytes",
         step_lines,
-        [lines_of_node(wire.dump([])), f"{ORDER.mark} node-1 failed OSError: x".encode()],
+        [lines_of_node(sample_codec.dump([])), f"{ORDER.mark} node-1 failed OSError: x".encode()],
         (),
         (ORDER.mark, "node-1", "part", "end", "failed", "round"),
     ),

@@ -12,7 +12,7 @@ from eagleray.common.paths import is_network_folder
 from eagleray.debug.source_mapping import worker_paths
 from eagleray.debug.source_mapping.mounts import mounted_files, table
 from eagleray.debug.workers.stop_location import stop_in_dump
-from eagleray.protocol.control import Mounts, PathMapping
+from eagleray.protocol.adapter_control import Mounts, PathMapping
 from eagleray.protocol.route_spec import RouteSpec, host_of
 from eagleray.remote.injected.nsys.installations import is_newer, parse_version
 from eagleray.routes.srun import stderr

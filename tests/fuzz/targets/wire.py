@@ -25,7 +25,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.file_checks import FileChecks
 from eagleray.debug.workers import messages as workers
 from eagleray.protocol import dap, route_spec
-from eagleray.protocol.control import AttachParams, RouteState, WorkerState
+from eagleray.protocol.adapter_control import AttachParams, RouteState, WorkerState
 from eagleray.protocol.dap import NotDap
 from eagleray.protocol.records import read
 from eagleray.protocol.runs import AdapterRunState, Breakpoint, LineBreakpoint, RunRegister

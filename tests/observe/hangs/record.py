@@ -6,10 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from eagleray.remote.inspecting.readings import raw_reading
-from eagleray.remote.sampling import wire
-from eagleray.remote.sampling.dumps import Tools
-from eagleray.remote.sampling.node import sample
+from eagleray.remote.inspecting.process_answers import raw_reading
+from eagleray.remote.sampling import sample_codec
+from eagleray.remote.sampling.node_sampler import sample
+from eagleray.remote.sampling.pyspy_dumps import Tools
 from eagleray.tools.pyspy import find_program
 
 from tests.observe.hangs.ranks import FROM_INSIDE, JOINING, SCENARIOS, hanging
@@ -27,7 +27,7 @@ def record(scenario: str) -> None:
         # As a picture would: native code that holds the GIL keeps a process from answering.
         asked = pids if scenario in FROM_INSIDE else []
         readings = {str(rank): raw_reading(pid) for rank, pid in enumerate(asked)}
-    write(RECORDED / f"{scenario}.json", wire.dump([taken]))
+    write(RECORDED / f"{scenario}.json", sample_codec.dump([taken]))
     if readings:
         write(RECORDED / "inside" / f"{scenario}.json", readings)
 

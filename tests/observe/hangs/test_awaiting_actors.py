@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import HangEvidence, evidence
-from eagleray.observe.hangs.inside import with_readings
+from eagleray.observe.hangs.inside_questions import with_readings
 from eagleray.observe.hangs.task_graph import OpenTask
 from eagleray.observe.hangs.verdict import Reading
-from eagleray.remote.inspecting.readings import READY, RUNS, WAITS, reading_of
+from eagleray.remote.inspecting.process_answers import READY, RUNS, WAITS, reading_of
 from eagleray.remote.sampling.frames import PythonFrame
 from eagleray.remote.sampling.gpus import GpuUse
 from eagleray.remote.sampling.merging import MergedStack, ThreadStack
-from eagleray.remote.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.processes import ACTOR, DRIVER, Described
 from eagleray.remote.sampling.rank_sets import RankSet
 

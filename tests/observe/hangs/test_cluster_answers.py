@@ -6,13 +6,15 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.observe.hangs.collecting.cluster import answer_of
 from eagleray.observe.hangs.model import SilentNode
-from eagleray.remote.sampling import wire
+from eagleray.remote.sampling import sample_codec
 
 SILENT = {"node_id": "a", "host": "10.0.0.2", "reason": "timeout", "detail": "\x1b[31mx"}
 
 
 def answer(**more: object) -> bytes:
-    return json.dumps({"samples": wire.dump([]), "nodes": [], "silent": [], **more}).encode()
+    return json.dumps(
+        {"samples": sample_codec.dump([]), "nodes": [], "silent": [], **more}
+    ).encode()
 
 
 def test_silent_node_is_read_without_control_characters() -> None:

@@ -19,15 +19,15 @@ from eagleray.common.errors import EaglerayError
 from eagleray.debug.pdb.pdb import PROGRAM as PDB
 from eagleray.doctor.log_copies import copy_logs
 from eagleray.doctor.remote_facts import RemoteFacts
-from eagleray.observe.hangs.collecting import here
+from eagleray.observe.hangs.collecting import local
 from eagleray.observe.hangs.collecting.cluster import ClusterPictures
-from eagleray.observe.hangs.collecting.cluster_here import take_here
+from eagleray.observe.hangs.collecting.local_cluster import take_here
 from eagleray.observe.hangs.collecting.ray_jobs import jobs_of
-from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.collecting.sampling_plan import SamplingPlan
 from eagleray.observe.hangs.model import Picture
-from eagleray.observe.hangs.paused_sentences import waits
 from eagleray.observe.hangs.ray_names import job_of_driver
-from eagleray.protocol.control import CommandOutput
+from eagleray.observe.hangs.waiting_ranks import waits
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
 from eagleray.tools.commands import Commands
@@ -351,7 +351,7 @@ async def test_own_cluster_is_read_while_another_program_has_the_port_of_its_age
                 }:
                     await asyncio.sleep(0.2)
                 taken = await take(beside, is_local=True)
-                by_pid = await here.take([program.pid], SamplingPlan(pause_s=PAUSE_S))
+                by_pid = await local.take([program.pid], SamplingPlan(pause_s=PAUSE_S))
                 with pytest.raises(EaglerayError) as raised:
                     await take(beside)
                 copies = await copy_logs(beside, tmp_path, lambda done, count: None)
@@ -478,7 +478,7 @@ async def test_picture_of_a_job_judges_only_that_job(
     directly = await take_job(dashboard, cycle, is_local=True)
     assert directly.verdict == of_cycle.verdict
     assert of_processes(directly) == of_processes(of_cycle)
-    by_pid = await here.take([cycle.process.pid], SamplingPlan(pause_s=PAUSE_S))
+    by_pid = await local.take([cycle.process.pid], SamplingPlan(pause_s=PAUSE_S))
     assert {row.pid for row in by_pid.ranks} == {row.pid for row in of_cycle.ranks}
     assert by_pid.verdict == of_cycle.verdict
     assert (of_other.verdict.kind, of_cycle.verdict.kind) == ("starvation", "ray-get-cycle")

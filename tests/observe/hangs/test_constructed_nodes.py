@@ -11,11 +11,11 @@ from eagleray.observe.hangs import flight_recorder, ray_readings
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import DeadActor, HangEvidence, World, evidence
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.remote.inspecting.readings import ProcessReading
+from eagleray.remote.inspecting.process_answers import ProcessReading
 from eagleray.remote.sampling.frames import PythonFrame
 from eagleray.remote.sampling.kernel_waits import ANSWER, KernelWait
 from eagleray.remote.sampling.merging import Member, ThreadStack, merged
-from eagleray.remote.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.proc import ThreadUse
 from eagleray.remote.sampling.processes import ACTOR, DRIVER, OTHER, RANK, Described
 

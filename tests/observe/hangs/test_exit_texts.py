@@ -9,9 +9,9 @@ from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import HangEvidence, RankEnding
 from eagleray.observe.hangs.picture import picture
 from eagleray.observe.hangs.texts import exit_lines
-from eagleray.remote.sampling.endings import Ending
+from eagleray.remote.sampling.exits import Ending
 from eagleray.remote.sampling.frames import PythonFrame
-from eagleray.remote.sampling.printed import PrintedException
+from eagleray.remote.sampling.printed_exceptions import PrintedException
 
 from tests.observe.hangs.test_rules import recorded
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from eagleray.observe.hangs.collecting import here
-from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.collecting import local
+from eagleray.observe.hangs.collecting.sampling_plan import SamplingPlan
 from eagleray.observe.hangs.model import Picture
 
 from tests.observe.hangs.forked_ranks import RankForker, rank_forker
@@ -25,7 +25,7 @@ def forker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RankForker]:
 
 
 def take(pids: list[int], *, inside: bool = False) -> Picture:
-    return asyncio.run(here.take(pids, SamplingPlan(pause_s=0.5, inside=inside)))
+    return asyncio.run(local.take(pids, SamplingPlan(pause_s=0.5, inside=inside)))
 
 
 def assert_expected(taken: Picture, expected: Expected) -> None:

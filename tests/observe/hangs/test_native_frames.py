@@ -5,8 +5,8 @@ from attrs import evolve
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.native_frames import MOST_CLASSES, representatives, with_natives
 from eagleray.observe.hangs.verdict import HangVerdict, Kind, Reading
-from eagleray.remote.sampling.dumps import BY_SIGNAL
 from eagleray.remote.sampling.native import NativeFrame, NativeReading
+from eagleray.remote.sampling.pyspy_dumps import BY_SIGNAL
 from eagleray.remote.sampling.rank_sets import RankSet
 
 from tests.observe.hangs.ranks import SCENARIOS

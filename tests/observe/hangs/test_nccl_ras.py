@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.cli.main import main
-from eagleray.observe.hangs.collecting.readings import completed
+from eagleray.observe.hangs.collecting.completed_picture import completed
 from eagleray.observe.hangs.counter_readings import counters
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import HangEvidence, evidence
@@ -18,10 +18,10 @@ from eagleray.observe.hangs.ras_evidence import evidence_of_answers
 from eagleray.observe.hangs.ras_notes import note_of
 from eagleray.observe.hangs.texts import lines
 from eagleray.observe.hangs.verdict import Kind
-from eagleray.remote.sampling import ras, wire
+from eagleray.remote.sampling import ras, sample_codec
 from eagleray.remote.sampling.frames import PythonFrame
 from eagleray.remote.sampling.merging import MergedStack, ThreadStack
-from eagleray.remote.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.processes import RANK, Described
 from eagleray.remote.sampling.rank_sets import RankSet
 from eagleray.remote.sampling.ras_records import Launches
@@ -78,7 +78,9 @@ def sampled(
     numbers = RankSet.of(pid - 5000 for pid in pids)
     stacks = (MergedStack(stack, {"train.py": numbers}),) if stack else ()
     rounds = (Round(samples, stacks, ()), Round(samples, stacks, (), json.dumps(note)))
-    (node,) = wire.load(json.loads(json.dumps(wire.dump([NodeSamples("n1", processes, rounds)]))))
+    (node,) = sample_codec.load(
+        json.loads(json.dumps(sample_codec.dump([NodeSamples("n1", processes, rounds)])))
+    )
     return evidence([node], 2.0, is_whole=True)
 
 

@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 from eagleray.observe.hangs.collecting.hosts import SharedQuestion
-from eagleray.observe.hangs.collecting.nodes import (
+from eagleray.observe.hangs.collecting.node_streams import (
     COLD_S,
     READ_S,
     WARM_S,
     NodeAnswers,
     SamplingOrder,
 )
-from eagleray.observe.hangs.inside import Question
+from eagleray.observe.hangs.inside_questions import Question
 from eagleray.observe.hangs.model import SilentNode
-from eagleray.remote.sampling import wire
-from eagleray.remote.sampling.endings import Ending
+from eagleray.remote.sampling import sample_codec
+from eagleray.remote.sampling.exits import Ending
 from eagleray.remote.sampling.native import NativeFrame, NativeReading
-from eagleray.remote.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.processes import RANK, Described
 
 ORDER = SamplingOrder(rounds=3, pause_s=0.0)
@@ -60,7 +60,7 @@ def received() -> Received:
 
 def test_answers_of_all_nodes_end_the_picture(received: Received) -> None:
     for node in ("a", "b"):
-        received.answer(node, wire.dump([SAMPLES]))
+        received.answer(node, sample_codec.dump([SAMPLES]))
     assert received.answers.is_over
     assert [node.host for node in received.answers.samples()] == ["a", "b"]
     assert received.answers.silent() == ()
@@ -68,7 +68,7 @@ def test_answers_of_all_nodes_end_the_picture(received: Received) -> None:
 
 def test_node_of_an_answer_has_our_name_and_keeps_what_has_ended(received: Received) -> None:
     ended = Ending(PROCESS.pid, 3, -9, 1, None)
-    received.answer("a", wire.dump([replace(SAMPLES, endings=(ended,))]))
+    received.answer("a", sample_codec.dump([replace(SAMPLES, endings=(ended,))]))
     assert received.answers.samples() == (replace(SAMPLES, host="a", endings=(ended,)),)
 
 
@@ -109,7 +109,13 @@ def test_line_of_anything_else_is_dropped(received: Received, node: str, mark: s
 
 @pytest.mark.parametrize(
     "value",
-    [None, [], wire.dump([]), wire.dump([SAMPLES, SAMPLES]), wire.dump([NodeSamples("a", (), ())])],
+    [
+        None,
+        [],
+        sample_codec.dump([]),
+        sample_codec.dump([SAMPLES, SAMPLES]),
+        sample_codec.dump([NodeSamples("a", (), ())]),
+    ],
 )
 def test_answer_that_is_not_of_one_node_is_a_failure(received: Received, value: Any) -> None:
     received.answer("a", value)
@@ -119,7 +125,7 @@ def test_answer_that_is_not_of_one_node_is_a_failure(received: Received, value: 
 def asked(received: Received) -> bytes:
     """The question to both nodes, which have sampled their process."""
     for node in ("a", "b"):
-        received.answer(node, wire.dump([SAMPLES]))
+        received.answer(node, sample_codec.dump([SAMPLES]))
     line = received.answers.ask(Question((("a", 100),), (("b", 100),), (("b", 100),)))
     assert not received.answers.is_over
     return line
@@ -177,8 +183,8 @@ async def test_hosts_share_a_question_made_once_all_are_sampled() -> None:
 def test_damaged_and_oversized_answers_are_failures(
     received: Received, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    received.answer("a", wire.dump([SAMPLES]), "0" * 64)
-    monkeypatch.setattr("eagleray.observe.hangs.collecting.nodes.LARGEST_NODE", 10_000)
+    received.answer("a", sample_codec.dump([SAMPLES]), "0" * 64)
+    monkeypatch.setattr("eagleray.observe.hangs.collecting.node_streams.LARGEST_NODE", 10_000)
     received.answer("b", " " * 1_000_000)
     details = [each.detail for each in received.answers.silent()]
     assert details == ["the answer arrived damaged", "too large"]

@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.observe.hangs.collecting import here
-from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.collecting import local
+from eagleray.observe.hangs.collecting.sampling_plan import SamplingPlan
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import evidence
 from eagleray.observe.hangs.model import Picture
 from eagleray.observe.hangs.picture import picture
 from eagleray.remote.sampling import proc
-from eagleray.remote.sampling.dumps import Tools
-from eagleray.remote.sampling.node import sample_processes
+from eagleray.remote.sampling.node_sampler import sample_processes
 from eagleray.remote.sampling.processes import described
+from eagleray.remote.sampling.pyspy_dumps import Tools
 from eagleray.tools.pyspy import find_program
 
 from scripts.ray_cluster import free_ports
@@ -107,7 +107,7 @@ def states(pids: Sequence[int]) -> list[str]:
 
 
 def take(pids: list[int], **more: Any) -> Picture:
-    return asyncio.run(here.take(pids, SamplingPlan(pause_s=0.1, **more)))
+    return asyncio.run(local.take(pids, SamplingPlan(pause_s=0.1, **more)))
 
 
 def test_rank_that_exits_between_listing_and_dump_is_not_seen_and_the_others_are() -> None:
@@ -233,7 +233,7 @@ def test_stopped_rank_is_named_and_stays_stopped() -> None:
 
 
 def test_without_py_spy_every_rank_is_listed_as_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(here, "find_program", lambda: "")
+    monkeypatch.setattr(local, "find_program", lambda: "")
     with ranks(WAITING, 2) as started:
         taken = take([started[0].pid])
     assert [(each.rank, each.reason) for each in taken.coverage.unseen] == [
@@ -247,7 +247,7 @@ def test_picture_that_is_cancelled_between_its_samples_ends_at_once() -> None:
     async def cancelled() -> None:
         sampled = asyncio.Event()
         sampling = asyncio.create_task(
-            here.take([process.pid], SamplingPlan(lambda *_: sampled.set(), pause_s=3600))
+            local.take([process.pid], SamplingPlan(lambda *_: sampled.set(), pause_s=3600))
         )
         await sampled.wait()
         sampling.cancel()

@@ -17,7 +17,7 @@ from eagleray.ray.rows import ActorRow, NodeRow, RuntimeEnv, TaskRow
 from eagleray.remote.sampling.frames import PythonFrame
 from eagleray.remote.sampling.kernel_waits import FILE_LOCK, KernelWait
 from eagleray.remote.sampling.merging import MergedStack, ThreadStack
-from eagleray.remote.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.processes import ACTOR, DRIVER, Described
 from eagleray.remote.sampling.rank_sets import RankSet
 from eagleray.remote.sampling.ray_objects import MORE, awaited_objects

@@ -15,13 +15,13 @@ from typing import Any
 import psutil
 import pytest
 from eagleray.observe.hangs import texts
-from eagleray.observe.hangs.collecting import here
+from eagleray.observe.hangs.collecting import local
 from eagleray.observe.hangs.collecting.hosts import HostPictures
-from eagleray.observe.hangs.collecting.rounds import SamplingPlan
-from eagleray.remote.injected import record_server
-from eagleray.remote.inspecting.questions import INSIDE, inspect
-from eagleray.remote.inspecting.served_record import served_record
-from eagleray.remote.sampling.dumps import BY_SIGNAL, Tools, dump
+from eagleray.observe.hangs.collecting.sampling_plan import SamplingPlan
+from eagleray.remote.injected import flight_record_server
+from eagleray.remote.inspecting.flight_record_socket import served_record
+from eagleray.remote.inspecting.inspected_process import INSIDE, inspect
+from eagleray.remote.sampling.pyspy_dumps import BY_SIGNAL, Tools, dump
 from eagleray.tools.pyspy import find_program
 
 from scripts.ray_cluster import free_ports
@@ -50,8 +50,8 @@ def test_command_names_the_mismatch_from_one_pid_and_without_ptrace(
         command = [COMMAND, "stacks", "--json", "--seconds", "0.5", "--exit-code", "--pids"]
         done = subprocess.run([*command, str(pids[0])], capture_output=True, check=False)
         before = [states(pid) for pid in pids]
-        monkeypatch.setattr(here, "find_program", lambda: refused_py_spy(tmp_path))
-        by_signal = asyncio.run(here.take(pids[:1], SamplingPlan(pause_s=0.5)))
+        monkeypatch.setattr(local, "find_program", lambda: refused_py_spy(tmp_path))
+        by_signal = asyncio.run(local.take(pids[:1], SamplingPlan(pause_s=0.5)))
         assert [states(pid) for pid in pids] == before
     printed = json.loads(done.stdout)
     verdict = printed["verdict"]
@@ -87,7 +87,7 @@ def test_command_names_the_mismatch_from_one_pid_and_without_ptrace(
 def test_rank_that_raised_tells_its_exception_from_its_cleanup(tmp_path: Path) -> None:
     with hanging("cleanup", tmp_path) as pids:
         before = [states(pid) for pid in pids]
-        taken = asyncio.run(here.take(pids, SamplingPlan(pause_s=0.5, native=True)))
+        taken = asyncio.run(local.take(pids, SamplingPlan(pause_s=0.5, native=True)))
         reading, expected = taken.verdict, SCENARIOS["cleanup"]
         assert (reading.kind, reading.culprits) == (expected.kind, expected.culprits)
         # The end of a process group has no frame of Python.
@@ -119,7 +119,7 @@ def test_pid_of_torchrun_shows_its_ranks_and_their_data_loaders(tmp_path: Path) 
             wait_for("ranks", lambda: len(ready(tmp_path)) == 4)
             # It is forked after that line, and listed only if it is there when the picture begins.
             wait_for("the data loader", lambda: grandchildren(torchrun.pid))
-            taken = asyncio.run(here.take([torchrun.pid], SamplingPlan(pause_s=0.5)))
+            taken = asyncio.run(local.take([torchrun.pid], SamplingPlan(pause_s=0.5)))
         finally:
             # It ends its ranks.
             torchrun.terminate()
@@ -174,11 +174,11 @@ def test_rank_outside_the_group_is_named_and_once_it_has_joined_the_extra_broadc
     tmp_path: Path,
 ) -> None:
     with hanging("initialization", tmp_path) as pids:
-        alone = asyncio.run(here.take(pids[:1], SamplingPlan(pause_s=0.5))).verdict
+        alone = asyncio.run(local.take(pids[:1], SamplingPlan(pause_s=0.5))).verdict
         os.kill(pids[2], signal.SIGUSR1)
         wait_for("the broadcast", lambda: is_in(pids[0], "broadcast"))
         wait_for("the reduction", lambda: all(is_in(pid, "all_reduce") for pid in pids[1:]))
-        taken = asyncio.run(here.take(pids[:1], SamplingPlan(pause_s=0.5, inside=True))).verdict
+        taken = asyncio.run(local.take(pids[:1], SamplingPlan(pause_s=0.5, inside=True))).verdict
     for verdict, scenario in ((alone, "initialization"), (taken, "extra_broadcast")):
         expected = SCENARIOS[scenario]
         assert (verdict.kind, verdict.culprits) == (expected.kind, expected.culprits)
@@ -200,7 +200,7 @@ def test_rank_that_finished_is_named_by_its_exit_code_where_the_other_waits_in_a
         waits, finished = sorted(child.pid for child in psutil.Process(parent.pid).children())
         wait_for("the end of rank 1", lambda: states(finished) == "Z")
         wait_for("the reduction", lambda: is_in(waits, "all_reduce"))
-        taken = asyncio.run(here.take([waits], SamplingPlan(pause_s=0.5)))
+        taken = asyncio.run(local.take([waits], SamplingPlan(pause_s=0.5)))
         assert parent.stdin
         parent.stdin.close()
     assert (taken.verdict.kind, taken.verdict.culprits) == ("rank-dead", "1")
@@ -238,10 +238,10 @@ def test_rank_that_torchrun_lets_finish_is_told_from_one_for_which_it_ends_the_o
             wait_for("the ranks", lambda: len(parent.children()) == 4)
             (tmp_path / "may_end_with_0").touch()
             wait_for("the end of rank 3", lambda: len(parent.children()) == 3)
-            finished = asyncio.run(here.take([torchrun.pid], SamplingPlan(pause_s=0.1)))
+            finished = asyncio.run(local.take([torchrun.pid], SamplingPlan(pause_s=0.1)))
             (tmp_path / "may_end_with_1").touch()
             wait_for("the end of rank 2", lambda: len(parent.children()) == 2)
-            failed = asyncio.run(here.take([torchrun.pid], SamplingPlan(pause_s=0.1)))
+            failed = asyncio.run(local.take([torchrun.pid], SamplingPlan(pause_s=0.1)))
         finally:
             for child in parent.children():
                 child.kill()
@@ -265,9 +265,9 @@ def test_rank_that_keeps_the_gil_is_not_asked_but_writes_its_stack_and_its_recor
     served = Run(tmp_path, breakpoints=[]).env(EAGLERAY_RECORD_SERVER="on")
     with hanging("gil", tmp_path, served) as pids:
         threads = [psutil.Process(pid).num_threads() for pid in pids]
-        first = asyncio.run(here.take(pids, SamplingPlan(pause_s=0.5)))
+        first = asyncio.run(local.take(pids, SamplingPlan(pause_s=0.5)))
         assert [psutil.Process(pid).num_threads() for pid in pids] == threads
-        taken = asyncio.run(here.take(pids, SamplingPlan(pause_s=0.5, inside=True)))
+        taken = asyncio.run(local.take(pids, SamplingPlan(pause_s=0.5, inside=True)))
         refused = Tools(py_spy=refused_py_spy(tmp_path))
         written = dump(pids[1], refused)
         [main] = written.threads
@@ -290,13 +290,13 @@ def test_rank_that_keeps_the_gil_is_not_asked_but_writes_its_stack_and_its_recor
     assert "parse_answer" in [frame.function for frame in main.frames]
     # The ranks were killed.
     assert sockets(pids)
-    record_server.remove_abandoned(record_server.folder())
+    flight_record_server.remove_abandoned(flight_record_server.folder())
     assert not sockets(pids)
 
 
 def sockets(pids: Iterable[int]) -> list[Path]:
     """Returns the sockets on which ranks serve their records."""
-    return [path for pid in pids for path in Path(record_server.folder()).glob(f"{pid}-*")]
+    return [path for pid in pids for path in Path(flight_record_server.folder()).glob(f"{pid}-*")]
 
 
 FORKING = """

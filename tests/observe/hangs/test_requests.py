@@ -13,8 +13,8 @@ from eagleray.adapter_client.client import AdapterClient
 from eagleray.common.errors import EaglerayError
 from eagleray.observe.hangs import handlers, messages
 from eagleray.observe.hangs.model import PictureTarget
-from eagleray.observe.hangs.paused_sentences import PausedSentences
 from eagleray.observe.hangs.pictures import Pictures
+from eagleray.observe.hangs.waiting_ranks import PausedSentences
 from eagleray.ray.dashboard import Dashboard
 from eagleray.runs.adapter_gateway import AdapterRunGateway
 from eagleray.runs.model import RunPlan, RunState
@@ -23,7 +23,7 @@ from eagleray.runs.runs import Runs
 from eagleray.slurm.client import SlurmClient
 from eagleray.slurm.queue import SlurmQueue
 from eagleray.tools.commands import Commands
-from eagleray.tools.shared_answers import SharedAnswers
+from eagleray.tools.shared_cache import SharedAnswers
 from eagleray.wire.requests import RequestServer
 
 from tests.observe.hangs.paused import PausedList

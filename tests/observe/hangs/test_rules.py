@@ -5,7 +5,7 @@ import json
 import pytest
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import HangEvidence, evidence
-from eagleray.remote.sampling import wire
+from eagleray.remote.sampling import sample_codec
 
 from tests.observe.hangs.ranks import JOINING, SCENARIOS
 from tests.observe.hangs.record import PAUSE_S, PLACE, RECORDED, REPOSITORY
@@ -13,7 +13,7 @@ from tests.observe.hangs.record import PAUSE_S, PLACE, RECORDED, REPOSITORY
 
 def recorded(scenario: str) -> HangEvidence:
     text = (RECORDED / f"{scenario}.json").read_text().replace(PLACE, REPOSITORY)
-    return evidence(wire.load(json.loads(text)), PAUSE_S, is_whole=False)
+    return evidence(sample_codec.load(json.loads(text)), PAUSE_S, is_whole=False)
 
 
 @pytest.mark.parametrize("scenario", [*SCENARIOS, *JOINING])

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from eagleray.observe.hangs.collecting import here
-from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.collecting import local
+from eagleray.observe.hangs.collecting.sampling_plan import SamplingPlan
 
 POLLING = """
 import time
@@ -25,7 +25,7 @@ async def test_process_that_sleeps_is_shown_with_its_line(tmp_path: Path) -> Non
     with subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout and process.stdout.readline() == b"ready\n"
-            picture = await here.take([process.pid], SamplingPlan(rounds=2, pause_s=0.1))
+            picture = await local.take([process.pid], SamplingPlan(rounds=2, pause_s=0.1))
         finally:
             process.kill()
     verdict = picture.verdict

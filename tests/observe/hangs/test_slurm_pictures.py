@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.observe.hangs.collecting import nodes
-from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.collecting import node_streams
+from eagleray.observe.hangs.collecting.sampling_plan import SamplingPlan
 from eagleray.observe.hangs.collecting.slurm import SlurmPictures, parse_job
 from eagleray.remote.scripts.sample_node import TOO_OLD
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.queue import JobQueue
-
 from tests.remote.sampling.test_on_node import FAILING, JOB, TASK, WAITING, python
 
 FAILED = (
@@ -45,7 +44,7 @@ class FakeSite:
     async def start(self, ssh: str, argv: Sequence[str]) -> asyncio.subprocess.Process:
         self.commands.append(argv)
         stderr = self._steps.pop(0)
-        program = ["-c", f"import sys; sys.exit({stderr!r})"] if stderr else nodes.PYTHON[1:]
+        program = ["-c", f"import sys; sys.exit({stderr!r})"] if stderr else node_streams.PYTHON[1:]
         return await asyncio.create_subprocess_exec(
             sys.executable,
             *program,

@@ -8,8 +8,8 @@ from eagleray.observe.hangs import source_lines
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import evidence
 from eagleray.observe.hangs.source_lines import calls_at
-from eagleray.remote.sampling import blocks
-from eagleray.remote.sampling.blocks import handler_at
+from eagleray.remote.sampling import source_blocks
+from eagleray.remote.sampling.source_blocks import handler_at
 
 from tests.bench.recorded_nodes import worlds
 from tests.observe.hangs.record import PAUSE_S
@@ -30,7 +30,7 @@ def test_source_of_a_line_is_searched_once_for_all_ranks_at_it(
 ) -> None:
     # Other tests have searched the same lines.
     source_lines._calls_in.cache_clear()
-    blocks._handler_in.cache_clear()
+    source_blocks._handler_in.cache_clear()
     searched: list[ast.AST] = []
     walk = ast.walk
     monkeypatch.setattr(ast, "walk", lambda node: (searched.append(node), walk(node))[1])

@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 from eagleray.cli.main import main
 from eagleray.cli.observe.shapes import PICTURE
-from eagleray.observe.hangs import saved
+from eagleray.observe.hangs import picture_files
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.picture import picture
 
@@ -27,8 +27,8 @@ def pictures(tmp_path: Path) -> tuple[str, str]:
         evolve(each, frames=each.frames[:-1]) if each is reduces else each for each in first.classes
     ]
     files = tmp_path / "first.json", tmp_path / "second.json"
-    saved.save(first, files[0])
-    saved.save(evolve(first, classes=tuple(classes)), files[1])
+    picture_files.save(first, files[0])
+    picture_files.save(evolve(first, classes=tuple(classes)), files[1])
     return str(files[0]), str(files[1])
 
 
@@ -78,7 +78,7 @@ def test_picture_that_could_not_be_saved_is_printed(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(saved, "replace_text", full)
+    monkeypatch.setattr(picture_files, "replace_text", full)
     assert main(["stacks", "--open", pictures[0], "--save", str(tmp_path / "third.json")]) == 1
     said = capsys.readouterr()
     assert said.out.startswith("Ranks 1 and 3 wait in all_gather")

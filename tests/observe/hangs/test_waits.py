@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from eagleray.observe.hangs.collecting import here
-from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.collecting import local
+from eagleray.observe.hangs.collecting.sampling_plan import SamplingPlan
 from eagleray.observe.hangs.model import Picture
 
 PROGRAM = Path(__file__).parents[2] / "programs" / "hangs" / "waits.py"
@@ -178,7 +178,7 @@ def waiting(scenario: str, folder: Path) -> Iterator[int]:
 
 
 def take(pid: int) -> Picture:
-    return asyncio.run(here.take([pid], SamplingPlan(pause_s=0.3)))
+    return asyncio.run(local.take([pid], SamplingPlan(pause_s=0.3)))
 
 
 @pytest.mark.parametrize("scenario", EXPECTED)

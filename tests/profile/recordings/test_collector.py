@@ -14,7 +14,7 @@ from eagleray.profile.recordings.run_sources import RunSources
 from eagleray.profile.recordings.scanner import Scanner
 from eagleray.profile.recordings.sources import LocalFolder
 from eagleray.profile.recordings.store import ReportStore
-from eagleray.protocol.control import OpenedSocket
+from eagleray.protocol.adapter_control import OpenedSocket
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import NodeRow

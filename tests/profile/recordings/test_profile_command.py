@@ -27,7 +27,7 @@ from eagleray.runs.model import (
     plan_of_json,
     plan_to_json,
 )
-from eagleray.runs.preparing import validate_profile
+from eagleray.runs.planner import validate_profile
 from eagleray.runs.records import RunRecord, StoredRun
 from eagleray.tools.code_copies import Package
 

@@ -18,7 +18,7 @@ from eagleray.profile.recordings.run_sources import DepartedNodes, RunSources
 from eagleray.profile.recordings.scanner import Scanner, parse_worker
 from eagleray.profile.recordings.sources import RemoteFolder
 from eagleray.profile.recordings.store import ReportStore
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 from eagleray.remote.scripts import report_folder as script
 from eagleray.remote.scripts.report_folder import MOST

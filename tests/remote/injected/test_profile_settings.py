@@ -137,7 +137,7 @@ def test_empty_nsight_stays_empty(nothing: Any) -> None:
 
 def test_ray_keeps_a_copied_nsight() -> None:
     """Its own kind of runtime_env has it under another name than the one by which it was said."""
-    from eagleray.remote.injected.hooks.creations import parsed
+    from eagleray.remote.injected.hooks.actor_creation import parsed
     from ray.runtime_env import RuntimeEnv
 
     given = RuntimeEnv(nsight="default", env_vars={"A": "1"})

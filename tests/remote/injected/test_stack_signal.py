@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from eagleray.remote.injected import stack_signal
-from eagleray.remote.sampling import signalled
-from eagleray.remote.sampling.signalled import main_stack
+from eagleray.remote.sampling import stack_by_signal
+from eagleray.remote.sampling.stack_by_signal import main_stack
 
 from tests.ray_cluster import wait_for
 from tests.remote.injected.runs import Run
@@ -67,7 +67,7 @@ def running(folder: Path, text: str, **env: str) -> Iterator[Program]:
 
 
 def test_both_sides_mean_the_same_file() -> None:
-    assert signalled.NAME == stack_signal.NAME
+    assert stack_by_signal.NAME == stack_signal.NAME
 
 
 WAITING = """

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 import ray.cloudpickle
-from eagleray.remote.injected.hooks.loading import LoadingHook
+from eagleray.remote.injected.hooks.class_loading import LoadingHook
 from eagleray.remote.injected.unpickling import UnpicklingHook
-
 from tests.remote.injected.test_loading import function, process_of
 from tests.remote.injected.test_loading import module as module
 

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from eagleray.remote.inspecting import answer_folder, injection, remote_thread
-from eagleray.remote.inspecting.questions import INSIDE, OUTSIDE
-from eagleray.remote.inspecting.readings import raw_reading
-from eagleray.remote.sampling.dumps import dump
+from eagleray.remote.inspecting import answer_folder, injection, ptrace_thread
+from eagleray.remote.inspecting.inspected_process import INSIDE, OUTSIDE
+from eagleray.remote.inspecting.process_answers import raw_reading
+from eagleray.remote.sampling.pyspy_dumps import dump
 
 from tests.remote.inspecting.test_borrowed_threads import thread_count
 from tests.remote.inspecting.test_processes import (
@@ -175,7 +175,7 @@ def test_process_that_is_sampled_is_inspected_a_moment_later(held_s: float, how:
         is_held, is_over = threading.Event(), threading.Event()
 
         def hold() -> None:
-            borrowed = remote_thread._BorrowedThread(process.pid)
+            borrowed = ptrace_thread._BorrowedThread(process.pid)
             is_held.set()
             is_over.wait(held_s)
             borrowed.give_back()

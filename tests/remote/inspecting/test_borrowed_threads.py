@@ -8,9 +8,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from eagleray.remote.inspecting import remote_thread
-from eagleray.remote.inspecting.remote_thread import NotStarted, functions
-from eagleray.remote.inspecting.remote_thread import start as start_thread
+from eagleray.remote.inspecting import ptrace_thread
+from eagleray.remote.inspecting.ptrace_thread import NotStarted, functions
+from eagleray.remote.inspecting.ptrace_thread import start as start_thread
 
 from tests.remote.inspecting.test_processes import WAYS, ends, program, python, state_of, wait_until
 
@@ -100,7 +100,7 @@ def test_thread_that_has_just_ended_is_left_out() -> None:
     ended.wait()
     with python(program(WAYS["read"])) as process:
         calls = functions(process.pid)
-        tracer = remote_thread._Tracer(process.pid, ended.pid, "1\n", calls, 0)
+        tracer = ptrace_thread._Tracer(process.pid, ended.pid, "1\n", calls, 0)
         assert not tracer.has_started()
         assert ends(process) == (0, "went on 7\n", "")
 
@@ -142,8 +142,8 @@ def killed_after(calls: int, pid: int) -> int:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         try:
-            real = remote_thread._BorrowedThread._ptrace
-            remote_thread._BorrowedThread._ptrace = counted
+            real = ptrace_thread._BorrowedThread._ptrace
+            ptrace_thread._BorrowedThread._ptrace = counted
             start(pid, "1\n")
         finally:
             os._exit(0)
@@ -153,7 +153,7 @@ def killed_after(calls: int, pid: int) -> int:
 def test_thread_that_takes_too_long_to_start_another_is_left_to_itself(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(remote_thread, "_RUN_S", -1.0)
+    monkeypatch.setattr(ptrace_thread, "_RUN_S", -1.0)
     with python(program(WAYS["read"])) as process:
         for _ in range(20):
             try:
@@ -172,9 +172,9 @@ def test_thread_in_an_uninterruptible_wait_is_left_alone_and_not_waited_for(
         with pytest.raises(NotStarted, match="nothing interrupts"):
             start(process.pid, "1\n")
         # As if it began that wait after its state was read.
-        monkeypatch.setattr(remote_thread, "_state", lambda pid, thread: "S")
-        monkeypatch.setattr(remote_thread, "_STOP_S", 0.05)
-        monkeypatch.setattr(remote_thread, "_LIMIT_S", 0.2)
+        monkeypatch.setattr(ptrace_thread, "_state", lambda pid, thread: "S")
+        monkeypatch.setattr(ptrace_thread, "_STOP_S", 0.05)
+        monkeypatch.setattr(ptrace_thread, "_LIMIT_S", 0.2)
         with pytest.raises(NotStarted, match="nothing interrupts"):
             start(process.pid, "1\n")
         wait_until(lambda: "TracerPid:\t0" in Path(f"/proc/{process.pid}/status").read_text())

@@ -16,11 +16,11 @@ from eagleray.cli.observe.inspect import _print
 from eagleray.remote.inspecting.inside import awaited, descriptions, frames, limits
 from eagleray.remote.inspecting.inside.answers import Answers
 from eagleray.remote.inspecting.inside.objects import MOST_CHILDREN
-from eagleray.remote.inspecting.questions import Inspected
-from eagleray.remote.inspecting.readings import raw_reading, reading_of
+from eagleray.remote.inspecting.inspected_process import Inspected
+from eagleray.remote.inspecting.process_answers import raw_reading, reading_of
+from tests.remote.inspecting.test_readings import running
 
 from tests.remote.inspecting.test_processes import ends, look, python
-from tests.remote.inspecting.test_readings import running
 
 MANY_TASKS = """
 async def rollout():

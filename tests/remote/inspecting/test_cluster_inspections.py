@@ -18,7 +18,7 @@ from eagleray.observe.look_inside.stacks import InspectedThread, StackFrame, thr
 from eagleray.observe.look_inside.virtual_stop import STOP_REQUEST
 from eagleray.ray import cluster_query
 from eagleray.ray.dashboard import Dashboard
-from eagleray.remote.inspecting.asking import ProcessEnded
+from eagleray.remote.inspecting.conversation import ProcessEnded
 
 from scripts.ray_cluster import free_ports
 from tests.asked import ask

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from eagleray.remote.inspecting.questions import Inspected
+from eagleray.remote.inspecting.inspected_process import Inspected
 
 from tests.observe.hangs.ranks import TORCH_PYTHON, two_ranks
 from tests.remote.inspecting.test_processes import ends, python

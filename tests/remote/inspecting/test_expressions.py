@@ -17,9 +17,9 @@ from eagleray.remote.inspecting.inside.answers import Answers
 from eagleray.remote.inspecting.inside.attributes import attribute
 from eagleray.remote.inspecting.inside.descriptions import described
 from eagleray.remote.inspecting.inside.limits import Refused
+from eagleray.remote.inspecting.inspected_process import Inspected
 from eagleray.remote.inspecting.parsing import parsed
-from eagleray.remote.inspecting.questions import Inspected
-from eagleray.remote.inspecting.remote_thread import NotStarted
+from eagleray.remote.inspecting.ptrace_thread import NotStarted
 
 from tests.remote.inspecting.test_processes import ends, program, python, wait_until
 

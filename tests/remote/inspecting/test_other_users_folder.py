@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from eagleray.remote.inspecting import answer_folder, as_owner, injection, served_record
-from eagleray.remote.inspecting.questions import INSIDE, OUTSIDE, Inspected
-from eagleray.remote.inspecting.remote_thread import NotStarted
+from eagleray.remote.inspecting import answer_folder, as_owner, flight_record_socket, injection
+from eagleray.remote.inspecting.inspected_process import INSIDE, OUTSIDE, Inspected
+from eagleray.remote.inspecting.ptrace_thread import NotStarted
 from eagleray.remote.sampling import proc
 
 from tests.adapter.other_user import NOBODY
@@ -209,16 +209,16 @@ def test_user_that_can_not_be_acted_as_is_a_reason() -> None:
 def test_records_of_another_users_process_lead_to_no_socket_of_root(
     shared: Path, roots: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(served_record, "_ROOT", str(shared))
-    folder = shared / f"{served_record.START}{NOBODY}"
+    monkeypatch.setattr(flight_record_socket, "_ROOT", str(shared))
+    folder = shared / f"{flight_record_socket.START}{NOBODY}"
     folder.mkdir(mode=0o700)
     os.chown(folder, NOBODY, NOBODY)
     with others() as process, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(roots / "socket"))
         listener.listen()
         listener.setblocking(False)
-        linked(folder, f"{process.pid}-0{served_record.OF_THREAD}", roots / "socket")
-        assert served_record.served_record(process.pid) is None
+        linked(folder, f"{process.pid}-0{flight_record_socket.OF_THREAD}", roots / "socket")
+        assert flight_record_socket.served_record(process.pid) is None
         with pytest.raises(BlockingIOError):
             listener.accept()
 

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from eagleray.remote.inspecting import injection, preconditions, remote_thread
-from eagleray.remote.inspecting.remote_thread import NotStarted
+from eagleray.remote.inspecting import injection, preconditions, ptrace_thread
+from eagleray.remote.inspecting.ptrace_thread import NotStarted
 from eagleray.remote.sampling import proc
 
 from tests.adapter.other_user import NOBODY
@@ -22,7 +22,7 @@ def never_started(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(*_: object) -> None:
         raise AssertionError("a thread was started")
 
-    monkeypatch.setattr(remote_thread, "start", start)
+    monkeypatch.setattr(ptrace_thread, "start", start)
 
 
 def refused(pid: int) -> tuple[str, str]:
@@ -104,7 +104,7 @@ def test_process_that_is_killed_while_a_thread_starts_is_not_said_to_have_ended_
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         raise NotStarted("ended", "The process has ended")
 
-    monkeypatch.setattr(remote_thread, "start", killing)
+    monkeypatch.setattr(ptrace_thread, "start", killing)
     with python(program(WAYS["read"])) as process:
         with pytest.raises(NotStarted) as raised:
             look(process.pid)

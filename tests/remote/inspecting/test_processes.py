@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from eagleray.remote.inspecting import answer_folder, injection
-from eagleray.remote.inspecting.asking import ProcessEnded, QueriedProcess
-from eagleray.remote.inspecting.questions import (
+from eagleray.remote.inspecting.conversation import ProcessEnded, QueriedProcess
+from eagleray.remote.inspecting.inspected_process import (
     INSIDE,
     OUTSIDE,
     Inspected,
@@ -20,9 +20,9 @@ from eagleray.remote.inspecting.questions import (
     inspect,
     steps,
 )
-from eagleray.remote.inspecting.remote_thread import NotStarted
+from eagleray.remote.inspecting.ptrace_thread import NotStarted
 from eagleray.remote.sampling import proc
-from eagleray.remote.sampling.dumps import Tools, dump
+from eagleray.remote.sampling.pyspy_dumps import Tools, dump
 from eagleray.tools.pyspy import find_program
 
 TOOLS = Tools(py_spy=find_program())

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from eagleray.remote.inspecting.questions import Inspected
-from eagleray.remote.sampling.dumps import dump
+from eagleray.remote.inspecting.inspected_process import Inspected
 from eagleray.remote.sampling.frames import NOT_USERS, waits_for_debugger
+from eagleray.remote.sampling.pyspy_dumps import dump
 
 from tests.adapter.harness import EVERY_PYTHON
 from tests.remote.inspecting.test_processes import TOOLS, ends, python, wait_until

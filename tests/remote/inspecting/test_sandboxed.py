@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.remote.inspecting.questions import INSIDE, OUTSIDE
-from eagleray.remote.inspecting.readings import raw_reading
+from eagleray.remote.inspecting.inspected_process import INSIDE, OUTSIDE
+from eagleray.remote.inspecting.process_answers import raw_reading
 from eagleray.remote.sampling import seccomp
-from eagleray.remote.sampling.dumps import dump, native_threads
 from eagleray.remote.sampling.native import raw_native
+from eagleray.remote.sampling.pyspy_dumps import dump, native_threads
 
 from tests.remote.inspecting import sandbox
 from tests.remote.inspecting.test_bad_moments import needs_namespaces

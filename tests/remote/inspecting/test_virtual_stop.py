@@ -460,7 +460,7 @@ async def test_file_without_a_local_copy_is_read_from_the_process(
 async def test_stopped_process_gives_no_answer_and_answers_again(
     opened: Inspections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("eagleray.remote.inspecting.questions.ANSWER_S", 0.5)
+    monkeypatch.setattr("eagleray.remote.inspecting.inspected_process.ANSWER_S", 0.5)
 
     def story(client: DapClient) -> None:
         process.send_signal(signal.SIGSTOP)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from eagleray.observe.hangs.collecting import here
-from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.collecting import local
+from eagleray.observe.hangs.collecting.sampling_plan import SamplingPlan
 from eagleray.observe.hangs.model import GpuRow
 from eagleray.remote.sampling import gpus
 from eagleray.remote.sampling.gpus import UNKNOWN, Gpu, Gpus, GpuUse, only_visible, parsed, uses
@@ -157,5 +157,5 @@ async def test_picture_has_the_gpu_of_the_first_and_the_last_sample(
     def on_progress(done: int, _all: int) -> None:
         (tmp_path / "gpus").write_text(f"{FIRST}, 0, 3\n")
 
-    [row] = (await here.take([pid], SamplingPlan(on_progress, pause_s=0.2))).ranks
+    [row] = (await local.take([pid], SamplingPlan(on_progress, pause_s=0.2))).ranks
     assert row.gpus == (GpuRow(0, 97, 3, 62464),)

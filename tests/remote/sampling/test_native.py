@@ -7,11 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from eagleray.observe.hangs.collecting import here
-from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.collecting import local
+from eagleray.observe.hangs.collecting.sampling_plan import SamplingPlan
 from eagleray.observe.hangs.texts import lines, markdown
-from eagleray.remote.sampling import dumps, native
-from eagleray.remote.sampling.dumps import Tools
+from eagleray.remote.sampling import native, pyspy_dumps
 from eagleray.remote.sampling.native import (
     NativeFrame,
     NativeReading,
@@ -19,11 +18,12 @@ from eagleray.remote.sampling.native import (
     raw_native,
     raw_natives,
 )
+from eagleray.remote.sampling.pyspy_dumps import Tools
 from eagleray.tools.pyspy import find_program
+from tests.remote.sampling.test_dumps import state_of, wait_for_state
 
 from tests.observe.hangs.ranks import refused_py_spy
 from tests.remote.sampling.python_process import python
-from tests.remote.sampling.test_dumps import state_of, wait_for_state
 
 SOURCE = Path(__file__).parents[2] / "programs" / "hangs" / "native_wait.c"
 TOOLS = Tools(py_spy=find_program())
@@ -56,7 +56,7 @@ def test_library_that_keeps_the_gil_is_named_with_its_function(library: str, fun
         reading = native_of(raw_native(pid, TOOLS))
         assert state_of(pid) == ("S" if function == "wait_for_reply" else "R")
     assert (reading.reason, reading.leading) == ("", NativeFrame(function, "libreply.so"))
-    assert 0 < reading.paused_s < dumps.TIME_LIMIT_S and not reading.resumed
+    assert 0 < reading.paused_s < pyspy_dumps.TIME_LIMIT_S and not reading.resumed
 
 
 def test_function_of_the_c_library_is_that_which_python_has_called() -> None:
@@ -96,10 +96,10 @@ async def test_verdict_stays_as_it_was_without_native_frames_and_the_process_is_
     tool.write_text(STOPPING.format(py_spy=find_program()))
     tool.chmod(0o755)
     with python(CALLING, library, "wait_for_reply") as pid:
-        named = await here.take([pid], SamplingPlan(pause_s=0.05))
-        monkeypatch.setattr(here, "find_program", lambda: str(tool))
-        monkeypatch.setattr(dumps, "TIME_LIMIT_S", 1.0)
-        unread = await here.take([pid], SamplingPlan(pause_s=0.05))
+        named = await local.take([pid], SamplingPlan(pause_s=0.05))
+        monkeypatch.setattr(local, "find_program", lambda: str(tool))
+        monkeypatch.setattr(pyspy_dumps, "TIME_LIMIT_S", 1.0)
+        unread = await local.take([pid], SamplingPlan(pause_s=0.05))
         wait_for_state(pid, "S")
     assert named.verdict.kind == unread.verdict.kind == "gil-held"
     assert "holds the GIL in wait_for_reply of libreply.so, called in" in named.verdict.sentence

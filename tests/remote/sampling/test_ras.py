@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from eagleray.remote.sampling import proc, ras, ras_node
-from eagleray.remote.sampling.dumps import Tools
-from eagleray.remote.sampling.node import sample
+from eagleray.remote.sampling.node_sampler import sample
 from eagleray.remote.sampling.processes import described
+from eagleray.remote.sampling.pyspy_dumps import Tools
 from eagleray.remote.sampling.ras_records import Launches
 
 from tests.fakes.fake_ras import communicator, fake_ras, missing, rank, status

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from eagleray.remote.sampling import proc
-from eagleray.remote.sampling.dumps import Tools
 from eagleray.remote.sampling.file_locks import PolledLock, polled_lock
-from eagleray.remote.sampling.node import ProcessSample, Sampler
+from eagleray.remote.sampling.node_sampler import ProcessSample, Sampler
 from eagleray.remote.sampling.processes import described
+from eagleray.remote.sampling.pyspy_dumps import Tools
 from eagleray.tools.pyspy import find_program
 
 from tests.remote.sampling.python_process import python

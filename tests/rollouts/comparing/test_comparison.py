@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.rollouts.comparing import record, texts
+from eagleray.rollouts.comparing import json_record, texts
 from eagleray.rollouts.comparing.comparison import compare
 from eagleray.rollouts.comparing.engines.dump import LogprobDump
 from eagleray.rollouts.comparing.model import (
@@ -58,10 +58,10 @@ async def test_verdict_names_the_difference(
 
 async def test_other_tokenizer_has_no_figures_but_a_template_has() -> None:
     """The same ids are other texts for the first, and the same ones for the second."""
-    drifted = record.as_json(await compared(ScriptedEngine(), ScriptedEngine(shift=1)))
+    drifted = json_record.as_json(await compared(ScriptedEngine(), ScriptedEngine(shift=1)))
     assert (drifted["mean_abs_dlogp"], drifted["k3_kl"], drifted["mult_error"]) == (None,) * 3
     assert drifted["sequences"] == []
-    templated = record.as_json(await compared(ScriptedEngine(special=(1,)), ScriptedEngine()))
+    templated = json_record.as_json(await compared(ScriptedEngine(special=(1,)), ScriptedEngine()))
     assert templated["mean_abs_dlogp"] == pytest.approx(0, abs=1e-9)
     assert templated["prompts"]["first"] == {
         "index": 0,
@@ -150,7 +150,7 @@ async def test_engines_need_prompts() -> None:
 async def test_saved_record_has_all_ids_and_logprobs(tmp_path: Path) -> None:
     found = await compared(ScriptedEngine(), ScriptedEngine(noise=0.01))
     file = tmp_path / "out.json"
-    record.save(found, file)
+    json_record.save(found, file)
     assert file.stat().st_mode & 0o777 == 0o600
     saved = json.loads(file.read_text())
     assert saved["verdict"] == found.verdict.reading.kind.value
@@ -159,7 +159,7 @@ async def test_saved_record_has_all_ids_and_logprobs(tmp_path: Path) -> None:
         deltas = [a - b for a, b in zip(row["a_logprobs"], row["b_logprobs"], strict=True)]
         assert row["deltas"] == pytest.approx(deltas, abs=1e-7)
     with pytest.raises(EaglerayError) as error:
-        record.save(found, tmp_path / "missing" / "out.json")
+        json_record.save(found, tmp_path / "missing" / "out.json")
     assert error.value.code == "comparison-unsaved"
 
 

@@ -7,12 +7,12 @@ import math
 from pathlib import Path
 
 import pytest
-from eagleray.rollouts.comparing import record, texts
+from eagleray.rollouts.comparing import json_record, texts
 from eagleray.rollouts.comparing.comparison import compare
 from eagleray.rollouts.comparing.engines.dump import read_dump
 from eagleray.rollouts.comparing.model import ComparedSequence, TokenSequence
+from eagleray.rollouts.comparing.page_record import MOST_STEPS, shown
 from eagleray.rollouts.comparing.ratios import ratios_of, step_ratios
-from eagleray.rollouts.comparing.shown import MOST_STEPS, shown
 from eagleray.rollouts.comparing.targets import DumpTarget, target_of
 
 
@@ -53,7 +53,7 @@ async def test_dump_of_several_steps_has_their_trend(tmp_path: Path) -> None:
     result = await compare(
         read_dump(file, ("generation_logprobs",)), read_dump(file, ("prev_logprobs",))
     )
-    assert [each["step"] for each in record.as_json(result)["steps"]] == [1, 2, 3]
+    assert [each["step"] for each in json_record.as_json(result)["steps"]] == [1, 2, 3]
     printed = "\n".join(texts.lines(result))
     assert "Step 1: 0 % outside 0.8 to 1.25; step 3: 100 %." in printed
     assert "step 2: 0 % outside, largest 1.2" in printed

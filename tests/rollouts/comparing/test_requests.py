@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.rollouts import messages
+from eagleray.rollouts.comparing.comparison_run import ComparisonRequest
 from eagleray.rollouts.comparing.engines.http import EngineHttp
-from eagleray.rollouts.comparing.named import ComparisonRequest
 from eagleray.rollouts.handlers import BatchHandlers, ComparisonHandlers
 from eagleray.rollouts.servers.model import InferenceServer
 

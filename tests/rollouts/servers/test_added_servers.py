@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 from aiohttp import web
+from eagleray.rollouts.servers.added_servers import AddedServers
 from eagleray.rollouts.servers.servers import Servers
-from eagleray.rollouts.servers.stored import AddedServers
 from eagleray.runs.adapter_gateway import AdapterRunGateway
 from eagleray.runs.records import RunRecords
 from eagleray.runs.runs import Runs

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from attrs import frozen
-from eagleray.rollouts.servers.owners import owner_of_port
+from eagleray.rollouts.servers.port_owner import owner_of_port
 
 from tests.asked import ask
 

@@ -11,10 +11,10 @@ from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.common.route_errors import port_taken
 from eagleray.protocol.route_spec import RouteSpec
+from eagleray.rollouts.servers.listen_address import ServerAddress
 from eagleray.rollouts.servers.servers import base_url, server_host
-from eagleray.rollouts.servers.sockets import ServerAddress
 from eagleray.runs.model import RunState
-from eagleray.supervisor.server_places import JobPlace, LocalPort, SlurmPort, printed_port
+from eagleray.supervisor.server_addresses import JobPlace, LocalPort, SlurmPort, printed_port
 
 RUNNING = RunState("running", 1.0, external_id="77")
 ADDRESS = ServerAddress("127.0.0.1", 5000)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from attrs import evolve
 from eagleray.common.retry import SERVER_START
-from eagleray.rollouts.servers.probing import FirstToken, Health
-from eagleray.rollouts.servers.sockets import ServerAddress
+from eagleray.rollouts.servers.health import FirstToken, Health
+from eagleray.rollouts.servers.listen_address import ServerAddress
 from eagleray.runs.model import (
     RunPlan,
     RunState,

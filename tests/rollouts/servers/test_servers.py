@@ -25,8 +25,8 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.paths import host_name
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint
 from eagleray.rollouts.servers import messages as inference
+from eagleray.rollouts.servers.health import ServerProbe
 from eagleray.rollouts.servers.model import InferenceServer
-from eagleray.rollouts.servers.probing import ServerProbe
 from eagleray.rollouts.servers.servers import ServerRequest
 from eagleray.runs import messages as runs
 from eagleray.runs.adapter_gateway import AdapterRunGateway

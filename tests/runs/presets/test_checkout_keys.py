@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from eagleray.runs.presets.checkout.keys import StartedProgram, key_finder
 from eagleray.runs.presets.checkout_files import Files
-from eagleray.runs.presets.table import Configuration
+from eagleray.runs.presets.framework_table import Configuration
 
 HYDRA = {
     "pkg/trainer/main.py": (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.runs.presets.model import DebugRunProposal
-from eagleray.runs.presets.text import WIDEST, lines_of
+from eagleray.runs.presets.proposal_text import WIDEST, lines_of
 
 from tests.runs.presets.checkouts import checkout, debug_run, plan_of, with_script
 

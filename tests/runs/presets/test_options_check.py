@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 from eagleray.runs.model import ProfilePlan, RunRequest
-from eagleray.runs.preparing import RunPreparation
+from eagleray.runs.planner import RunPreparation
 from eagleray.runs.presets.debug_runs import DebugRuns
 from eagleray.runs.presets.errors import no_nsys_here
 from eagleray.runs.presets.handlers import PresetHandlers

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.runs.presets.analysis import ProgramAnalysis
+from eagleray.runs.presets.framework_table_file import tables
 from eagleray.runs.presets.model import DebugRunProposal
+from eagleray.runs.presets.proposal_text import setting_of
 from eagleray.runs.presets.propose import propose
 from eagleray.runs.presets.recognition import DetectedVersion, Recognised
-from eagleray.runs.presets.table_file import tables
-from eagleray.runs.presets.text import setting_of
 from eagleray.runs.presets.user_presets import Preset
 
 from tests.runs.presets.checkouts import (

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from eagleray.runs.presets.table_file import variables
+from eagleray.runs.presets.framework_table_file import variables
 
 from tests.ray_cluster import RayCluster
 from tests.runs.presets.checkouts import TRAINERS, checkout, plan_of, proposed

@@ -9,7 +9,7 @@ import pytest
 from eagleray.cli.main import main
 from eagleray.common.errors import EaglerayError
 from eagleray.runs.model import RunPlan, RunRequest
-from eagleray.runs.preparing import RunPreparation
+from eagleray.runs.planner import RunPreparation
 from eagleray.runs.presets import messages as wire
 from eagleray.runs.presets.debug_runs import DebugRuns
 from eagleray.runs.presets.handlers import PresetHandlers

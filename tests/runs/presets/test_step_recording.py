@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from eagleray.runs.model import ProfilePlan, RunPlan
 from eagleray.runs.presets.debug_runs import NONE, DebugRuns
+from eagleray.runs.presets.framework_table_file import tables
 from eagleray.runs.presets.model import DebugRunProposal
 from eagleray.runs.presets.step_recording import REQUEST
-from eagleray.runs.presets.table_file import tables
 from eagleray.runs.presets.user_presets import OwnPresets
 
 from tests.runs.presets.checkouts import NOW, TRAINERS, VERL, checkout

@@ -17,7 +17,7 @@ from unittest import mock
 from eagleray.cli.runs.proposal_text import print_proposal
 from eagleray.common.errors import EaglerayError
 from eagleray.runs.model import RunPlan, RunRequest
-from eagleray.runs.preparing import RunPreparation
+from eagleray.runs.planner import RunPreparation
 from eagleray.runs.presets import analysis, placement, propose
 from eagleray.runs.presets.analysis import ProgramAnalysis
 from eagleray.runs.presets.debug_runs import DEBUG, DebugRuns

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from eagleray.runs.presets.table import FrameworkTable, KeyEntry
-from eagleray.runs.presets.table_file import tables
+from eagleray.runs.presets.framework_table import FrameworkTable, KeyEntry
+from eagleray.runs.presets.framework_table_file import tables
 
 _SHOWN = 100
 _MOST = 5

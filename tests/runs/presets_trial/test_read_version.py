@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eagleray.runs.presets.table_file import tables
+from eagleray.runs.presets.framework_table_file import tables
 
 from tests.runs.presets_trial.read_version import lines_of
 

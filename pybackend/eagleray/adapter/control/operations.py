@@ -12,8 +12,8 @@ from eagleray import __version__
 from eagleray.adapter.control.questions import Asker, Questions
 from eagleray.adapter.runs.registry import RunRegistry
 from eagleray.adapter.sessions.registry import SessionRegistry
-from eagleray.protocol import control, runs
-from eagleray.protocol.control import (
+from eagleray.protocol import adapter_control, runs
+from eagleray.protocol.adapter_control import (
     AttachParams,
     AttachResult,
     CommandOutput,
@@ -100,20 +100,20 @@ class Operations:
     # --- sessions ------------------------------------------------------------------------------
 
     def _add_sessions(self) -> None:
-        self._add(control.HELLO, self._hello)
-        self._add(control.ATTACH, self._attach)
-        self._add(control.WORKERS, self._workers)
-        self._add(control.CONTINUE, self._continue)
-        self._add(control.RELEASE, self._release)
-        self._add(control.SET_MAPPINGS, self._set_mappings)
-        self._add(control.READ_FILE, self._read_file)
-        self._add(control.MOUNTS, self._mounts)
-        self._add(control.IGNORE, self._ignore)
-        self._add(control.SUBSCRIBE, self._subscribed)
-        self._add(control.SHUTDOWN, self._shutdown)
+        self._add(adapter_control.HELLO, self._hello)
+        self._add(adapter_control.ATTACH, self._attach)
+        self._add(adapter_control.WORKERS, self._workers)
+        self._add(adapter_control.CONTINUE, self._continue)
+        self._add(adapter_control.RELEASE, self._release)
+        self._add(adapter_control.SET_MAPPINGS, self._set_mappings)
+        self._add(adapter_control.READ_FILE, self._read_file)
+        self._add(adapter_control.MOUNTS, self._mounts)
+        self._add(adapter_control.IGNORE, self._ignore)
+        self._add(adapter_control.SUBSCRIBE, self._subscribed)
+        self._add(adapter_control.SHUTDOWN, self._shutdown)
 
     async def _hello(self, params: Empty) -> Hello:
-        return Hello(control.PROTOCOL, __version__, os.getpid())
+        return Hello(adapter_control.PROTOCOL, __version__, os.getpid())
 
     async def _attach(self, params: AttachParams) -> AttachResult:
         return await self._registry.attach(replace(params, routes=params.routes or [DIRECT]))
@@ -159,15 +159,15 @@ class Operations:
     # --- routes --------------------------------------------------------------------------------
 
     def _add_routes(self) -> None:
-        self._add(control.OPEN_SOCKET, self._open_socket)
-        self._add(control.LEAVE, self._leave)
-        self._add(control.RUN_COMMAND, self._run_command)
-        self._add(control.ARGV, self._argv)
-        self._add(control.RECONNECT, self._reconnect)
-        self._add(control.ROUTES, self._routes)
-        self._add(control.ASKS, self._asks)
-        self._add(control.ANSWER, self._answer)
-        self._add(control.SSH_OPTIONS, self._ssh_options)
+        self._add(adapter_control.OPEN_SOCKET, self._open_socket)
+        self._add(adapter_control.LEAVE, self._leave)
+        self._add(adapter_control.RUN_COMMAND, self._run_command)
+        self._add(adapter_control.ARGV, self._argv)
+        self._add(adapter_control.RECONNECT, self._reconnect)
+        self._add(adapter_control.ROUTES, self._routes)
+        self._add(adapter_control.ASKS, self._asks)
+        self._add(adapter_control.ANSWER, self._answer)
+        self._add(adapter_control.SSH_OPTIONS, self._ssh_options)
 
     async def _open_socket(self, params: OpenSocket) -> OpenedSocket:
         address, route = await self._parts.relays.open(

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 
 from eagleray.common.errors import printable
-from eagleray.protocol import control, jsonlines
-from eagleray.protocol.control import ClosedQuestion, SshQuestion
+from eagleray.protocol import adapter_control, jsonlines
+from eagleray.protocol.adapter_control import ClosedQuestion, SshQuestion
 from eagleray.protocol.jsonlines import Json
 from eagleray.routes.ssh.askpass import AskUser, QuestionKind
 
@@ -24,10 +24,12 @@ class Asker:
         self._send = send
 
     def question(self, question: SshQuestion) -> None:
-        self._send(jsonlines.event(control.QUESTION_EVENT, question))
+        self._send(jsonlines.event(adapter_control.QUESTION_EVENT, question))
 
     def question_over(self, question_id: int) -> None:
-        self._send(jsonlines.event(control.QUESTION_OVER_EVENT, ClosedQuestion(question_id)))
+        self._send(
+            jsonlines.event(adapter_control.QUESTION_OVER_EVENT, ClosedQuestion(question_id))
+        )
 
 
 # The client whose request is being served, also in the tasks that the request started.

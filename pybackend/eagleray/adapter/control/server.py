@@ -13,7 +13,7 @@ from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal
 from eagleray.common.l10n import t
 from eagleray.common.worker_errors import worker_silent
-from eagleray.protocol import control, jsonlines, runs
+from eagleray.protocol import adapter_control, jsonlines, runs
 from eagleray.protocol.jsonlines import Json
 
 log = logging.getLogger(__name__)
@@ -24,16 +24,18 @@ ANSWER_S = 20.0
 # These have time limits of their own; while a route is made, the user may have to find a code.
 _UNLIMITED = frozenset(
     {
-        control.ATTACH.name,
-        control.OPEN_SOCKET.name,
-        control.RUN_COMMAND.name,
-        control.ARGV.name,
+        adapter_control.ATTACH.name,
+        adapter_control.OPEN_SOCKET.name,
+        adapter_control.RUN_COMMAND.name,
+        adapter_control.ARGV.name,
         runs.RUN_WORKER.name,
         runs.RUN_PAUSE.name,
     }
 )
 # Cancelled when the client disconnects, since no other client can use the result; attaching is not cancelled.
-_FOR_CLIENT = frozenset({control.OPEN_SOCKET.name, control.RUN_COMMAND.name, control.ARGV.name})
+_FOR_CLIENT = frozenset(
+    {adapter_control.OPEN_SOCKET.name, adapter_control.RUN_COMMAND.name, adapter_control.ARGV.name}
+)
 
 
 class ClientCount:

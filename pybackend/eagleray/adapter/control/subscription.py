@@ -10,8 +10,8 @@ from collections.abc import Callable
 from eagleray.adapter.control.operations import AdapterParts, route_states
 from eagleray.adapter.sessions.backpressure import ClientWriter
 from eagleray.common import tasks
-from eagleray.protocol import control, jsonlines, runs
-from eagleray.protocol.control import WorkerChanges, WorkerKey, WorkerStates
+from eagleray.protocol import adapter_control, jsonlines, runs
+from eagleray.protocol.adapter_control import WorkerChanges, WorkerKey, WorkerStates
 from eagleray.protocol.jsonlines import Json
 from eagleray.protocol.runs import RunOutput, RunStates
 
@@ -81,11 +81,13 @@ class Subscription:
         if self._wants_all_workers:
             self._wants_all_workers = False
             all_workers = WorkerStates(self._parts.registry.states())
-            self._send(jsonlines.event(control.WORKERS_EVENT, all_workers))
+            self._send(jsonlines.event(adapter_control.WORKERS_EVENT, all_workers))
         elif workers:
-            self._send(jsonlines.event(control.CHANGES_EVENT, self._changes(workers)))
+            self._send(jsonlines.event(adapter_control.CHANGES_EVENT, self._changes(workers)))
         if "routes" in topics:
-            self._send(jsonlines.event(control.ROUTES_EVENT, route_states(self._parts.routes)))
+            self._send(
+                jsonlines.event(adapter_control.ROUTES_EVENT, route_states(self._parts.routes))
+            )
         if "runs" in topics:
             states = RunStates(self._parts.runs.states())
             self._send(jsonlines.event(runs.RUNS_EVENT, states))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eagleray.common.errors import printable
-from eagleray.protocol.control import PathMapping, ProcessKind
+from eagleray.protocol.adapter_control import PathMapping, ProcessKind
 from eagleray.protocol.runs import ProcessFacts
 
 _MAX_FILES = 2000

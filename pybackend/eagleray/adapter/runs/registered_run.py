@@ -7,7 +7,7 @@ from collections.abc import Callable
 from eagleray.adapter.runs.breakpoint_table import BreakpointTable
 from eagleray.adapter.runs.process_info import ProcessInfo, mappings
 from eagleray.adapter.runs.proxy import ProxyClient
-from eagleray.protocol.control import AttachParams
+from eagleray.protocol.adapter_control import AttachParams
 from eagleray.protocol.runs import RunRegister
 from eagleray.remote.injected.ed25519 import SecretKey
 

@@ -15,7 +15,7 @@ from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.common import tasks
 from eagleray.common.errors import EaglerayError, internal, printable
 from eagleray.common.worker_errors import worker_silent
-from eagleray.protocol.control import WorkerKey
+from eagleray.protocol.adapter_control import WorkerKey
 from eagleray.protocol.errors import no_debugger
 from eagleray.protocol.runs import RunWorkerState
 from eagleray.routes.routes import Routes

@@ -30,7 +30,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.retry import Clock
 from eagleray.common.worker_errors import worker_gone, worker_silent
 from eagleray.protocol import dap
-from eagleray.protocol.control import AttachParams, WorkerKey, WorkerStop
+from eagleray.protocol.adapter_control import AttachParams, WorkerKey, WorkerStop
 from eagleray.protocol.dap import Message
 from eagleray.routes.routes import Routes
 

@@ -21,7 +21,7 @@ from eagleray.common.worker_errors import (
     worker_silent,
     worker_unreachable,
 )
-from eagleray.protocol.control import AttachParams
+from eagleray.protocol.adapter_control import AttachParams
 from eagleray.protocol.dap import Body, Message
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.routes.routes import Routes

@@ -20,7 +20,7 @@ from eagleray.common.listeners import Listeners
 from eagleray.common.retry import Clock
 from eagleray.common.worker_errors import debugger_gone, unknown_worker, worker_taken
 from eagleray.protocol import dap
-from eagleray.protocol.control import (
+from eagleray.protocol.adapter_control import (
     AttachParams,
     AttachResult,
     FileContent,

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterable, Iterator
 
 from eagleray.common.file_checks import FileChecks
-from eagleray.protocol.control import PathMapping
+from eagleray.protocol.adapter_control import PathMapping
 from eagleray.protocol.dap import Body, Message, Row, Source
 
 # debugpy numbers its own references (code without a file) from 1 (1.8.22, `pydevd_file_utils.py`).

@@ -13,7 +13,7 @@ from typing import Any
 from eagleray.adapter.sessions.stacks import Stacks
 from eagleray.common import tasks
 from eagleray.common.errors import printable
-from eagleray.protocol.control import WorkerStop
+from eagleray.protocol.adapter_control import WorkerStop
 from eagleray.protocol.dap import Body, Frame, SendRequest
 
 # The stack usually comes with the stop itself; a worker deep in native code may never answer a request for it.

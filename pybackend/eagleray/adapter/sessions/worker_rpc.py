@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.adapter.sessions.in_worker import LARGEST_TABLE, RPC_OUTPUT
-from eagleray.protocol.control import Mounts
+from eagleray.protocol.adapter_control import Mounts
 from eagleray.protocol.dap import Message, SendRequest
 
 # The answer comes just before or soon after the response; Eagleray works without it.

@@ -27,7 +27,7 @@ from eagleray.common.worker_errors import (
     debugger_silent,
     no_worker_file,
 )
-from eagleray.protocol.control import (
+from eagleray.protocol.adapter_control import (
     AttachParams,
     FileContent,
     PathMapping,

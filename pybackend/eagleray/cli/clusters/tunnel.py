@@ -11,7 +11,7 @@ from eagleray.cli.output import say
 from eagleray.clusters.connections import route_text
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
-from eagleray.protocol.control import RouteState
+from eagleray.protocol.adapter_control import RouteState
 from eagleray.protocol.errors import tunnel_ended
 from eagleray.protocol.route_spec import RouteSpec
 from eagleray.remote.injected import tcp_peer

@@ -13,7 +13,7 @@ from eagleray.cli.targets import chosen, cluster_ids, fitting, suggesting
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import counted
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
-from eagleray.protocol.control import WorkerState
+from eagleray.protocol.adapter_control import WorkerState
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,9 +18,9 @@ from eagleray.cli.arguments import add_cluster, add_json, add_pack, completed
 from eagleray.cli.doctor.shapes import diagnosis_json
 from eagleray.cli.output import print_json, say
 from eagleray.cli.runs.runs import suggesting_runs
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
-from eagleray.common.off_loop import off_loop
 from eagleray.doctor import texts
 from eagleray.doctor.environment_report import report
 from eagleray.doctor.evidence_pack import pack

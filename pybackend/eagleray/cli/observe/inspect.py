@@ -13,7 +13,7 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import t, translated
 from eagleray.observe.look_inside.model import InspectionTarget
 from eagleray.observe.look_inside.stacks import MORE_FRAMES, more_variables
-from eagleray.remote.inspecting.questions import OUTSIDE, Inspection
+from eagleray.remote.inspecting.inspected_process import OUTSIDE, Inspection
 
 if TYPE_CHECKING:
     from eagleray.cli.command_line import CommandParser

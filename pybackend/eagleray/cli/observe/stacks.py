@@ -11,12 +11,12 @@ from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json, add_pack, completed, seconds
 from eagleray.cli.output import print_json, say
 from eagleray.cli.runs.runs import suggesting_runs
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
-from eagleray.common.off_loop import off_loop
 from eagleray.common.token_limit import cut_markdown
-from eagleray.observe.hangs import comparing, saved, texts
-from eagleray.observe.hangs.collecting import rounds
+from eagleray.observe.hangs import picture_changes, picture_files, texts
+from eagleray.observe.hangs.collecting import sampling_plan
 from eagleray.observe.hangs.model import Picture, PictureTarget
 from eagleray.observe.hangs.pasted.given_files import GivenFiles
 from eagleray.observe.hangs.pasted.pasted import picture_of
@@ -122,8 +122,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seconds",
         metavar="S",
         type=seconds,
-        default=rounds.PAUSE_S,
-        help=t("Wait S seconds between samples. The default is {n}.", n=rounds.PAUSE_S),
+        default=sampling_plan.PAUSE_S,
+        help=t("Wait S seconds between samples. The default is {n}.", n=sampling_plan.PAUSE_S),
     )
     parser.add_argument(
         "--exit-code",
@@ -170,12 +170,12 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 async def _run(app: App, arguments: argparse.Namespace) -> int:
     file = Path(arguments.save) if arguments.save else None
     if file is not None:
-        saved.check_folder(file)
-    earlier = saved.load(Path(arguments.compare)) if arguments.compare else None
+        picture_files.check_folder(file)
+    earlier = picture_files.load(Path(arguments.compare)) if arguments.compare else None
     taken = await _picture(app, arguments)
     try:
         if file is not None:
-            saved.save(taken, file)
+            picture_files.save(taken, file)
     finally:
         # Also a picture that can't be saved is worth its time.
         _print(taken, earlier, arguments)
@@ -185,9 +185,9 @@ async def _run(app: App, arguments: argparse.Namespace) -> int:
 
 
 def _print(taken: Picture, earlier: Picture | None, arguments: argparse.Namespace) -> None:
-    moves = [] if earlier is None else comparing.moves(earlier, taken)
+    moves = [] if earlier is None else picture_changes.moves(earlier, taken)
     if arguments.json or arguments.format:
-        print_json({**saved.as_json(taken), "changes": saved.changes_json(moves)})
+        print_json({**picture_files.as_json(taken), "changes": picture_files.changes_json(moves)})
     elif earlier is not None:
         for line in texts.comparison(moves):
             print(printable(line))
@@ -204,7 +204,7 @@ async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
         say(t("Sample {done} of {all} taken", done=done, all=all_rounds))
 
     if arguments.open:
-        return saved.load(Path(arguments.open))
+        return picture_files.load(Path(arguments.open))
     if arguments.given:
         sources = GivenFiles(arguments.given, sys.stdin.buffer)
         try:

@@ -14,7 +14,7 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import counted, t
 from eagleray.profile.recordings.model import ClassMatch
 from eagleray.runs.model import ProfilePlan, ProfileState, When
-from eagleray.runs.preparing import check_seconds, validate_profile
+from eagleray.runs.planner import check_seconds, validate_profile
 
 _ACTIONS = ("record", "stop", "gather")
 

@@ -19,7 +19,7 @@ from eagleray.rollouts.batches.errors import NeedsUnpickleError
 from eagleray.rollouts.batches.findings import findings
 from eagleray.rollouts.batches.model import BatchSummary, BatchTensor
 from eagleray.rollouts.comparing.engines.wave_prompts import listed_server
-from eagleray.runs.kinds import active_python
+from eagleray.runs.program_kind import active_python
 
 COLUMNS = (
     TableColumn("TENSOR"),

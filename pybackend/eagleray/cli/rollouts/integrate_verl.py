@@ -11,9 +11,9 @@ from eagleray.app import App
 from eagleray.cli.output import say
 from eagleray.cli.runs.proposal_text import print_proposal
 from eagleray.cli.runs.run_following import follow
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.rollouts.integration.commands import new_trial
 from eagleray.rollouts.integration.verl_batch import limited_training
 from eagleray.rollouts.integration.verl_steps import (

@@ -14,8 +14,8 @@ from eagleray.cli.arguments import add_json, completed, positive
 from eagleray.cli.output import print_json
 from eagleray.cli.rollouts.batches import absolute
 from eagleray.cli.rollouts.shapes import replay_json
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.rollouts.batches.replay import areal_script, write_script
 from eagleray.rollouts.batches.verl_replay import verl_command
 

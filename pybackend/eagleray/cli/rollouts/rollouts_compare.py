@@ -10,13 +10,13 @@ from pathlib import Path
 from eagleray.app import App
 from eagleray.cli.arguments import add_json, completed
 from eagleray.cli.output import print_json, say
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
-from eagleray.rollouts.comparing import comparison, record, texts
+from eagleray.rollouts.comparing import comparison, json_record, texts
+from eagleray.rollouts.comparing.comparison_run import ComparisonRequest, compare_named
 from eagleray.rollouts.comparing.model import ComparisonKind, EngineComparison
-from eagleray.rollouts.comparing.named import ComparisonRequest, compare_named
-from eagleray.runs.kinds import active_python
+from eagleray.runs.program_kind import active_python
 
 # Scripts rely on them; docs/rollouts.md has the table.
 EXIT_CODES = {
@@ -90,7 +90,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     compared = await compare_named(app.servers, request, ComparisonProgress())
     try:
         if arguments.out:
-            await off_loop(partial(record.save, compared, Path(arguments.out)))
+            await off_loop(partial(json_record.save, compared, Path(arguments.out)))
     finally:
         # Also a comparison that can't be saved is worth its time.
         _print(compared, arguments)
@@ -99,7 +99,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
 
 def _print(compared: EngineComparison, arguments: argparse.Namespace) -> None:
     if arguments.json or arguments.format:
-        print_json(record.as_json(compared))
+        print_json(json_record.as_json(compared))
     else:
         print("\n".join(texts.lines(compared)))
 

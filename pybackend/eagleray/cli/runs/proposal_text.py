@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from eagleray.common.errors import printable
 from eagleray.common.l10n import later, t, translated
 from eagleray.runs.model import RunPlan
-from eagleray.runs.presets.composing import Composed, error_of, shown_values
+from eagleray.runs.presets.composed_config import Composed, error_of, shown_values
 from eagleray.runs.presets.model import DebugRunProposal
-from eagleray.runs.presets.text import WIDEST, lines_of
+from eagleray.runs.presets.proposal_text import WIDEST, lines_of
 
 _NARROWEST = 60
 _TITLES = (later("as it is"), later("debug run"))

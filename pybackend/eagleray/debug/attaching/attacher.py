@@ -10,7 +10,7 @@ from eagleray.common.worker_errors import node_gone, worker_elsewhere, worker_ra
 from eagleray.debug.attaching.model import Attachment
 from eagleray.debug.source_mapping.source_mapping import SourceMapping
 from eagleray.debug.workers.model import PausedWorker
-from eagleray.protocol.control import AttachParams, AttachResult
+from eagleray.protocol.adapter_control import AttachParams, AttachResult
 from eagleray.protocol.route_spec import DIRECT, RouteSpec
 
 # Finds a worker of a cluster by its id, an unambiguous beginning of it, or its name.

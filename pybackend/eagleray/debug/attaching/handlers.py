@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eagleray.debug.attaching import messages
 from eagleray.debug.attaching.actions import ActionResult
 from eagleray.debug.attaching.model import Attachment, HeldLong, IgnoredBreakpoint
-from eagleray.protocol.control import WorkerState
+from eagleray.protocol.adapter_control import WorkerState
 
 if TYPE_CHECKING:
     from eagleray.adapter_client.sessions import AdapterSessions

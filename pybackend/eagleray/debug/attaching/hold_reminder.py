@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from eagleray.common.retry import Clock
 from eagleray.debug.attaching.model import HeldLong
-from eagleray.protocol.control import WorkerState
+from eagleray.protocol.adapter_control import WorkerState
 
 REMIND_AFTER_S = 15 * 60.0
 _POLL_S = 15.0

@@ -19,13 +19,13 @@ from attrs import asdict
 
 from eagleray.adapter_client.sessions import AdapterSessions
 from eagleray.common.atomic_file import alone, check_replaceable, replace_text
+from eagleray.common.blocking_calls import InOrder
 from eagleray.common.errors import UNREADABLE_JSON, EaglerayError
-from eagleray.common.off_loop import InOrder
 from eagleray.common.tasks import gather_bounded
 from eagleray.debug.attaching.attacher import RoutesTo, directly
 from eagleray.debug.attaching.model import IgnoredBreakpoint
 from eagleray.debug.workers.model import PausedWorker
-from eagleray.protocol.control import AttachParams, IgnoreParams
+from eagleray.protocol.adapter_control import AttachParams, IgnoreParams
 
 # How many workers are continued at a time.
 AT_ONCE = 16

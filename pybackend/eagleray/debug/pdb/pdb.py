@@ -10,8 +10,8 @@ from pathlib import Path
 from attrs import evolve
 
 from eagleray.adapter_client.routes import AdapterRoutes
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
-from eagleray.common.off_loop import off_loop
 from eagleray.debug.pdb.errors import pdb_not_followed, pdb_out_of_reach
 from eagleray.debug.pdb.sessions import (
     DashboardRows,

@@ -28,7 +28,7 @@ from attrs import frozen
 
 from eagleray.debug.source_mapping import local_files, worker_paths
 from eagleray.debug.source_mapping.mounts import MountedFile
-from eagleray.protocol.control import PathMapping
+from eagleray.protocol.adapter_control import PathMapping
 
 log = logging.getLogger(__name__)
 

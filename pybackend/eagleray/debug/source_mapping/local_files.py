@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from eagleray.protocol.control import Mounts
+from eagleray.protocol.adapter_control import Mounts
 from eagleray.remote.injected.outside_files import opened
 
 _UNRELATED = {"node_modules", "__pycache__", "site-packages"}

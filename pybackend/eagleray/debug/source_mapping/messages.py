@@ -8,7 +8,7 @@ from typing import Literal
 from attrs import frozen
 
 from eagleray.debug.source_mapping.model import FileText
-from eagleray.protocol.control import PathMapping
+from eagleray.protocol.adapter_control import PathMapping
 from eagleray.wire.requests import Request
 
 

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from eagleray.common.paths import NETWORK_FILE_SYSTEMS
 from eagleray.debug.source_mapping import worker_paths
-from eagleray.protocol.control import Mounts, PathMapping
+from eagleray.protocol.adapter_control import Mounts, PathMapping
 
 # Linux follows no longer path (PATH_MAX in linux/limits.h).
 _LONGEST_PATH = 4096

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eagleray.adapter_client.sessions import AdapterSessions
+from eagleray.common.blocking_calls import InOrder, off_loop
 from eagleray.common.errors import EaglerayError, not_a_folder
 from eagleray.common.file_checks import FileChecks
-from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.worker_errors import unknown_worker
 from eagleray.debug.source_mapping import local_files, mounts, worker_paths
 from eagleray.debug.source_mapping.decision import Decision, decide
 from eagleray.debug.source_mapping.model import FileText
 from eagleray.debug.source_mapping.stored_mappings import StoredMappings
-from eagleray.protocol.control import Mounts, PathMapping, WorkerState
+from eagleray.protocol.adapter_control import Mounts, PathMapping, WorkerState
 
 EVERY_CLUSTER = "*"
 Verdict = Literal["same", "different", "only-worker", "only-local", "unknown"]

@@ -7,9 +7,9 @@ import logging
 from pathlib import Path
 
 from eagleray.common.atomic_file import alone, check_replaceable, replace_text
+from eagleray.common.blocking_calls import Latest
 from eagleray.common.errors import UNREADABLE_JSON
-from eagleray.common.off_loop import Latest
-from eagleray.protocol.control import PathMapping
+from eagleray.protocol.adapter_control import PathMapping
 
 # A file without a version has this format.
 FORMAT = 1

@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from eagleray.protocol.control import PathMapping
+from eagleray.protocol.adapter_control import PathMapping
 
 # Where Ray (2.9 to 2.60) unpacks working_dir and py_modules; the name of the package changes with every upload.
 _PACKAGE = re.compile(

@@ -24,7 +24,7 @@ from eagleray.debug.workers.model import (
 )
 from eagleray.debug.workers.stop_location import PATH_LIMIT
 from eagleray.debug.workers.worker_facts import clean, driver_facts, rank_of, rank_of_name
-from eagleray.protocol.control import WorkerState, WorkerStop
+from eagleray.protocol.adapter_control import WorkerState, WorkerStop
 from eagleray.ray.rows import WorkerRow
 
 # Whether its workers have failed, the cluster, and the title of a group.

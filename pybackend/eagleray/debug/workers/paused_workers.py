@@ -18,11 +18,10 @@ from eagleray.clusters.cluster_watch import ClusterWatch
 from eagleray.clusters.model import ClusterStatus
 from eagleray.clusters.stop_counts import StopCounts
 from eagleray.common import tasks
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.listeners import Listeners
-from eagleray.common.off_loop import off_loop
 from eagleray.common.retry import Clock
 from eagleray.common.worker_errors import ambiguous_worker, unknown_worker
-from eagleray.debug.workers.describer import Describer, ShownWorkers
 from eagleray.debug.workers.model import Key, PausedGroup, PausedWorker, all_workers
 from eagleray.debug.workers.paused_rows import (
     ListedWorker,
@@ -34,7 +33,8 @@ from eagleray.debug.workers.paused_rows import (
 )
 from eagleray.debug.workers.stop_location import PauseLocator, WorkerPause
 from eagleray.debug.workers.worker_facts import clean
-from eagleray.protocol.control import WorkerState
+from eagleray.debug.workers.worker_names import Describer, ShownWorkers
+from eagleray.protocol.adapter_control import WorkerState
 from eagleray.ray.rows import WorkerRow
 from eagleray.tools.pyspy import PySpy
 

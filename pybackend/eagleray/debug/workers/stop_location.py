@@ -10,8 +10,8 @@ from functools import partial
 from attrs import frozen
 
 from eagleray.common import tasks
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.off_loop import off_loop
 from eagleray.debug.workers.model import Key, Location, StopLocation
 from eagleray.debug.workers.wait_times import waited_s
 from eagleray.ray.dashboard import Dashboard

@@ -11,7 +11,7 @@ from attrs import frozen
 from eagleray.observe.hangs import source_lines
 from eagleray.remote.sampling.frames import PythonFrame, is_collective, is_users, waits_for_debugger
 from eagleray.remote.sampling.merging import ThreadStack
-from eagleray.remote.sampling.node import ProcessSample
+from eagleray.remote.sampling.node_sampler import ProcessSample
 from eagleray.remote.sampling.unwinding import handler_of, is_exit_function, is_tearing_down
 
 

@@ -10,7 +10,7 @@ from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import exit_texts, library_waits, wording
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import HangEvidence, World
-from eagleray.observe.hangs.rules.scene import WAITS, Scene
+from eagleray.observe.hangs.rules.rule_context import WAITS, Scene
 from eagleray.observe.hangs.rules.table import RULES
 from eagleray.observe.hangs.verdict import LEAST_CONFIDENCE, HangVerdict, Kind, Reading
 from eagleray.observe.hangs.wait_graph import WaitGraph

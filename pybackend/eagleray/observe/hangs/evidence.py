@@ -16,13 +16,13 @@ from eagleray.observe.hangs.activity import Activity, Doing, activity, is_in_ray
 from eagleray.observe.hangs.model import RasRow
 from eagleray.observe.hangs.ras_notes import note_of
 from eagleray.observe.hangs.task_graph import OpenTask
-from eagleray.observe.hangs.world_names import with_worlds
-from eagleray.remote.inspecting.readings import WAITS, HeldException, ProcessReading
-from eagleray.remote.sampling.endings import Ending
+from eagleray.observe.hangs.worlds import with_worlds
+from eagleray.remote.inspecting.process_answers import WAITS, HeldException, ProcessReading
+from eagleray.remote.sampling.exits import Ending
 from eagleray.remote.sampling.frames import is_users
 from eagleray.remote.sampling.merging import MergedStack, ThreadStack
 from eagleray.remote.sampling.native import NativeReading
-from eagleray.remote.sampling.node import (
+from eagleray.remote.sampling.node_sampler import (
     RUNNABLE,
     WAKES_PER_S,
     WORKING_CPU,
@@ -30,7 +30,7 @@ from eagleray.remote.sampling.node import (
     ProcessSample,
     Round,
 )
-from eagleray.remote.sampling.printed import PrintedException
+from eagleray.remote.sampling.printed_exceptions import PrintedException
 from eagleray.remote.sampling.processes import (
     ACTOR,
     DATA_LOADER,

@@ -12,8 +12,8 @@ from eagleray.observe.hangs import wording
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.counter_readings import record_of
 from eagleray.observe.hangs.evidence import HangEvidence, SampledProcess, World
-from eagleray.observe.hangs.inside import place_of
-from eagleray.remote.sampling.endings import Ending
+from eagleray.observe.hangs.inside_questions import place_of
+from eagleray.remote.sampling.exits import Ending
 from eagleray.remote.sampling.merging import ThreadStack
 from eagleray.remote.sampling.processes import LAUNCHER
 from eagleray.remote.sampling.rank_sets import RankSet

@@ -7,15 +7,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
-from eagleray.observe.hangs import comparing, errors, messages, saved, texts
+from eagleray.observe.hangs import errors, messages, picture_changes, picture_files, texts
 from eagleray.observe.hangs.model import Picture, PictureTarget
 from eagleray.observe.hangs.pasted.given_files import STDIN, GivenFiles
 from eagleray.observe.hangs.pasted.pasted import picture_of
-from eagleray.observe.hangs.paused_sentences import PausedSentences
 from eagleray.observe.hangs.pictures import Pictures
+from eagleray.observe.hangs.waiting_ranks import PausedSentences
 
 if TYPE_CHECKING:
     from eagleray.wire.requests import ReportProgress, RequestServer
@@ -56,10 +56,10 @@ class HangHandlers:
         return taken
 
     async def save(self, request: messages.PictureToSave) -> None:
-        await off_loop(partial(saved.save, request.picture, Path(request.path)))
+        await off_loop(partial(picture_files.save, request.picture, Path(request.path)))
 
     async def open(self, request: messages.PictureFile) -> Picture:
-        return await off_loop(partial(saved.load, Path(request.path)))
+        return await off_loop(partial(picture_files.load, Path(request.path)))
 
     async def of_stacks(
         self, given: messages.GivenStacks, _: ReportProgress
@@ -75,8 +75,8 @@ class HangHandlers:
 
     async def compare(self, request: messages.EarlierPicture) -> messages.PictureChanges:
         def sentences() -> list[str]:
-            earlier = saved.load(Path(request.path))
-            moves = comparing.moves(earlier, request.picture)
+            earlier = picture_files.load(Path(request.path))
+            moves = picture_changes.moves(earlier, request.picture)
             return [printable(line) for line in texts.comparison(moves)]
 
         return messages.PictureChanges(await off_loop(sentences))

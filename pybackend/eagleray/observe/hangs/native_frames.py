@@ -8,10 +8,10 @@ from attrs import evolve
 
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import HangEvidence, SampledProcess
-from eagleray.observe.hangs.inside import Place, place_of
+from eagleray.observe.hangs.inside_questions import Place, place_of
 from eagleray.observe.hangs.verdict import HangVerdict, Kind, Reading
-from eagleray.remote.sampling.dumps import BY_SIGNAL
 from eagleray.remote.sampling.native import NativeReading
+from eagleray.remote.sampling.pyspy_dumps import BY_SIGNAL
 
 Natives = Mapping[Place, NativeReading]
 

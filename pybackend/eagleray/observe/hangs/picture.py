@@ -37,8 +37,7 @@ from eagleray.observe.hangs.model import (
     VerdictRow,
 )
 from eagleray.observe.hangs.verdict import HangVerdict, Reading
-from eagleray.remote.inspecting.readings import AwaitChain, HeldException, ProcessReading
-from eagleray.remote.sampling.dumps import BY_SIGNAL
+from eagleray.remote.inspecting.process_answers import AwaitChain, HeldException, ProcessReading
 from eagleray.remote.sampling.frames import PythonFrame, is_noise, is_users
 from eagleray.remote.sampling.gpus import UNKNOWN
 from eagleray.remote.sampling.merging import (
@@ -51,8 +50,9 @@ from eagleray.remote.sampling.merging import (
     united,
 )
 from eagleray.remote.sampling.native import NativeReading
-from eagleray.remote.sampling.printed import PrintedException
+from eagleray.remote.sampling.printed_exceptions import PrintedException
 from eagleray.remote.sampling.processes import RANK
+from eagleray.remote.sampling.pyspy_dumps import BY_SIGNAL
 from eagleray.remote.sampling.rank_sets import RankSet
 
 R = TypeVar("R")

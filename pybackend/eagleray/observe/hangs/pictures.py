@@ -7,17 +7,22 @@ from collections.abc import Awaitable, Callable, Collection
 from attrs import evolve
 
 from eagleray.clusters.job_head import ShowProgress
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
-from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import host_name
 from eagleray.common.redact import redact_text
 from eagleray.observe.hangs import errors
-from eagleray.observe.hangs.collecting import here, ras
+from eagleray.observe.hangs.collecting import local, ras
 from eagleray.observe.hangs.collecting.cluster import ClusterPictures
 from eagleray.observe.hangs.collecting.hosts import HostPictures
 from eagleray.observe.hangs.collecting.ray_jobs import jobs_of, jobs_of_run
-from eagleray.observe.hangs.collecting.rounds import PAUSE_S, OnProgress, SamplingPlan, unheard
+from eagleray.observe.hangs.collecting.sampling_plan import (
+    PAUSE_S,
+    OnProgress,
+    SamplingPlan,
+    unheard,
+)
 from eagleray.observe.hangs.collecting.slurm import SlurmPictures
 from eagleray.observe.hangs.collecting.srun_jobs import job_of_srun
 from eagleray.observe.hangs.model import Picture, PictureTarget
@@ -81,7 +86,7 @@ class Pictures:
         if target.ras:
             return await ras.take(target.ras, plan)
         if target.pids:
-            return await here.take(target.pids, plan)
+            return await local.take(target.pids, plan)
         if target.slurm_job:
             return await self._of_slurm_jobs.take(target.slurm_job, plan)
         if target.hosts:
@@ -122,7 +127,7 @@ class Pictures:
         pids = _program(state)
         if srun_job := await job_of_srun(pids[0], self._slurm):
             return await self._of_slurm_jobs.take(srun_job, plan)
-        return await here.take(pids, plan)
+        return await local.take(pids, plan)
 
 
 def _program(state: RunState) -> tuple[int]:

@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 
 from eagleray.observe.hangs.evidence import HangEvidence, evidence
 from eagleray.observe.hangs.ras_notes import note_of
-from eagleray.remote.sampling.node import NodeSamples, ProcessSample, Round
+from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.processes import RANK, Described
 from eagleray.remote.sampling.ras import Communicator, RasAnswer
 from eagleray.remote.sampling.ras_records import Launches, place_of

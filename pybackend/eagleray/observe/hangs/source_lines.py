@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from eagleray.remote.sampling.blocks import around, holds, parsed
+from eagleray.remote.sampling.source_blocks import around, holds, parsed
 
 
 def branch_between(file: str, first: int, second: int) -> int:

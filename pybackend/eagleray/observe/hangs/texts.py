@@ -12,7 +12,6 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, later, t, translated
 from eagleray.common.redact import redact_text
 from eagleray.observe.hangs import wording
-from eagleray.observe.hangs.comparing import Move
 from eagleray.observe.hangs.exit_texts import end_text
 from eagleray.observe.hangs.gpu_texts import gpu_lines
 from eagleray.observe.hangs.kind_texts import kind_text
@@ -26,6 +25,7 @@ from eagleray.observe.hangs.model import (
     StackClass,
 )
 from eagleray.observe.hangs.picture import tree_of
+from eagleray.observe.hangs.picture_changes import Move
 from eagleray.observe.hangs.verdict import Kind
 from eagleray.remote.sampling.frames import PythonFrame, is_noise, is_users
 from eagleray.remote.sampling.merging import TreeNode

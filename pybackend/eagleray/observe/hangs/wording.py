@@ -12,10 +12,10 @@ from eagleray.common.redact import redact_text
 from eagleray.observe.hangs import source_lines
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
-from eagleray.remote.inspecting.readings import WAITS, AwaitChain, HeldException
+from eagleray.remote.inspecting.process_answers import WAITS, AwaitChain, HeldException
 from eagleray.remote.sampling.frames import PythonFrame, is_users
 from eagleray.remote.sampling.native import NativeFrame
-from eagleray.remote.sampling.printed import PrintedException
+from eagleray.remote.sampling.printed_exceptions import PrintedException
 from eagleray.remote.sampling.processes import ACTOR, DRIVER, OTHER, RANK, Described
 from eagleray.remote.sampling.rank_sets import RankSet
 

@@ -12,17 +12,17 @@ from collections.abc import Callable
 from typing import Any
 
 from eagleray.common import tasks
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.observe.look_inside.errors import not_inspected
 from eagleray.ray import job_logs
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.errors import job_failed, job_unfinished
 from eagleray.ray.rows import NodeRow
-from eagleray.remote.inspecting.asking import ProcessEnded, Unanswered
-from eagleray.remote.inspecting.questions import INSIDE
+from eagleray.remote.inspecting.conversation import ProcessEnded, Unanswered
+from eagleray.remote.inspecting.inspected_process import INSIDE
 from eagleray.tools.code_copies import zipped_node_package
 from eagleray.tools.pyspy import find_program
 
@@ -69,7 +69,7 @@ class ClusterProcesses:
             "unasked_s": UNASKED_S,
         }
         variables = {
-            "EAGLERAY_TEXT": f"from {package}.inspecting.in_cluster import main; main()",
+            "EAGLERAY_TEXT": f"from {package}.inspecting.ray_job_main import main; main()",
             "EAGLERAY_ASKED": json.dumps(order),
         }
         job = await self._jobs.submit(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Protocol
 
-from eagleray.common.off_loop import InOrder, off_loop
-from eagleray.remote.inspecting.asking import QueriedProcess
-from eagleray.remote.inspecting.questions import INSIDE
-from eagleray.remote.sampling.dumps import Tools
+from eagleray.common.blocking_calls import InOrder, off_loop
+from eagleray.remote.inspecting.conversation import QueriedProcess
+from eagleray.remote.inspecting.inspected_process import INSIDE
+from eagleray.remote.sampling.pyspy_dumps import Tools
 
 # How often the stacks of a process of this machine are compared, which takes it half a millisecond.
 LOCAL_CHECK_S = 1.0

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from eagleray.common import private_socket, tasks
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import run_folder
 from eagleray.common.worker_errors import no_such_worker
 from eagleray.debug.source_mapping.source_mapping import SourceMapping
@@ -23,10 +23,10 @@ from eagleray.observe.look_inside.model import InspectionTarget, OpenedInspectio
 from eagleray.observe.look_inside.virtual_stop import VirtualStop
 from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.ray.rows import NodeRow
-from eagleray.remote.inspecting.asking import ProcessEnded, Unanswered
-from eagleray.remote.inspecting.questions import Inspection, steps
-from eagleray.remote.inspecting.remote_thread import NotStarted
-from eagleray.remote.sampling.dumps import Tools
+from eagleray.remote.inspecting.conversation import ProcessEnded, Unanswered
+from eagleray.remote.inspecting.inspected_process import Inspection, steps
+from eagleray.remote.inspecting.ptrace_thread import NotStarted
+from eagleray.remote.sampling.pyspy_dumps import Tools
 from eagleray.tools.processes import is_own, local_addresses
 from eagleray.tools.pyspy import find_program
 

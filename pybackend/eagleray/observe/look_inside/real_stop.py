@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from eagleray.observe.look_inside.conversations import InspectedProcess
-from eagleray.remote.inspecting.asking import ProcessEnded, Unanswered
+from eagleray.remote.inspecting.conversation import ProcessEnded, Unanswered
 from eagleray.remote.sampling.frames import NOT_USERS
 
 # The names of steps in DAP.

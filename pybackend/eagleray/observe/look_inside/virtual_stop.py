@@ -30,8 +30,8 @@ from eagleray.observe.look_inside.stacks import (
 )
 from eagleray.protocol import dap
 from eagleray.protocol.dap import Arguments, Body, Message
-from eagleray.remote.inspecting.asking import ProcessEnded, Unanswered
-from eagleray.remote.inspecting.questions import INSIDE
+from eagleray.remote.inspecting.conversation import ProcessEnded, Unanswered
+from eagleray.remote.inspecting.inspected_process import INSIDE
 
 # After this long without a request, the client no longer shows the stacks.
 UNUSED_S = 600.0

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.common.tasks import publish_changes
 from eagleray.profile.recordings import messages
 from eagleray.profile.recordings.model import RunProfile

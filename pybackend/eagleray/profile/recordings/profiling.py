@@ -9,8 +9,8 @@ from functools import partial
 from attrs import evolve
 
 from eagleray.common import tasks
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
-from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import redact_text
 from eagleray.profile.recordings.class_matches import match_classes
 from eagleray.profile.recordings.collector import (

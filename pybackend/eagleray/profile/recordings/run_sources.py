@@ -16,7 +16,7 @@ from eagleray.profile.recordings.sources import (
     Source,
     UnreachableCluster,
 )
-from eagleray.protocol.control import OpenedSocket
+from eagleray.protocol.adapter_control import OpenedSocket
 from eagleray.protocol.route_spec import DIRECT, RouteSpec, host_of
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.endpoint import Endpoint, FindEndpoint

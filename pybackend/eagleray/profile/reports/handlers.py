@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import translated
-from eagleray.common.off_loop import off_loop
 from eagleray.profile.reports import messages, texts
 from eagleray.profile.reports.model import LoadedReport, ReportOrigin, ReportTable
 from eagleray.profile.reports.reports import Reports

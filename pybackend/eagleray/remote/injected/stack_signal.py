@@ -3,7 +3,7 @@
 CPython's faulthandler writes it in C without the GIL, so also while native code holds that.  Of all threads only the one
 that gets the signal is written, by itself: the frames of others may change meanwhile.
 
-A real-time signal ends every process that hasn't prepared for it, so `remote/sampling/signalled.py` sends it only with a proof:
+A real-time signal ends every process that hasn't prepared for it, so `remote/sampling/stack_by_signal.py` sends it only with a proof:
 an unnamed file of this process, whose name has the number of the signal, on which this process holds a lock.  The kernel says
 whose lock that is.  It is gone when the process ends or closes the file, and a fork doesn't inherit it.
 """

@@ -11,7 +11,7 @@ import contextlib
 import os
 import sys
 
-from . import record_server, stack_signal
+from . import flight_record_server, stack_signal
 from .guard import never_raise, set_purpose
 from .process_identity import command_line
 from .settings import is_inside_selected
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from .debuggable_process import DebuggableProcess
-    from .hooks.creations import CreationHook
+    from .hooks.actor_creation import CreationHook
     from .import_hook import ImportHook
     from .settings import RunSettings
 
@@ -79,7 +79,7 @@ def start(site: str) -> None:
     import_hook.install()
     stack_signal.prepare(import_hook, os.environ)
     if settings.profile is None:
-        record_server.prepare(import_hook, os.environ)
+        flight_record_server.prepare(import_hook, os.environ)
     extend_creations(settings, import_hook)
     if kind == "worker":
         start_worker(settings, import_hook)
@@ -140,7 +140,7 @@ def extend_creations(settings: RunSettings, import_hook: ImportHook) -> None:
 
 
 def _creations(settings: RunSettings) -> CreationHook:
-    from .hooks.creations import CreationHook
+    from .hooks.actor_creation import CreationHook
 
     return CreationHook(settings)
 
@@ -168,7 +168,7 @@ def start_worker(settings: RunSettings, import_hook: ImportHook) -> None:
     from . import ray_worker, run_folder
     from .debuggable_process import DebuggableProcess
     from .hooks import actor_loops
-    from .hooks.loading import LoadingHook
+    from .hooks.class_loading import LoadingHook
     from .hooks.program_stops import extend_debugpy_of_ray
     from .settings import INSIDE
 

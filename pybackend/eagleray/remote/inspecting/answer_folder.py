@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..injected import outside_files
 from .as_owner import as_owner, connected
-from .remote_thread import NotStarted
+from .ptrace_thread import NotStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import threading
 from typing import NamedTuple
 
 from ..sampling import proc
-from .remote_thread import NotStarted
+from .ptrace_thread import NotStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

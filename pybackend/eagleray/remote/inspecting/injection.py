@@ -9,10 +9,10 @@ import time
 
 from ..sampling import proc
 from ..sampling.frames import OUR_FILE
-from . import preconditions, remote_thread
+from . import preconditions, ptrace_thread
 from .answer_folder import LOADING, STARTING, AnswerFolder
-from .inside_text import FUTURE, SEPARATOR, joined
-from .remote_thread import NotStarted
+from .inside_source import FUTURE, SEPARATOR, joined
+from .ptrace_thread import NotStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _start_once(process: Process, text: str, calls: dict[str, int], folder: Answ
             return
         folder.forget(LOADING)
         try:
-            remote_thread.start(process.pid, text, calls)
+            ptrace_thread.start(process.pid, text, calls)
         except BaseException:
             folder.forget(STARTING)
             _check_alive(process)

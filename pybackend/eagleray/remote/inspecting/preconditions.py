@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..sampling import proc, seccomp
-from . import remote_thread
+from . import ptrace_thread
 from .as_owner import Owner, owner_of
-from .remote_thread import NotStarted
+from .ptrace_thread import NotStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def readable(pid: int) -> Process:
     if owner.uid != os.geteuid() and os.geteuid() != 0:
         raise NotStarted("permission", f"Process {pid} belongs to another user")
     if seccomp.may_kill(pid):
-        raise remote_thread.sandboxed(pid)
+        raise ptrace_thread.sandboxed(pid)
     return Process(pid, stat.started, owner)
 
 
@@ -75,7 +75,7 @@ def startable(process: Process) -> dict[str, int]:
     status = proc.status(pid)
     _check_processor(pid, status)
     _check_tracing(pid, status)
-    calls = remote_thread.functions(pid)
+    calls = ptrace_thread.functions(pid)
     _check_limits(process, status)
     return calls
 

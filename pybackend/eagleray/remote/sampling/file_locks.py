@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from .blocks import around
 from .frames import PythonFrame, is_users
+from .source_blocks import around
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

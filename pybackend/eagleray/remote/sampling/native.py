@@ -11,8 +11,8 @@ import re
 import time
 from typing import NamedTuple
 
-from .dumps import Tools, native_threads, parse
 from .frames import is_collective
+from .pyspy_dumps import Tools, native_threads, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

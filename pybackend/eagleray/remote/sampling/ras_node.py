@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import proc, ras
+from .flight_record_client import LONGEST_RECORD
 from .processes import DATA_LOADER, LAUNCHER
 from .ras_records import Launches
-from .served import LONGEST_RECORD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .blocks import handler_at
 from .frames import is_collective, is_users
+from .source_blocks import handler_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

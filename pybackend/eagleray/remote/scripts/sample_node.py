@@ -43,11 +43,13 @@ def main(arguments: "list[str]") -> None:
         order = json.loads(Path(folder, ORDER).read_text())  # own file
         sys.path.insert(0, folder)
         sys.dont_write_bytecode = True
-        module = importlib.import_module(order["package"] + ".sampling.on_node")
-        records = importlib.import_module(order["package"] + ".inspecting.served_record")
+        module = importlib.import_module(order["package"] + ".sampling.step_main")
+        records = importlib.import_module(order["package"] + ".inspecting.flight_record_socket")
         read = None
         if order["inside"]:
-            read = importlib.import_module(order["package"] + ".inspecting.readings").raw_readings
+            read = importlib.import_module(
+                order["package"] + ".inspecting.process_answers"
+            ).raw_readings
         program = opened(Path(folder, order["package"], PROGRAM))
     finally:
         if folder:

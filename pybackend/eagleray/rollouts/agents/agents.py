@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import evolve
 
-from eagleray.common.off_loop import off_loop
+from eagleray.common.blocking_calls import off_loop
 from eagleray.rollouts.agents import data_items
 from eagleray.rollouts.agents.data_items import DataChoice
 from eagleray.rollouts.agents.errors import (
@@ -27,13 +27,13 @@ from eagleray.rollouts.agents.errors import (
     no_parquet,
     not_arguments,
 )
+from eagleray.rollouts.agents.event_collector import Observation
 from eagleray.rollouts.agents.model import (
     AgentPlan,
     DataItem,
     Observed,
     WaveProgress,
 )
-from eagleray.rollouts.agents.observation import Observation
 from eagleray.rollouts.agents.runner_process import (
     PROCESSES,
     OnOutput,
@@ -44,7 +44,7 @@ from eagleray.rollouts.agents.server_queue import watched_queue
 from eagleray.rollouts.agents.server_slots import server_slots
 from eagleray.rollouts.agents.traces import TraceFile
 from eagleray.rollouts.agents.verdicts import may_be_queued
-from eagleray.runs.kinds import python_here
+from eagleray.runs.program_kind import python_here
 
 _TARGET = re.compile(r"([\w.]+|.+\.py):[A-Za-z_][\w.]*")
 _PROGRESS_S = 0.2

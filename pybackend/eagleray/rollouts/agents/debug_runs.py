@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from eagleray.common.off_loop import off_loop
+from eagleray.common.blocking_calls import off_loop
 from eagleray.protocol.runs import Breakpoint
 from eagleray.rollouts.agents.model import AgentSetup
 from eagleray.runs.model import RunPlan

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from attrs import frozen
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import printable
-from eagleray.common.off_loop import off_loop
 from eagleray.common.paths import home, private_folder
 from eagleray.rollouts.agents import agents
 from eagleray.rollouts.agents.answers import unobserved_text

@@ -19,8 +19,8 @@ from typing import Any
 
 from attrs import frozen
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.common.redact import HIDDEN
 from eagleray.remote.injected.jsonlines import encode
 from eagleray.remote.injected.settings import PROCESS_NAME

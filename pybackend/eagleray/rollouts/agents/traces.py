@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from eagleray.common import tasks
-from eagleray.common.off_loop import off_loop
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.redact import redact_text
 from eagleray.rollouts.agents.errors import trace_not_written
 from eagleray.rollouts.chat_responses import answered_chats, chat_messages, token_columns

@@ -14,9 +14,9 @@ from typing import Any
 import cattrs
 from attrs import frozen
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.rollouts.batches.errors import (
     batch_too_large,
     needs_unpickle,

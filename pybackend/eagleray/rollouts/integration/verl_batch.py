@@ -15,11 +15,11 @@ from eagleray.common.l10n import t
 from eagleray.rollouts.integration.errors import no_verl, not_limited
 from eagleray.runs.model import RunPlan
 from eagleray.runs.presets.analysis import ProgramAnalysis, analyze
-from eagleray.runs.presets.form import OFF, ON
 from eagleray.runs.presets.model import POST_MORTEM, WITHOUT_EFFECT, DebugRunProposal
 from eagleray.runs.presets.overrides import Override, hydra_override
+from eagleray.runs.presets.proposal_text import effective
 from eagleray.runs.presets.propose import propose, put
-from eagleray.runs.presets.text import effective
+from eagleray.runs.presets.questions import OFF, ON
 from eagleray.runs.presets.user_presets import Preset
 
 VERL = "verl"

@@ -17,13 +17,14 @@ from yarl import URL
 from eagleray.clusters.addresses import host_and_port, parse_address
 from eagleray.clusters.job_head import is_loopback
 from eagleray.common.atomic_file import alone
+from eagleray.common.blocking_calls import InOrder, off_loop
 from eagleray.common.folder_changes import FolderChanges
-from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.paths import home, private_folder
 from eagleray.common.tasks import wait_for_event
 from eagleray.observe.hangs.collecting.slurm import parse_job
 from eagleray.protocol.route_spec import RouteSpec, checked
 from eagleray.remote.injected.outside_files import content_of
+from eagleray.rollouts.servers.added_servers import AddedServer, AddedServers
 from eagleray.rollouts.servers.engines import LOOPBACK, ServerCommand, completed, of_script
 from eagleray.rollouts.servers.errors import (
     bad_server_name,
@@ -39,13 +40,12 @@ from eagleray.rollouts.servers.errors import (
     server_port_taken,
     unknown_server,
 )
+from eagleray.rollouts.servers.health import FirstToken, ServerProbe
 from eagleray.rollouts.servers.model import InferenceServer, server_of
-from eagleray.rollouts.servers.owners import is_free, owner_of_port
-from eagleray.rollouts.servers.probing import FirstToken, ServerProbe
-from eagleray.rollouts.servers.stored import AddedServer, AddedServers
-from eagleray.runs.kinds import kind_of, script_at
+from eagleray.rollouts.servers.port_owner import is_free, owner_of_port
 from eagleray.runs.model import RunPlan, RunRequest, ServerPlan, ServerState, StartPlace
-from eagleray.runs.preparing import RunPreparation
+from eagleray.runs.planner import RunPreparation
+from eagleray.runs.program_kind import kind_of, script_at
 from eagleray.runs.run_status import with_current_state
 from eagleray.runs.runs import Runs
 from eagleray.runs.terminal_output import tail_of

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import cancelled
-from eagleray.common.off_loop import off_loop
 
 T = TypeVar("T")
 OnProgress = Callable[[str, int], None]

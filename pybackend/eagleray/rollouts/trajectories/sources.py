@@ -31,7 +31,7 @@ from eagleray.rollouts.trajectories.errors import (
 )
 from eagleray.rollouts.trajectories.nesting import Nesting
 from eagleray.rollouts.trajectories.saved_samples import samples_in
-from eagleray.runs.kinds import active_python
+from eagleray.runs.program_kind import active_python
 from eagleray.runs.program_python import activated_environment
 
 MEGABYTE = 2**20

@@ -12,13 +12,14 @@ from attrs import evolve, frozen
 
 from eagleray.common.l10n import t
 from eagleray.remote.injected.outside_files import whole
-from eagleray.runs.kinds import script_at
 from eagleray.runs.model import RunPlan
 from eagleray.runs.presets.checkout.keys import CheckoutKeys, checkout_keys
 from eagleray.runs.presets.checkout_files import near, roots, text_of
 from eagleray.runs.presets.elsewhere import Elsewhere, elsewhere_in, elsewhere_of, handed_over
 from eagleray.runs.presets.families import recognised_by_keys
-from eagleray.runs.presets.programs import ProgramFiles
+from eagleray.runs.presets.framework_table import FrameworkTable
+from eagleray.runs.presets.framework_table_file import tables
+from eagleray.runs.presets.program_source import ProgramFiles
 from eagleray.runs.presets.recognition import (
     DetectedVersion,
     Identity,
@@ -30,8 +31,7 @@ from eagleray.runs.presets.recognition import (
     parse_version,
     purpose_of,
 )
-from eagleray.runs.presets.table import FrameworkTable
-from eagleray.runs.presets.table_file import tables
+from eagleray.runs.program_kind import script_at
 from eagleray.runs.scripts.launch_lines import (
     Launch,
     LineWord,

@@ -7,19 +7,19 @@ from datetime import datetime
 
 from attrs import evolve
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.runs.model import RunPlan
 from eagleray.runs.presets import user_presets
 from eagleray.runs.presets.analysis import ProgramAnalysis, analyze
-from eagleray.runs.presets.composing import Composed, compose, line_arguments
+from eagleray.runs.presets.composed_config import Composed, compose, line_arguments
 from eagleray.runs.presets.errors import bad_preset, unknown_preset
-from eagleray.runs.presets.form import OFF, ON
+from eagleray.runs.presets.framework_table import FrameworkTable
+from eagleray.runs.presets.framework_table_file import tables
 from eagleray.runs.presets.model import OF_VARIABLES, POST_MORTEM, DebugRunProposal, PresetRow
 from eagleray.runs.presets.propose import propose, unchanged
+from eagleray.runs.presets.questions import OFF, ON
 from eagleray.runs.presets.step_recording import with_step_recording
-from eagleray.runs.presets.table import FrameworkTable
-from eagleray.runs.presets.table_file import tables
 from eagleray.runs.presets.user_presets import OwnPresets, Preset
 
 NONE, DEBUG = "none", "debug"

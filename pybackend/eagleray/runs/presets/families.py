@@ -27,8 +27,7 @@ from eagleray.runs.presets.checkout.written_keys import (
     keys_of_line,
 )
 from eagleray.runs.presets.checkout_files import Files, installed_folders
-from eagleray.runs.presets.recognition import DetectedVersion, Recognised
-from eagleray.runs.presets.table import (
+from eagleray.runs.presets.framework_table import (
     NEVER,
     UNKNOWN,
     Check,
@@ -37,7 +36,8 @@ from eagleray.runs.presets.table import (
     Offer,
     Range,
 )
-from eagleray.runs.presets.table_file import tables
+from eagleray.runs.presets.framework_table_file import tables
+from eagleray.runs.presets.recognition import DetectedVersion, Recognised
 from eagleray.runs.scripts.launch_lines import Launch, value_of
 
 _VERSIONS = Range("0", "0")

@@ -5,22 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from eagleray.common.blocking_calls import InOrder, off_loop
 from eagleray.common.errors import EaglerayError
-from eagleray.common.off_loop import InOrder, off_loop
 from eagleray.common.redact import redact_text
 from eagleray.runs.command_ports import port_arguments
 from eagleray.runs.model import RunPlan, RunRequest, confirm_text, title
+from eagleray.runs.planner import RunPreparation
 from eagleray.runs.preflight import check_files
-from eagleray.runs.preparing import RunPreparation
 from eagleray.runs.presets import messages
-from eagleray.runs.presets.composing import error_of, shown_values
+from eagleray.runs.presets.composed_config import error_of, shown_values
 from eagleray.runs.presets.debug_runs import DebugRuns
 from eagleray.runs.presets.errors import untrusted_workspace
 from eagleray.runs.presets.fields import field_of, field_problem
 from eagleray.runs.presets.messages import Change
 from eagleray.runs.presets.model import DebugRunProposal, PresetRow, ProposalTexts, ProposedChange
 from eagleray.runs.presets.nsys_check import nsys_here
-from eagleray.runs.presets.text import lines_of, setting_of
+from eagleray.runs.presets.proposal_text import lines_of, setting_of
 from eagleray.wire.records import fields_in
 
 if TYPE_CHECKING:

@@ -13,13 +13,7 @@ from eagleray.runs.model import RunPlan
 from eagleray.runs.presets.analysis import ProgramAnalysis
 from eagleray.runs.presets.checkout_files import Definition
 from eagleray.runs.presets.errors import bad_answer
-from eagleray.runs.presets.form import program_of, with_fresh
-from eagleray.runs.presets.hidden_options import token_that_may_hold
-from eagleray.runs.presets.job_submission import Edit, submits, with_variables
-from eagleray.runs.presets.model import OF_VARIABLES, OPTIONS, Outcome, ProposedChange
-from eagleray.runs.presets.placement import no_training_line
-from eagleray.runs.presets.recognition import Recognised
-from eagleray.runs.presets.table import (
+from eagleray.runs.presets.framework_table import (
     NEVER,
     Check,
     KeyEntry,
@@ -29,8 +23,14 @@ from eagleray.runs.presets.table import (
     multiplied,
     verdict,
 )
-from eagleray.runs.presets.table_file import tables, variables
-from eagleray.runs.presets.text import NOT_SET, SettingText, of_current
+from eagleray.runs.presets.framework_table_file import tables, variables
+from eagleray.runs.presets.hidden_options import token_that_may_hold
+from eagleray.runs.presets.job_submission import Edit, submits, with_variables
+from eagleray.runs.presets.model import OF_VARIABLES, OPTIONS, Outcome, ProposedChange
+from eagleray.runs.presets.placement import no_training_line
+from eagleray.runs.presets.proposal_text import NOT_SET, SettingText, of_current
+from eagleray.runs.presets.questions import program_of, with_fresh
+from eagleray.runs.presets.recognition import Recognised
 from eagleray.runs.presets.yaml_tree import read_yaml
 from eagleray.runs.scripts.launch_lines import LineWord, value_of
 

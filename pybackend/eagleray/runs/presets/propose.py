@@ -14,7 +14,7 @@ from eagleray.common.l10n import later, t, translated
 from eagleray.runs.model import RunPlan
 from eagleray.runs.presets.analysis import ProgramAnalysis
 from eagleray.runs.presets.ended_processes import about_ended_processes, ended_processes
-from eagleray.runs.presets.form import checked, questions
+from eagleray.runs.presets.framework_table_file import variables
 from eagleray.runs.presets.job_submission import (
     Edit,
     for_submission,
@@ -39,9 +39,7 @@ from eagleray.runs.presets.placement import (
     place_for,
     placed,
 )
-from eagleray.runs.presets.recognition import Recognised
-from eagleray.runs.presets.table_file import variables
-from eagleray.runs.presets.text import (
+from eagleray.runs.presets.proposal_text import (
     REMOVED,
     SettingText,
     effective,
@@ -49,6 +47,8 @@ from eagleray.runs.presets.text import (
     of_variable,
     summary,
 )
+from eagleray.runs.presets.questions import checked, questions
+from eagleray.runs.presets.recognition import Recognised
 from eagleray.runs.presets.user_presets import Preset
 from eagleray.runs.scripts.script_edits import ORIGINAL
 

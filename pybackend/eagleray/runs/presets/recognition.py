@@ -15,8 +15,8 @@ from fnmatch import fnmatchcase
 from attrs import frozen
 
 from eagleray.common.l10n import later, translated
-from eagleray.runs.presets.programs import Program, ProgramFile
-from eagleray.runs.presets.table import FrameworkTable, Order, order_of
+from eagleray.runs.presets.framework_table import FrameworkTable, Order, order_of
+from eagleray.runs.presets.program_source import Program, ProgramFile
 
 # A function of slime and miles that runs the text of a command, after `ray stop` and `pkill -9 ray`.
 _EXECUTE = "execute_train"

@@ -10,6 +10,7 @@ from attrs import evolve
 from eagleray.common.l10n import later, t, translated
 from eagleray.runs.model import ProfilePlan, RunPlan
 from eagleray.runs.presets.analysis import ProgramAnalysis
+from eagleray.runs.presets.framework_table import FrameworkTable, Switch
 from eagleray.runs.presets.model import DebugRunProposal, Outcome, ProposedChange
 from eagleray.runs.presets.overrides import (
     Override,
@@ -18,10 +19,9 @@ from eagleray.runs.presets.overrides import (
     variable_override,
 )
 from eagleray.runs.presets.placement import originals
+from eagleray.runs.presets.proposal_text import effective
 from eagleray.runs.presets.propose import put
 from eagleray.runs.presets.recognition import Recognised
-from eagleray.runs.presets.table import FrameworkTable, Switch
-from eagleray.runs.presets.text import effective
 from eagleray.runs.presets.worker_classes import reads_variable
 
 REQUEST = later("Steps to record")

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from eagleray.common.errors import EaglerayError
 from eagleray.remote.injected.outside_files import content_of
 from eagleray.remote.injected.process_identity import LAUNCHERS, module_of_script
-from eagleray.runs import kinds
+from eagleray.runs import program_kind
 from eagleray.runs.model import RunPlan
 from eagleray.runs.program_python import environment_of, files_on_path, target_of
 from eagleray.runs.scripts.launch_lines import Launch, LineWord, launch_of
@@ -65,7 +65,7 @@ def _script_of_python(plan: RunPlan) -> str:
 
 def _script(command: Sequence[str], cwd: str) -> str:
     """The word of the command that is a shell script, "" if it has none."""
-    script = kinds.script_at(kinds.kind_of("", command, cwd), command)
+    script = program_kind.script_at(program_kind.kind_of("", command, cwd), command)
     is_script = not script and _kind_of_file(command, cwd) == "script"
     return command[0] if is_script else script
 
@@ -73,7 +73,7 @@ def _script(command: Sequence[str], cwd: str) -> str:
 def _kind_of_file(command: Sequence[str], cwd: str) -> str:
     """The kind of the file that the command runs, "" if it is found through the PATH."""
     try:
-        return kinds.kind_of(command[0], command[1:], cwd) if "/" in command[0] else ""
+        return program_kind.kind_of(command[0], command[1:], cwd) if "/" in command[0] else ""
     except EaglerayError:
         return ""
 

@@ -14,7 +14,7 @@ from eagleray.common.l10n import t
 from eagleray.common.retry import JOB_STATE, Backoff
 from eagleray.common.slurm_errors import job_over, slurm_failed
 from eagleray.common.tasks import wait_for_event
-from eagleray.protocol.control import CommandOutput
+from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.runs.errors import (
     copy_not_there,
     folder_not_there,

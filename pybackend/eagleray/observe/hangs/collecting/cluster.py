@@ -20,7 +20,15 @@ from attrs import asdict, evolve, field, frozen
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 from eagleray.observe.hangs.collecting import local_sampling
-from eagleray.observe.hangs.collecting.here import ask
+from eagleray.observe.hangs.collecting.completed_picture import (
+    AskFurther,
+    FurtherAnswers,
+    answered,
+    answers_in,
+    completed,
+    joined,
+)
+from eagleray.observe.hangs.collecting.local import ask
 from eagleray.observe.hangs.collecting.ray_jobs import (
     ClusterRows,
     dead_in,
@@ -29,18 +37,10 @@ from eagleray.observe.hangs.collecting.ray_jobs import (
     restricted,
     with_jobs,
 )
-from eagleray.observe.hangs.collecting.readings import (
-    AskFurther,
-    FurtherAnswers,
-    answered,
-    answers_in,
-    completed,
-    joined,
-)
-from eagleray.observe.hangs.collecting.rounds import DEFAULT_PLAN, OnProgress, SamplingPlan
+from eagleray.observe.hangs.collecting.sampling_plan import DEFAULT_PLAN, OnProgress, SamplingPlan
 from eagleray.observe.hangs.errors import no_workers, unreadable_answer
 from eagleray.observe.hangs.evidence import DeadActor, evidence
-from eagleray.observe.hangs.inside import Question
+from eagleray.observe.hangs.inside_questions import Question
 from eagleray.observe.hangs.model import Picture, SilentNode
 from eagleray.observe.hangs.ray_names import NodeNames, hosts_of, names_of_nodes
 from eagleray.ray import job_logs
@@ -48,13 +48,13 @@ from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.ray.errors import job_failed, job_unfinished
 from eagleray.ray.rows import NodeRow, PlacementGroupRow, TaskRow
-from eagleray.remote.sampling import wire
-from eagleray.remote.sampling.node import NodeSamples
+from eagleray.remote.sampling import sample_codec
+from eagleray.remote.sampling.node_sampler import NodeSamples
 from eagleray.tools.code_copies import zipped_node_package
 from eagleray.tools.pyspy import find_program
 
 LARGEST_ANSWER = 256 * 2**20
-# Nodes have limits of their own in `in_cluster`; this is for a cluster that starts no job.
+# Nodes have limits of their own in `ray_job_main`; this is for a cluster that starts no job.
 LIMIT_S = 120.0
 # Nodes give up after 25 seconds.
 READ_LIMIT_S = 35.0
@@ -269,7 +269,7 @@ def answer_of(address: str, content: bytes) -> Answer:
         value = json.loads(content)
         if not isinstance(value, dict):
             raise ValueError("not an object")
-        nodes = wire.load(value.get("samples"))
+        nodes = sample_codec.load(value.get("samples"))
         silent = value.get("silent")
         if not isinstance(silent, list):
             raise ValueError("no list of silent nodes")
@@ -284,10 +284,10 @@ def answer_of(address: str, content: bytes) -> Answer:
 
 
 def _text(package: str, inside: bool) -> str:
-    reads = f"from {package}.inspecting.readings import raw_readings" if inside else ""
+    reads = f"from {package}.inspecting.process_answers import raw_readings" if inside else ""
     return (
-        f"from {package}.sampling.in_cluster import main; "
-        f"from {package}.inspecting.served_record import served_records; "
+        f"from {package}.sampling.ray_job_main import main; "
+        f"from {package}.inspecting.flight_record_socket import served_records; "
         f"{reads or 'raw_readings = None'}; main(raw_readings, served_records)"
     )
 

@@ -8,9 +8,14 @@ from contextlib import AsyncExitStack
 
 from eagleray.common.errors import EaglerayError, last_line
 from eagleray.observe.hangs import errors
-from eagleray.observe.hangs.collecting.nodes import PYTHON, NodeAnswers, SamplingOrder, follow
-from eagleray.observe.hangs.collecting.readings import completed, to_ask, with_answers
-from eagleray.observe.hangs.collecting.rounds import DEFAULT_PLAN, SamplingPlan
+from eagleray.observe.hangs.collecting.completed_picture import completed, to_ask, with_answers
+from eagleray.observe.hangs.collecting.node_streams import (
+    PYTHON,
+    NodeAnswers,
+    SamplingOrder,
+    follow,
+)
+from eagleray.observe.hangs.collecting.sampling_plan import DEFAULT_PLAN, SamplingPlan
 from eagleray.observe.hangs.evidence import HangEvidence, evidence
 from eagleray.observe.hangs.model import Picture
 from eagleray.protocol.route_spec import RouteSpec, checked

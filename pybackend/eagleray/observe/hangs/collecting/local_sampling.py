@@ -7,14 +7,14 @@ import os
 from collections.abc import Mapping
 from functools import partial
 
-from eagleray.observe.hangs.collecting.here import OnRound, Wait, sampled_in_thread
-from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.collecting.local import OnRound, Wait, sampled_in_thread
+from eagleray.observe.hangs.collecting.sampling_plan import SamplingPlan
 from eagleray.observe.hangs.ray_names import NodeNames
 from eagleray.ray.local_nodes import LocalNode
-from eagleray.remote.inspecting.served_record import served_records
-from eagleray.remote.sampling.dumps import Tools
-from eagleray.remote.sampling.node import NodeSamples, sample_processes
-from eagleray.remote.sampling.ray_node import processes_of
+from eagleray.remote.inspecting.flight_record_socket import served_records
+from eagleray.remote.sampling.node_actor import processes_of
+from eagleray.remote.sampling.node_sampler import NodeSamples, sample_processes
+from eagleray.remote.sampling.pyspy_dumps import Tools
 from eagleray.tools.pyspy import find_program
 
 

@@ -6,8 +6,8 @@ import asyncio
 import time
 
 from eagleray.observe.hangs import errors
-from eagleray.observe.hangs.collecting.readings import completed
-from eagleray.observe.hangs.collecting.rounds import SamplingPlan
+from eagleray.observe.hangs.collecting.completed_picture import completed
+from eagleray.observe.hangs.collecting.sampling_plan import SamplingPlan
 from eagleray.observe.hangs.model import Picture
 from eagleray.observe.hangs.ras_evidence import evidence_of_answers
 from eagleray.remote.sampling import ras

@@ -10,7 +10,8 @@ from eagleray.clusters.job_head import start_time
 from eagleray.common.errors import last_line
 from eagleray.common.slurm_errors import job_over, job_waits, no_srun
 from eagleray.observe.hangs import errors
-from eagleray.observe.hangs.collecting.nodes import (
+from eagleray.observe.hangs.collecting.completed_picture import completed, to_ask, with_answers
+from eagleray.observe.hangs.collecting.node_streams import (
     PYTHON,
     STAY_S,
     Further,
@@ -18,8 +19,7 @@ from eagleray.observe.hangs.collecting.nodes import (
     SamplingOrder,
     follow,
 )
-from eagleray.observe.hangs.collecting.readings import completed, to_ask, with_answers
-from eagleray.observe.hangs.collecting.rounds import DEFAULT_PLAN, SamplingPlan
+from eagleray.observe.hangs.collecting.sampling_plan import DEFAULT_PLAN, SamplingPlan
 from eagleray.observe.hangs.evidence import HangEvidence, evidence
 from eagleray.observe.hangs.model import Picture
 from eagleray.protocol.route_spec import RouteSpec, checked

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from attrs import define, evolve, field, frozen
 
-from eagleray.remote.sampling.dumps import Thread, failure_reason
 from eagleray.remote.sampling.frames import PythonFrame
 from eagleray.remote.sampling.native import NativeFrame
+from eagleray.remote.sampling.pyspy_dumps import Thread, failure_reason
 
 MAIN = "MainThread"
 _DIGITS = re.compile(r"\d+")

@@ -18,8 +18,8 @@ from eagleray.observe.hangs.pasted.dumps_in_text import (
     plain_line,
     tags_of,
 )
-from eagleray.remote.sampling.dumps import Thread
 from eagleray.remote.sampling.frames import PythonFrame
+from eagleray.remote.sampling.pyspy_dumps import Thread
 
 UNKNOWN_THREAD = "?"
 _FRAME = re.compile(

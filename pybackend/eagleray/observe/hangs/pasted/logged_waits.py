@@ -23,8 +23,8 @@ from eagleray.observe.hangs.pasted import desync_reports
 from eagleray.observe.hangs.pasted.desync_reports import DesyncReport
 from eagleray.observe.hangs.pasted.dumps_in_text import Tags, full_name, plain_line, tags_of
 from eagleray.observe.hangs.pasted.records import DumpedRecord
-from eagleray.remote.sampling.dumps import Thread
 from eagleray.remote.sampling.frames import PythonFrame
+from eagleray.remote.sampling.pyspy_dumps import Thread
 from eagleray.remote.sampling.rank_sets import RankSet
 
 _DEFAULT = "default_pg"

@@ -15,7 +15,7 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from eagleray.common.l10n import t
-from eagleray.observe.hangs.collecting.readings import completed
+from eagleray.observe.hangs.collecting.completed_picture import completed
 from eagleray.observe.hangs.errors import no_stacks
 from eagleray.observe.hangs.evidence import HangEvidence, evidence
 from eagleray.observe.hangs.model import Picture
@@ -31,10 +31,9 @@ from eagleray.observe.hangs.pasted.logged_waits import LoggedWaits
 from eagleray.observe.hangs.pasted.records import DumpedRecord, is_pickle, record_in, stacks_in
 from eagleray.observe.hangs.ras_evidence import evidence_of_answers
 from eagleray.remote.sampling import ras
-from eagleray.remote.sampling.dumps import Thread
 from eagleray.remote.sampling.merging import Member, ThreadStack, merged
 from eagleray.remote.sampling.native import NativeReading
-from eagleray.remote.sampling.node import (
+from eagleray.remote.sampling.node_sampler import (
     RUNNABLE,
     NodeSamples,
     ProcessSample,
@@ -43,6 +42,7 @@ from eagleray.remote.sampling.node import (
     stack_of,
 )
 from eagleray.remote.sampling.processes import ACTOR, LAUNCHER, OTHER, RANK, Described, role_of
+from eagleray.remote.sampling.pyspy_dumps import Thread
 from eagleray.remote.sampling.ras import RasAnswer
 
 # Processes of inference engines that say their rank in their title; processes of other stages and replicas are other

@@ -13,9 +13,9 @@ from attrs import frozen
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.observe.hangs.pasted.dumps_in_text import DumpedProcess, Tags, full_name
-from eagleray.remote.sampling import dumps
-from eagleray.remote.sampling.dumps import Thread
+from eagleray.remote.sampling import pyspy_dumps
 from eagleray.remote.sampling.frames import PythonFrame
+from eagleray.remote.sampling.pyspy_dumps import Thread
 
 _BLANKS = re.compile(r"\s*")
 _RANKS = re.compile(r"\d+")
@@ -110,7 +110,7 @@ def _processes(listed: Any) -> Iterator[DumpedProcess]:
                         frame._replace(file=full_name(frame.file)) for frame in thread.frames
                     )
                 )
-                for thread in dumps.parse(pid, listed)
+                for thread in pyspy_dumps.parse(pid, listed)
             )
             if threads and isinstance(pid, int):
                 ids = (each.get("os_thread_id") for each in listed if each["pid"] == pid)

@@ -8,7 +8,7 @@ from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import counter_readings, source_lines, wording
 from eagleray.observe.hangs.activity import BACKWARD, MESSAGES, WAIT, collective_of, innermost
 from eagleray.observe.hangs.evidence import SampledProcess
-from eagleray.observe.hangs.rules.scene import COMPUTES_CPU, Scene, about, minority, reading
+from eagleray.observe.hangs.rules.rule_context import COMPUTES_CPU, Scene, about, minority, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.remote.sampling.frames import is_users
 

@@ -8,7 +8,7 @@ from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import wording
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.rules import waits
-from eagleray.observe.hangs.rules.scene import Scene, about, reading
+from eagleray.observe.hangs.rules.rule_context import Scene, about, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import wording
 from eagleray.observe.hangs.activity import Doing
-from eagleray.observe.hangs.rules.scene import Scene, about, reading
+from eagleray.observe.hangs.rules.rule_context import Scene, about, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 
 

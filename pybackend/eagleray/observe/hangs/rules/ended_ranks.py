@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import exit_texts, ray_readings, wording
-from eagleray.observe.hangs.rules.scene import Scene, reading
+from eagleray.observe.hangs.rules.rule_context import Scene, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.remote.sampling.processes import OTHER
 

@@ -9,7 +9,7 @@ from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import exit_texts
 from eagleray.observe.hangs.activity import Doing, is_store
 from eagleray.observe.hangs.evidence import SampledProcess
-from eagleray.observe.hangs.rules.scene import Scene, about, inspect_step, minority, reading
+from eagleray.observe.hangs.rules.rule_context import Scene, about, inspect_step, minority, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.remote.sampling.rank_sets import RankSet
 

@@ -9,7 +9,7 @@ from attrs import evolve
 from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import wording
 from eagleray.observe.hangs.model import CommunicatorRow
-from eagleray.observe.hangs.rules.scene import Scene, reading
+from eagleray.observe.hangs.rules.rule_context import Scene, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.remote.sampling.rank_sets import RankSet
 

@@ -8,7 +8,7 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import wording
 from eagleray.observe.hangs.evidence import LoggedAbsence
-from eagleray.observe.hangs.rules.scene import Scene, reading
+from eagleray.observe.hangs.rules.rule_context import Scene, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.remote.sampling.rank_sets import RankSet
 

@@ -9,7 +9,7 @@ from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import library_waits, wording
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
-from eagleray.observe.hangs.rules.scene import COMPUTES_CPU, Scene, about, reading
+from eagleray.observe.hangs.rules.rule_context import COMPUTES_CPU, Scene, about, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 
 

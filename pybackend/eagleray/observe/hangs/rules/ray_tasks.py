@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from eagleray.common.l10n import t
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
-from eagleray.observe.hangs.rules.scene import Scene
+from eagleray.observe.hangs.rules.rule_context import Scene
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.observe.hangs.wait_graph import NEVER_ROOM, NO_ROOM, Path
 from eagleray.remote.sampling.rank_sets import RankSet

@@ -10,7 +10,7 @@ from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules import waits
 from eagleray.observe.hangs.rules.event_loops import event_loop_reading
-from eagleray.observe.hangs.rules.scene import (
+from eagleray.observe.hangs.rules.rule_context import (
     COMPUTES_CPU,
     Scene,
     about,

@@ -25,7 +25,7 @@ from eagleray.observe.hangs.rules import (
     straggler,
     waits,
 )
-from eagleray.observe.hangs.rules.scene import Scene
+from eagleray.observe.hangs.rules.rule_context import Scene
 from eagleray.observe.hangs.verdict import Reading
 
 Rule = Callable[[Scene], Iterator[Reading]]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from eagleray.common.l10n import t
 from eagleray.observe.hangs import library_waits, thread_locks, wording
 from eagleray.observe.hangs.evidence import SampledProcess
-from eagleray.observe.hangs.rules.scene import Scene, reading
+from eagleray.observe.hangs.rules.rule_context import Scene, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.observe.hangs.wait_graph import Path
 from eagleray.remote.sampling.kernel_waits import FILE_LOCK, WRITE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from .suspension import awaited_frames, suspended_at
+from .await_line import awaited_frames, suspended_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .contract import finite_rule, outcome, safe_repr
+from .areal_contract import finite_rule, outcome, safe_repr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import queue
 import threading
 
 from ..jsonlines import encode
-from .own_threads import own_thread
+from .runner_threads import own_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 
-from .contract import LONGEST_RESULT, outcome, result_rules, reward_of, safe_repr
+from .areal_contract import LONGEST_RESULT, outcome, result_rules, reward_of, safe_repr
 from .episode_results import EpisodeResult
 from .errors import described
 from .http_recording import HttpRecord

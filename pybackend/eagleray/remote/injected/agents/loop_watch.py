@@ -14,7 +14,7 @@ import time
 import weakref
 
 from .code_locations import is_coroutine, is_users, line_of, location_of
-from .own_threads import own_thread
+from .runner_threads import own_thread
 from .thread_time import BusyClock
 
 TYPE_CHECKING = False

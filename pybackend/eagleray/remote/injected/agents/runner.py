@@ -17,14 +17,14 @@ import sys
 import threading
 
 from ..settings import PROCESS_NAME
-from .contract import outcome, static_rules
+from .areal_contract import outcome, static_rules
 from .errors import described
 from .events import EventWriter
 from .http_clients import record_clients
 from .loading import NotLoaded, load_class, make_agent
-from .own_threads import own_thread
 from .parquet_rows import read_rows
 from .printing import watch_prints
+from .runner_threads import own_thread
 from .shared_client import make_client
 from .subprocesses import AgentProcesses
 from .waves import Wave, drive, left_threads

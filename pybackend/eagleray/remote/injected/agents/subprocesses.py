@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
+from .await_line import suspended_at
 from .code_locations import location_of, user_frame
 from .errors import described
 from .http_clients import record_clients
@@ -16,7 +17,6 @@ from .http_recording import HttpRecord, HttpRecorder, current_run
 from .import_guard import guard_process
 from .left_tasks import begin_tasks, watch_tasks
 from .printing import Printed, current_print, watch_prints
-from .suspension import suspended_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ import contextlib
 import threading
 import time
 
+from .await_line import suspended_at
 from .contention import ContentionSamples
 from .http_recording import HttpRecorder, current_run
 from .item_run import ItemRun
 from .left_tasks import begin_tasks, watch_tasks
 from .loop_watch import LoopWatch
 from .printing import current_print
-from .suspension import suspended_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import importlib
 import inspect
 import time
 
-from .contract import outcome
+from .areal_contract import outcome
 from .episode_results import EpisodeResult
 from .token_requests import TokenServer
 

@@ -82,7 +82,7 @@ def extend_job_config(module: ModuleType, settings: RunSettings) -> None:
 def job_runtime_env(runtime_env: Any, settings: RunSettings) -> Any:
     """The runtime_env of the whole job.
 
-    A program without a runtime_env keeps Ray's prestarted workers, since only single actors get one (`creations`).
+    A program without a runtime_env keeps Ray's prestarted workers, since only single actors get one (`actor_creation`).
     """
     try:
         if not (runtime_env or settings.everywhere) or is_extended(runtime_env, settings):
@@ -100,7 +100,7 @@ def job_runtime_env(runtime_env: Any, settings: RunSettings) -> Any:
 def extend_client(module: Any, settings: RunSettings) -> None:
     """Extends the job that Ray Client starts for `ray.init("ray://…")`.
 
-    Its tasks and actors are created by a process of the cluster, in which `creations` isn't installed.  A server that was
+    Its tasks and actors are created by a process of the cluster, in which `actor_creation` isn't installed.  A server that was
     started without its agent's address refuses each runtime_env (Ray 2.60, `proxier.py`, `_create_runtime_env`): a program
     that has none connects again without ours.
     """

@@ -13,8 +13,8 @@ from typing import IO, Any
 
 from attrs import frozen
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import t
-from eagleray.common.off_loop import off_loop
 from eagleray.protocol import jsonlines
 from eagleray.rollouts.comparing import errors
 from eagleray.rollouts.comparing.engines.engine import OnDone

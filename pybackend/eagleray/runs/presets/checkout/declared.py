@@ -23,7 +23,7 @@ from eagleray.runs.presets.checkout import config_layers, python_source
 from eagleray.runs.presets.checkout.config_layers import Layer
 from eagleray.runs.presets.checkout.python_source import ClassFields, HydraMain, Module
 from eagleray.runs.presets.checkout_files import Definition, Files, is_file
-from eagleray.runs.presets.table import Syntax
+from eagleray.runs.presets.framework_table import Syntax
 
 # Reaching the argument groups of Megatron-LM, the deepest that were read, takes 130 definitions.
 _MOST_DEFINITIONS = 150

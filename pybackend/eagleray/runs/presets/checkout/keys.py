@@ -22,8 +22,8 @@ from eagleray.runs.presets.checkout.config_layers import hydra_layers
 from eagleray.runs.presets.checkout.declared import declared
 from eagleray.runs.presets.checkout.python_source import ClassFields
 from eagleray.runs.presets.checkout_files import Definition, Files, installed_folders
+from eagleray.runs.presets.framework_table import Configuration, FrameworkTable, KeyEntry, Offer
 from eagleray.runs.presets.recognition import Recognised
-from eagleray.runs.presets.table import Configuration, FrameworkTable, KeyEntry, Offer
 from eagleray.runs.scripts.launch_lines import Launch
 
 # verl has about 300 modules.

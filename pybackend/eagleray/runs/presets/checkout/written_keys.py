@@ -9,7 +9,7 @@ from attrs import frozen
 
 from eagleray.common.l10n import t
 from eagleray.runs.presets.checkout_files import Definition, Files, is_file
-from eagleray.runs.presets.table import Syntax
+from eagleray.runs.presets.framework_table import Syntax
 from eagleray.runs.presets.yaml_tree import YamlNode, read_yaml
 from eagleray.runs.scripts.launch_lines import LineWord, value_of
 

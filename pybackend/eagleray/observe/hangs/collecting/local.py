@@ -1,0 +1,114 @@
+"""Takes a picture of processes of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from eagleray.common.blocking_calls import off_loop
+from eagleray.observe.hangs import errors
+from eagleray.observe.hangs.collecting.completed_picture import FurtherAnswers, answered, completed
+from eagleray.observe.hangs.collecting.drivers_here import (
+    drivers_of,
+    elsewhere,
+    graph_between,
+    named_of,
+)
+from eagleray.observe.hangs.collecting.ray_jobs import dead_in
+from eagleray.observe.hangs.collecting.sampling_plan import DEFAULT_PLAN, OnProgress, SamplingPlan
+from eagleray.observe.hangs.evidence import evidence
+from eagleray.observe.hangs.inside_questions import Question
+from eagleray.observe.hangs.model import Picture
+from eagleray.remote.inspecting.flight_record_socket import served_records
+from eagleray.remote.inspecting.process_answers import raw_readings, reading_of
+from eagleray.remote.sampling import proc
+from eagleray.remote.sampling.native import native_of, raw_natives
+from eagleray.remote.sampling.node_sampler import NodeSamples, sample
+from eagleray.remote.sampling.processes import Named
+from eagleray.remote.sampling.pyspy_dumps import Tools
+from eagleray.tools.pyspy import find_program
+
+# Takes the number of rounds that are done.
+OnRound = Callable[[int], None]
+# Pauses for some seconds.
+Wait = Callable[[float], None]
+
+
+class Cancelled(Exception):
+    """Ends the thread that samples; its task was cancelled."""
+
+
+async def take(pids: Sequence[int], plan: SamplingPlan = DEFAULT_PLAN) -> Picture:
+    """The picture of `pids`, of the ranks of their worlds and of what they have started; of a driver of Ray also the
+    workers of its job on this machine.
+
+    Raises EaglerayError if none of them runs.
+    """
+    drivers = await off_loop(partial(drivers_of, pids))
+    before = await drivers.state() if drivers else None
+    named = named_of(before) if before else {}
+    sample = partial(_sample_now, pids, named, plan.rounds, plan.pause_s)
+    node = await sampled_in_thread(sample, plan.on_progress, plan.rounds)
+    if not node.processes:
+        raise errors.no_processes(pids)
+    after = await drivers.state() if drivers and before else None
+    sampled = evidence(
+        [node],
+        plan.pause_s,
+        is_whole=False,
+        tasks=graph_between(before, after) if before and after else None,
+        dead=dead_in(after.actors, drivers.jobs) if drivers and after else (),
+    )
+    return completed(await answered(sampled, ask, plan), elsewhere(after) if after else ())
+
+
+async def ask(question: Question) -> FurtherAnswers:
+    """Returns the answers of processes of this machine."""
+    pids, holding, native = question.pids
+    answers = await asyncio.to_thread(raw_readings, pids, holding) if question.places else []
+    tools = Tools(py_spy=find_program())
+    frames = await asyncio.to_thread(raw_natives, native, tools)
+    return FurtherAnswers(
+        dict(zip(question.places, map(reading_of, answers), strict=True)),
+        dict(zip(question.native, map(native_of, frames), strict=True)),
+    )
+
+
+def _sample_now(
+    pids: Sequence[int],
+    named: Mapping[int, Named],
+    rounds: int,
+    pause_s: float,
+    on_round: OnRound,
+    wait: Wait,
+) -> NodeSamples:
+    """Blocks while it samples; without any process it doesn't wait for the next round."""
+    if not any(proc.stat(pid) for pid in pids):
+        raise errors.no_processes(pids)
+    tools = Tools(find_program(), served_records)
+    return sample(
+        pids, tools, rounds=rounds, pause_s=pause_s, on_round=on_round, wait=wait, named=named
+    )
+
+
+async def sampled_in_thread(
+    sample: Callable[[OnRound, Wait], NodeSamples], on_progress: OnProgress, rounds: int
+) -> NodeSamples:
+    """Returns the result of `sample`, which runs in a thread; a cancellation ends it after its round, or its pause."""
+    is_cancelled = threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def wait(seconds: float) -> None:
+        if is_cancelled.wait(seconds):
+            raise Cancelled
+
+    def on_round(done: int) -> None:
+        wait(0)
+        loop.call_soon_threadsafe(on_progress, done, rounds)
+
+    try:
+        return await asyncio.to_thread(sample, on_round, wait)
+    finally:
+        is_cancelled.set()
