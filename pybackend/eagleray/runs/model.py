@@ -196,7 +196,7 @@ class RunOptions(StartPlace):
         flag="--watch",
         metavar="MINUTES",
         text=later(
-            "Save a picture of all stacks after so many minutes without output. NCCL ends a collective after 10 minutes: use at most 5."
+            "Save a picture of all stacks after so many minutes without output. 0: never. NCCL ends a collective after 10 minutes: use at most 5."
         ),
         label=later("Save stacks after"),
         hint=later(
