@@ -14,7 +14,19 @@ from eagleray.debug.workers.model import LiveWorker
 
 CLUSTER = "http://127.0.0.1:1"
 FIRST = LiveWorker(
-    CLUSTER, "aa01", "trainer-0", "actor", "Trainer", 0, "running", "", "n", "", 70, "", ""
+    cluster=CLUSTER,
+    worker_id="aa01",
+    name="trainer-0",
+    kind="actor",
+    class_name="Trainer",
+    rank=0,
+    state="running",
+    running="",
+    node_id="n",
+    node_ip="",
+    pid=70,
+    job_id="",
+    actor_id="",
 )
 SECOND = evolve(FIRST, worker_id="bb02", name="trainer-1", rank=1, pid=71)
 

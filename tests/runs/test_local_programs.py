@@ -13,9 +13,9 @@ import pytest
 from eagleray.remote.inspecting.process_answers import raw_reading
 from eagleray.runs.output import Output
 from eagleray.supervisor.launchers.local_program import LocalProgram, ProgramPaths
-from tests.remote.sampling.test_dumps import state_of
 
 from tests.ray_cluster import wait_for
+from tests.remote.sampling.test_pyspy_dumps import state_of
 from tests.runs.terminal import PLAIN, Terminal, eagleray, listed, row
 
 ODD = ["two words", "a=b", 'say "hi"', "it's", "x,y", "$HOME", "*.py", "", "ä\\n"]

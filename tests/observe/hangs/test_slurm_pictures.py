@@ -16,7 +16,8 @@ from eagleray.observe.hangs.collecting.slurm import SlurmPictures, parse_job
 from eagleray.remote.scripts.sample_node import TOO_OLD
 from eagleray.slurm.jobs import SlurmJob
 from eagleray.slurm.queue import JobQueue
-from tests.remote.sampling.test_on_node import FAILING, JOB, TASK, WAITING, python
+
+from tests.remote.sampling.test_step_main import FAILING, JOB, TASK, WAITING, python
 
 FAILED = (
     "srun: error: Task launch for StepId=1.0 failed on node n2: Communication connection failure\n"

@@ -14,8 +14,9 @@ import pytest
 import ray.cloudpickle
 from eagleray.remote.injected.hooks.class_loading import LoadingHook
 from eagleray.remote.injected.unpickling import UnpicklingHook
-from tests.remote.injected.test_loading import function, process_of
-from tests.remote.injected.test_loading import module as module
+
+from tests.remote.injected.test_class_loading import function, process_of
+from tests.remote.injected.test_class_loading import module as module
 
 CLOUDPICKLE = ray.cloudpickle.cloudpickle
 

@@ -18,8 +18,8 @@ from eagleray.remote.inspecting.inside.answers import Answers
 from eagleray.remote.inspecting.inside.objects import MOST_CHILDREN
 from eagleray.remote.inspecting.inspected_process import Inspected
 from eagleray.remote.inspecting.process_answers import raw_reading, reading_of
-from tests.remote.inspecting.test_readings import running
 
+from tests.remote.inspecting.test_process_answers import running
 from tests.remote.inspecting.test_processes import ends, look, python
 
 MANY_TASKS = """

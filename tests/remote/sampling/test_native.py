@@ -20,10 +20,10 @@ from eagleray.remote.sampling.native import (
 )
 from eagleray.remote.sampling.pyspy_dumps import Tools
 from eagleray.tools.pyspy import find_program
-from tests.remote.sampling.test_dumps import state_of, wait_for_state
 
 from tests.observe.hangs.ranks import refused_py_spy
 from tests.remote.sampling.python_process import python
+from tests.remote.sampling.test_pyspy_dumps import state_of, wait_for_state
 
 SOURCE = Path(__file__).parents[2] / "programs" / "hangs" / "native_wait.c"
 TOOLS = Tools(py_spy=find_program())

@@ -337,7 +337,7 @@ class WaitGraph:
                     not any(target in stuck for target in self._ray_edges[place])
                     if self._ray_edges.get(place)
                     else any(
-                        not self._is_held((each.host, pid), stuck)
+                        not self._is_held((each.host, pid), stuck, wait.kind)
                         for wait in each.last.waits
                         for pid in wait.pids
                     )
@@ -348,10 +348,12 @@ class WaitGraph:
             for place in free:
                 del stuck[place]
 
-    def _is_held(self, place: Process, stuck: Mapping[Process, SampledProcess]) -> bool:
+    def _is_held(self, place: Process, stuck: Mapping[Process, SampledProcess], kind: str) -> bool:
         """Whether a stuck process can't release what others wait for: no thread besides that in `ray.get` runs its code."""
         if place not in self._ray_edges:
             return place in stuck
+        if kind in (ANSWER, CONNECT) and _may_answer(self._by_place[place]):
+            return False
         others = self._by_place[place].others
         return place in stuck and not any(
             is_users(frame) for each in others for frame in each.frames
@@ -495,6 +497,9 @@ class WaitGraph:
                 text = t("a connection to {place}", place=others or server)
             else:
                 text = t("an answer from {processes}", processes=others) if others else server
+            if targets and all(map(_may_answer, targets)):
+                # What they wait for says nothing of the thread that answers.
+                text, targets, is_outside = server, (), True
         elif not wait.pids:
             text = (
                 t("data that no other process can write")
@@ -610,6 +615,11 @@ def _shared_text(wait: library_waits.LibraryWait | None, others: str) -> str:
     return (
         t("{what} that it shares with {processes}", what=what, processes=others) if others else what
     )
+
+
+def _may_answer(process: SampledProcess) -> bool:
+    """Whether a process in `ray.get` may answer in another thread, also of a library, as uvicorn does."""
+    return process.is_in_ray_get and not _has_only_whole_waits(process)
 
 
 def _has_only_whole_waits(process: SampledProcess) -> bool:

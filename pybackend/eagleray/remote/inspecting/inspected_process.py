@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ANSWER_S = 10.0
 _LONGEST_ANSWER = 16 * 2**20
 # The process gets it only when the user wants to stop it.
-_STOPPING = Path(__file__).parent / "stopping.py"
+_STOPPING = Path(__file__).parent / "thread_stop.py"
 
 # How a process was inspected.
 INSIDE, OUTSIDE = "inside", pyspy_fallback.HOW

@@ -96,9 +96,10 @@ def chains(scene: Scene) -> Iterator[Reading]:
                 is_part = bool(scene.evidence.workers) or not scene.evidence.is_whole
                 is_busy = any(each.is_busy for each in scene.evidence.processes)
                 step = t("Look at what the tasks of the event loop await.")
-                yield reading(
-                    scene, Kind.ASYNCIO, last, 0.4 if is_part or is_busy else 0.6, text, step
-                )
+                culprits = RankSet.of(each.rank for each in last)
+                group = last[0].process.group or scene.world.name
+                confidence = 0.4 if is_part or is_busy else 0.6
+                yield Reading(Kind.ASYNCIO, culprits, confidence, text, step, group)
                 return
             if last[0].process.role == ACTOR and last[0].activity.place is None:
                 step = t("Read from inside what its tasks await.")

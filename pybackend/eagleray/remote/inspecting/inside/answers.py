@@ -154,7 +154,7 @@ class Answers:
 
     def on_stop(self, question: dict[str, Any]) -> dict[str, Any]:
         """Stops a thread, by default the main thread, at its next line of Python code; `code` is the code of
-        `stopping.py`.
+        `thread_stop.py`.
         """
         self.close()
         if not _STOPPING:
