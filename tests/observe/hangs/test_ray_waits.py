@@ -15,7 +15,7 @@ from eagleray.observe.hangs.verdict import Reading
 from eagleray.ray.gcs_state import GcsState
 from eagleray.ray.rows import ActorRow, NodeRow, RuntimeEnv, TaskRow
 from eagleray.remote.sampling.frames import PythonFrame
-from eagleray.remote.sampling.kernel_waits import FILE_LOCK, KernelWait
+from eagleray.remote.sampling.kernel_waits import ANSWER, FILE_LOCK, KernelWait
 from eagleray.remote.sampling.merging import MergedStack, ThreadStack
 from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.processes import ACTOR, DRIVER, Described
@@ -235,6 +235,16 @@ def test_constructor_that_waits_for_a_lock_of_its_caller_is_a_deadlock() -> None
         "deadlock",
         "The driver waits for A.call, whose actor is still in its constructor, "
         "which waits for a file lock of the driver: none of them can continue.",
+    )
+
+
+def test_process_in_ray_get_may_answer_in_another_thread() -> None:
+    """As a driver with uvicorn in a thread, none of whose frames is the user's."""
+    answer = KernelWait("MainThread", ANSWER, (DRIVER_PID,), "10.0.0.1:8000", is_whole=True)
+    reading = verdict([MAIN, CALL], library={LEFT_PID: ()}, kernel={LEFT_PID: answer})
+    assert (reading.kind.value, reading.sentence) == (
+        "wait-chain",
+        "The driver waits for A.call, which waits for the server at 10.0.0.1:8000 in step (train.py:3).",
     )
 
 
