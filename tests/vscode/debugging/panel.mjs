@@ -240,6 +240,14 @@ export async function withPanel({ stage, window, driver, test }) {
     await window.shot("pdb");
     await page.keyboard.type("continue\n");
     await until(() => printed.includes("second: 42"), "its task continues");
+    // The other session would explain the empty list of a later story.
+    waiting.kill();
+    await until(
+      () => pdbSessions(stage).length === 0,
+      "no worker waits in pdb",
+      PDB_SESSIONS_MS,
+      500,
+    );
   });
 
   await test("a killed sidecar restarts and loses nothing", async () => {
