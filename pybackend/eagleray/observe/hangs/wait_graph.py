@@ -498,7 +498,7 @@ class WaitGraph:
             else:
                 text = t("an answer from {processes}", processes=others) if others else server
             if targets and all(map(_may_answer, targets)):
-                # What they wait for says nothing of the thread that answers.
+                # Their own waits say nothing of the thread that answers.
                 text, targets, is_outside = server, (), True
         elif not wait.pids:
             text = (
