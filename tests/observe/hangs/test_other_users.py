@@ -26,9 +26,9 @@ pytestmark = pytest.mark.skipif(
 AS_OTHER_USER = """
 import os, sys
 from eagleray.cli.main import main
-from eagleray.observe.hangs.collecting import here
+from eagleray.observe.hangs.collecting import local
 user, home, py_spy = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-here.find_program = lambda: py_spy
+local.find_program = lambda: py_spy
 main(["stacks", "--json", "--seconds", "0.01", "--pids", str(os.getpid())])
 print("----", flush=True)
 os.environ["HOME"] = os.environ["EAGLERAY_HOME"] = home

@@ -64,7 +64,7 @@ async def with_items(plan: AgentPlan, data: DataChoice) -> AgentPlan:
 
 async def data_rows(path: str, cwd: str, python: str, count: int) -> tuple[DataItem, ...]:
     """The first items of a file; raises an error of the catalogue."""
-    return await _items(DataChoice(Path(path)), cwd, python or python_here(), count)
+    return await _items(DataChoice(Path(path)), cwd, python, count)
 
 
 async def observe(
@@ -118,7 +118,7 @@ def wire_plan(plan: AgentPlan) -> dict[str, Any]:
 
 async def _items(choice: DataChoice, cwd: str, python: str, count: int) -> tuple[DataItem, ...]:
     if data_items.is_parquet(choice.path):
-        return await _rows(choice, cwd, python, count)
+        return await _rows(choice, cwd, python or await off_loop(python_here), count)
     return await off_loop(lambda: data_items.first_items(choice, count))
 
 
