@@ -608,7 +608,7 @@ await browserRun(
       await openFile("quiet.py");
       await window.command("Eagleray: Debug on Ray with Options", () => options.isOpen());
       await options.fill("Save stacks after", "x");
-      await window.waitFor(options.problem("Enter a number of minutes."), "the wrong minutes");
+      await window.waitFor(options.problem("Enter a valid number."), "the wrong minutes");
       await options.fill("Save stacks after", "0.05");
       await window.waitFor(options.status("Ready to start"), "that it can start");
       await window.shot("watch-options");

@@ -36,7 +36,7 @@ OPENING = """
 import os, sys, threading
 from importlib import import_module
 import_hook, process, settings = (
-    import_module(f"{sys.argv[1]}.{name}") for name in ("hooks.import_hook", "debuggable_process", "settings")
+    import_module(f"{sys.argv[1]}.{name}") for name in ("import_hook", "debuggable_process", "settings")
 )
 threading.Thread.start = lambda thread: print(f"{sys.argv[1]}.debug_proxy.handle" in sys.modules)
 process.DebuggableProcess(settings.read(os.environ), "driver", import_hook.ImportHook()).open_soon()

@@ -371,6 +371,8 @@ class Proxy:
         if event == sys.argv[1]:
             self.on_line({"op": "debug"})
 
+    port = 4711
+
 class Debugger:
     children = is_attached = is_listening = False
     version = ""
@@ -396,7 +398,7 @@ process.debugger = Debugger()
 process.files = {"/w/a.py": "/w/a.py"}
 if sys.argv[1] == "open":
     # As a client that asks once the debug proxy is there, in the thread that reads.
-    def ask(proxy):
+    def ask(port):
         thread = threading.Thread(target=proxy.on_line, args=({"op": "debug"},), name="reader")
         thread.start()
         thread.join()
