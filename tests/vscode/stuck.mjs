@@ -17,7 +17,7 @@ import { setStage } from "./harness/stage.mjs";
 import { until } from "./harness/until.mjs";
 
 const SENTENCE =
-  /Policy\.ask of left waits for Reward\.answer, which waits for Policy\.value of left/;
+  /Policy\.ask of left, which waits for Reward\.answer, which waits for Policy\.value of left/;
 const AWAITED =
   /The driver waits for Rollout\.generate\. All 5 tasks wait in Rollout\.tokens \(ray_tasks\.py:\d+\)/;
 const GIVEN =
@@ -132,7 +132,7 @@ await browserRun(
       );
       await window.click(
         button("Copy as Markdown"),
-        async () => (await clipboard()).includes("\n\n**Policy.ask of left"),
+        async () => (await clipboard()).includes("\n\n**The driver waits for Policy.ask of left"),
         "Markdown is in the clipboard",
       );
       assert.match(await clipboard(), /^Stacks of .*, taken at [^]*```text\n/);
