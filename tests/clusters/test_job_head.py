@@ -67,7 +67,7 @@ async def test_node_that_answers_is_the_head_even_if_it_is_not_the_first(world: 
     assert (head.node, head.url) == ("node-10", "http://node-10:8265")
     assert head.routes == (LOGIN, bridge("node-10"))
     assert head.addresses["node-9"] == (address("node-9"),)
-    # Only this user can run on these nodes, so the owner is known without a step of the job.
+    # No other user has these nodes, so a step of the job is not needed to know the owner.
     assert world.steps() == 0
 
 

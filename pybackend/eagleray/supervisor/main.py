@@ -203,7 +203,7 @@ def _server_place(parts: App, record: RunRecord, plan: RunPlan, port: int) -> Se
 
 
 async def _port_of_head(parts: App, cluster: str, job: str, port: int) -> ServerAddress:
-    """Drivers of jobs run on the head node, which has the address of the dashboard."""
+    """Ray starts drivers of jobs on the head node, which has the address of the dashboard."""
     from eagleray.rollouts.servers.engines import LOOPBACK
     from eagleray.rollouts.servers.listen_address import ServerAddress
     from eagleray.rollouts.servers.servers import server_host

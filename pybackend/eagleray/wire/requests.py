@@ -78,7 +78,7 @@ class RequestServer:
     """All requests that the sidecar answers.
 
     An area's `register(server, ...)` fills it once, before the first request or before the area's own first one. All
-    handlers run on the one event loop. A handler may be cancelled at any `await`.
+    handlers share one event loop. A handler may be cancelled at any `await`.
     """
 
     def __init__(self) -> None:
