@@ -198,7 +198,8 @@ class RunDebugging:
         return frame["name"], frame["line"]
 
     def go_on(self) -> None:
-        self.client.request("continue", threadId=self.thread)
+        """Continues the process, which may end before it answers: Ray ends an actor without handles at once."""
+        self.client.send("continue", threadId=self.thread)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 /** Text that has its own letters in every language. */
 const NAMES = new Set([
-  ...["Eagleray", "Ray", "Python", "SLURM", "Nsight", "nsys", "pdb", "ssh", "http"],
+  ...["Eagleray", "Ray", "Python", "python", "SLURM", "Nsight", "nsys", "pdb", "ssh", "http"],
   ...["AReaL", "NeMo", "RL", "OpenRLHF", "RLinf", "verl", "slime", "miles", "SkyRL"],
   ...["CUDA", "NVIDIA"],
   ...["Ctrl", "Shift", "Alt", "Enter", "Escape", "Tab", "Del"],
