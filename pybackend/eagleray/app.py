@@ -408,8 +408,8 @@ class App:
     @cached_property
     def doctor(self) -> Doctor:
         from eagleray.doctor.doctor import Doctor
+        from eagleray.doctor.logs.slurm_output import SlurmLogs
         from eagleray.doctor.remote_facts import RemoteFacts
-        from eagleray.doctor.slurm_logs import SlurmLogs
 
         return Doctor(
             self.runs,

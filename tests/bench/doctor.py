@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from eagleray.doctor.diagnosing import diagnose
-from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.node_checks import SCRIPT, NodeFacts, node_diagnosis
 from eagleray.doctor.rule_files import own_rules
 from eagleray.remote.scripts.cluster_facts import collected

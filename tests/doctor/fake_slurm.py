@@ -12,9 +12,9 @@ from typing import Any
 
 from eagleray.common.errors import EaglerayError
 from eagleray.doctor.doctor import Doctor
+from eagleray.doctor.logs.slurm_output import SlurmLogs
 from eagleray.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.doctor.node_checks import NodeFacts
-from eagleray.doctor.slurm_logs import SlurmLogs
 from eagleray.protocol.adapter_control import CommandOutput
 
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from eagleray.doctor.diagnosing import diagnose
-from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.rule_files import own_rules
 
 SIZE = 10 * 10**9

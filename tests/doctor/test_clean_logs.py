@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from eagleray.doctor.diagnosing import diagnose
-from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.rule_files import own_rules
 
 from tests.doctor.clean_logs import PROGRAMS, false_alarms

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from eagleray.doctor.clocks import TOLERANCE_S, Clocks, clocks_of
 from eagleray.doctor.diagnosing import TimeScope, diagnose
-from eagleray.doctor.log_copies import with_nodes
-from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.logs.cluster_copies import with_nodes
+from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.model import Diagnosis
 from eagleray.doctor.rule_files import own_rules
 from hypothesis import given

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from eagleray.common.errors import EaglerayError, command_missing
 from eagleray.common.paths import host_name
-from eagleray.doctor import log_copies
 from eagleray.doctor.doctor import Doctor
 from eagleray.doctor.driver_checks import DRIVER_CHECKS
+from eagleray.doctor.logs import cluster_copies
 from eagleray.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.doctor.node_rules import DIFFERENCES, RULES
@@ -173,7 +173,7 @@ async def test_cause_at_the_end_of_a_large_log_is_found(
     middle: bytes,
     end: bytes,
 ) -> None:
-    monkeypatch.setattr(log_copies, "LARGEST_COPY", 8192)
+    monkeypatch.setattr(cluster_copies, "LARGEST_COPY", 8192)
     node, ip = node_of(dashboard)
     content = SHORT + middle * 3 + (end[-3000:] + FILES)
     dashboard.files[node] = {"worker-1.err": content}
@@ -198,7 +198,7 @@ async def test_cause_at_the_end_of_a_large_log_is_found(
 async def test_log_whose_end_is_one_line_is_copied_as_far_as_its_beginning(
     dashboard: FakeDashboard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_copies, "LARGEST_COPY", len(FILES))
+    monkeypatch.setattr(cluster_copies, "LARGEST_COPY", len(FILES))
     node, ip = node_of(dashboard)
     dashboard.files[node] = {"worker-1.err": FILES + b"x" * 10_000}
 
@@ -213,8 +213,8 @@ async def test_log_whose_end_is_one_line_is_copied_as_far_as_its_beginning(
 async def test_logs_beyond_the_limit_of_all_are_listed(
     dashboard: FakeDashboard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_copies, "LARGEST_COPIES", len(FILES))
-    monkeypatch.setattr(log_copies, "_AT_ONCE", 1)
+    monkeypatch.setattr(cluster_copies, "LARGEST_COPIES", len(FILES))
+    monkeypatch.setattr(cluster_copies, "_AT_ONCE", 1)
     node, ip = node_of(dashboard)
     dashboard.files[node] = {"worker-1.err": FILES, "worker-2.err": FILES}
 

@@ -10,7 +10,7 @@ import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.doctor import texts
 from eagleray.doctor.diagnosing import diagnose
-from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.model import Diagnosis
 from eagleray.doctor.rule_files import own_rules
 

@@ -9,7 +9,7 @@ import pytest
 from eagleray.common.token_limit import TOKEN, cut_markdown
 from eagleray.doctor.diagnosing import diagnose
 from eagleray.doctor.evidence_pack import pack
-from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.model import Diagnosis
 from eagleray.doctor.rule_files import own_rules
 

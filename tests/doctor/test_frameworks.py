@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from eagleray.doctor.diagnosing import diagnose
 from eagleray.doctor.frameworks import frameworks_in
-from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.rule_files import own_rules, read_rules
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has\n"

@@ -10,7 +10,7 @@ from eagleray.doctor import texts
 from eagleray.doctor.advice import advice_in, message_at
 from eagleray.doctor.diagnosing import diagnose
 from eagleray.doctor.installed_packages import InstalledPackages
-from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.model import Diagnosis
 from eagleray.doctor.rule_files import own_rules
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from eagleray.doctor.literal_scan import LiteralScan, gnu_grep
-from eagleray.doctor.log_files import ScannedFile
+from eagleray.doctor.logs.files import ScannedFile
+from eagleray.doctor.logs.literal_scan import LiteralScan, gnu_grep
 from hypothesis import given
 from hypothesis import strategies as st
 

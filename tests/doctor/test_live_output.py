@@ -13,7 +13,7 @@ from eagleray.doctor.live_output import (
     UnknownErrors,
     first_problem,
 )
-from eagleray.doctor.log_lines import without_first_word
+from eagleray.doctor.logs.lines import without_first_word
 from eagleray.doctor.ranking import UNKNOWN
 from eagleray.doctor.rule_files import own_rules
 from hypothesis import given

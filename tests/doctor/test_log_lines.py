@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from eagleray.doctor.log_lines import LogLine, parse_line, time_of
+from eagleray.doctor.logs.lines import LogLine, parse_line, time_of
 
 WRITTEN = time.mktime((2026, 11, 22, 12, 0, 0, 0, 0, -1))
 

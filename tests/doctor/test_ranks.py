@@ -8,7 +8,7 @@ import pytest
 from eagleray.doctor import texts
 from eagleray.doctor.diagnosing import diagnose
 from eagleray.doctor.live_output import OutputMatching
-from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.model import Diagnosis
 from eagleray.doctor.rule_files import own_rules
 

@@ -21,10 +21,10 @@ from typing import Any
 
 import psutil
 import pytest
+from eagleray.doctor.logs.ray_excerpts import run_seconds, signs_of
+from eagleray.doctor.logs.slurm_output import SlurmLogs
 from eagleray.doctor.model import Diagnosis
-from eagleray.doctor.ray_excerpts import run_seconds, signs_of
 from eagleray.doctor.rule_files import own_rules
-from eagleray.doctor.slurm_logs import SlurmLogs
 from eagleray.remote import scripts as remote_scripts
 from eagleray.slurm.client import SlurmClient
 from eagleray.tools.commands import Commands, values_in

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.doctor import log_copies, log_watch
-from eagleray.doctor.log_copies import copy_logs
+from eagleray.doctor import log_watch
 from eagleray.doctor.log_watch import first_cluster_problem
+from eagleray.doctor.logs import cluster_copies
+from eagleray.doctor.logs.cluster_copies import copy_logs
 from eagleray.doctor.ranking import UNKNOWN
 from eagleray.doctor.remote_facts import RemoteFacts
 from eagleray.doctor.rule_files import own_rules
@@ -147,7 +148,7 @@ async def test_traceback_of_a_failed_job_is_shown_and_no_handled_one(
 async def test_end_of_a_large_log_is_copied(
     cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_copies, "LARGEST_COPY", 2**20)
+    monkeypatch.setattr(cluster_copies, "LARGEST_COPY", 2**20)
     dashboard = Dashboard(cluster.address)
     name = "job-driver-of-a-test.log"
     session = (await dashboard.version()).session

@@ -11,10 +11,10 @@ import pytest
 from attrs import evolve
 from eagleray.common.paths import host_name
 from eagleray.doctor.doctor import Doctor
-from eagleray.doctor.log_copies import is_log
+from eagleray.doctor.logs.cluster_copies import is_log
+from eagleray.doctor.logs.run_session import session_logs
 from eagleray.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.doctor.node_checks import NodeFacts
-from eagleray.doctor.session_logs import session_logs
 from eagleray.ray.dashboard import Dashboard
 from eagleray.runs.model import ProcessIdentity, RunPlan, RunState, RunWorkerStatus
 from eagleray.runs.records import RunRecord, StoredRun

@@ -13,11 +13,11 @@ from eagleray.doctor.advice import advice_in, fix_by_place, message_at
 from eagleray.doctor.clocks import Clocks
 from eagleray.doctor.frameworks import frameworks_of_logs, with_settings_of
 from eagleray.doctor.installed_packages import InstalledPackages
-from eagleray.doctor.line_prefixes import lines_between, lines_within, prefix_of
-from eagleray.doctor.line_reading import ReadableLog
-from eagleray.doctor.literal_scan import Hit, LiteralScan, OnBytes
-from eagleray.doctor.log_files import ScannedFile
-from eagleray.doctor.log_lines import LogLine, parse_line, shown, time_of
+from eagleray.doctor.logs.context import ReadableLog
+from eagleray.doctor.logs.files import ScannedFile
+from eagleray.doctor.logs.lines import LogLine, parse_line, shown, time_of
+from eagleray.doctor.logs.literal_scan import Hit, LiteralScan, OnBytes
+from eagleray.doctor.logs.traceback_prefixes import lines_between, lines_within, prefix_of
 from eagleray.doctor.matching import Match, Matcher, cause_of
 from eagleray.doctor.model import (
     Checked,

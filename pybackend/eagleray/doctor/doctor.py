@@ -19,18 +19,18 @@ from eagleray.doctor.diagnosing import TimeScope
 from eagleray.doctor.errors import no_copy, no_diagnosis_target
 from eagleray.doctor.frameworks import frameworks_of_run
 from eagleray.doctor.live_output import first_problem
-from eagleray.doctor.log_copies import copy_logs
 from eagleray.doctor.log_reading import LogReading, ReportStep
 from eagleray.doctor.log_watch import first_cluster_problem
+from eagleray.doctor.logs.archives import copy_of
+from eagleray.doctor.logs.cluster_copies import copy_logs
+from eagleray.doctor.logs.run_session import session_logs
+from eagleray.doctor.logs.slurm_output import SlurmLogs, SlurmOutput
 from eagleray.doctor.merge import joined, not_checked, with_unchecked
 from eagleray.doctor.messages import ClusterLogs, FollowedRun
 from eagleray.doctor.model import Cause, Diagnosis, DiagnosisTarget, UncheckedFile
 from eagleray.doctor.node_checks import NodeFacts, node_diagnosis
-from eagleray.doctor.packed_logs import copy_of
 from eagleray.doctor.remote_facts import RemoteFacts
 from eagleray.doctor.rule_files import all_rules
-from eagleray.doctor.session_logs import session_logs
-from eagleray.doctor.slurm_logs import SlurmLogs, SlurmOutput
 from eagleray.doctor.worker_python import (
     path_of_workers,
     with_path_unknown,

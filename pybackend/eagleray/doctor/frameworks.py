@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import evolve
 
-from eagleray.doctor.log_files import ScannedFile
+from eagleray.doctor.logs.files import ScannedFile
 from eagleray.doctor.model import Cause
 from eagleray.remote.injected.outside_files import opened
 from eagleray.runs.model import RunPlan

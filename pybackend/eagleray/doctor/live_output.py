@@ -9,7 +9,7 @@ from pathlib import Path
 
 from eagleray.doctor import texts
 from eagleray.doctor.live_tracebacks import NumberedLine, Tracebacks
-from eagleray.doctor.log_lines import (
+from eagleray.doctor.logs.lines import (
     LogLine,
     parse_line,
     shown,

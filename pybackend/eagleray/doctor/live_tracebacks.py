@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import define, field, frozen
 
-from eagleray.doctor.log_lines import LogLine
+from eagleray.doctor.logs.lines import LogLine
 from eagleray.doctor.unknown_errors import (
     STOPS,
     TRACEBACK,

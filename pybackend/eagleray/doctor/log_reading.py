@@ -13,10 +13,10 @@ from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import t
 from eagleray.doctor.diagnosing import TimeScope, diagnose
 from eagleray.doctor.installed_packages import InstalledPackages
-from eagleray.doctor.log_copies import with_nodes
-from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.logs.archives import unpacked
+from eagleray.doctor.logs.cluster_copies import with_nodes
+from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.model import Diagnosis, Rule, UncheckedFile
-from eagleray.doctor.packed_logs import unpacked
 from eagleray.runs.presets.checkout_files import installed_folders
 
 # Shows what is being done, and how much of it is done, from 0 to 100; called on the event loop.

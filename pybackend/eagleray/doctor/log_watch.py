@@ -21,7 +21,7 @@ from eagleray.common import tasks
 from eagleray.common.blocking_calls import off_loop
 from eagleray.debug.workers.logs import clean_text
 from eagleray.doctor.live_output import OutputMatching, UnknownErrors
-from eagleray.doctor.log_copies import (
+from eagleray.doctor.logs.cluster_copies import (
     NodeLog,
     folder_name,
     is_log,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
 
-from eagleray.doctor.log_lines import LogLine, parse_line
+from eagleray.doctor.logs.lines import LogLine, parse_line
 
 # In a worker's name: "DTensorPolicyWorker[rank=3]", "trainer_rank_3".
 _NAME = re.compile(r"(?<![A-Za-z])rank[=_ :-]?(?P<rank>\d{1,6})(?!\d)", re.IGNORECASE)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from attrs import frozen
 from eagleray.doctor.diagnosing import diagnose
-from eagleray.doctor.log_files import list_logs
+from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.model import Diagnosis
 from eagleray.doctor.ranking import UNKNOWN
 from eagleray.doctor.rule_files import own_rules

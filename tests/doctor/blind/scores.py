@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from attrs import frozen
-from eagleray.doctor.log_lines import parse_line
+from eagleray.doctor.logs.lines import parse_line
 from eagleray.doctor.matching import Matcher
 from eagleray.doctor.rule_files import own_rules
 from eagleray.doctor.unknown_errors import is_error

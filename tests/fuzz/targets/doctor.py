@@ -9,11 +9,11 @@ from typing import Any
 
 from attrs import asdict
 from eagleray.common.errors import EaglerayError
+from eagleray.doctor.logs.slurm_output import _copied
 from eagleray.doctor.matching import Matcher, cause_of
 from eagleray.doctor.model import LogEvidence, Rule
 from eagleray.doctor.node_checks import NodeFacts, node_diagnosis
 from eagleray.doctor.rule_files import example_results, read_rules
-from eagleray.doctor.slurm_logs import _copied
 from eagleray.doctor.uv_projects import uv_versions
 from eagleray.doctor.worker_python import worker_pythons
 

@@ -17,7 +17,7 @@ import psutil
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.debug.pdb.pdb import PROGRAM as PDB
-from eagleray.doctor.log_copies import copy_logs
+from eagleray.doctor.logs.cluster_copies import copy_logs
 from eagleray.doctor.remote_facts import RemoteFacts
 from eagleray.observe.hangs.collecting import local
 from eagleray.observe.hangs.collecting.cluster import ClusterPictures

@@ -24,8 +24,8 @@ from eagleray.common.l10n import counted, t
 from eagleray.doctor import texts
 from eagleray.doctor.environment_report import report
 from eagleray.doctor.evidence_pack import pack
-from eagleray.doctor.log_files import list_logs
 from eagleray.doctor.log_reading import ReportStep
+from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.doctor.rule_files import example_results, read_rules
 from eagleray.runs.model import RunPlan

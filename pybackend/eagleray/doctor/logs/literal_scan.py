@@ -21,7 +21,7 @@ from typing import IO
 from attrs import define, evolve, field, frozen
 
 from eagleray.common.l10n import t
-from eagleray.doctor.log_files import ScannedFile
+from eagleray.doctor.logs.files import ScannedFile
 from eagleray.remote.injected.outside_files import opened
 
 # Reports progress, in bytes that were read.

@@ -18,10 +18,10 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.common.slurm_errors import slurm_failed
 from eagleray.debug.workers.logs import clean_text
-from eagleray.doctor.log_copies import new_copies_folder
-from eagleray.doctor.log_ends import END, between
+from eagleray.doctor.logs.cluster_copies import new_copies_folder
+from eagleray.doctor.logs.file_copy import END, between
+from eagleray.doctor.logs.ray_excerpts import ray_excerpts
 from eagleray.doctor.model import Rule, UncheckedFile
-from eagleray.doctor.ray_excerpts import ray_excerpts
 from eagleray.observe.hangs.collecting.slurm import parse_job
 from eagleray.slurm.client import SlurmClient, step_of
 from eagleray.slurm.job_output import fields, output_globs

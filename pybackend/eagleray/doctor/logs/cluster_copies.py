@@ -18,8 +18,8 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import t
 from eagleray.common.outside_names import plain_name
 from eagleray.doctor.errors import no_living_node
-from eagleray.doctor.log_ends import copy_log
-from eagleray.doctor.log_files import ScannedFile
+from eagleray.doctor.logs.file_copy import copy_log
+from eagleray.doctor.logs.files import ScannedFile
 from eagleray.doctor.model import UncheckedFile
 from eagleray.ray.dashboard import Dashboard
 from eagleray.ray.rows import NodeRow

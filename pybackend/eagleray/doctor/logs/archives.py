@@ -11,8 +11,8 @@ from attrs import frozen
 
 from eagleray.common.l10n import t
 from eagleray.common.outside_names import plain_name
-from eagleray.doctor.log_copies import new_copies_folder, write_copy
-from eagleray.doctor.log_files import NO_LOGS
+from eagleray.doctor.logs.cluster_copies import new_copies_folder, write_copy
+from eagleray.doctor.logs.files import NO_LOGS
 from eagleray.doctor.model import UncheckedFile
 from eagleray.observe.hangs.pasted.given_files import GivenFiles
 

@@ -1,4 +1,4 @@
-"""Lists the log files of folders, and reads parts of them; a file that can't be read is reported."""
+"""Lists the log files of folders; a file that can't be read is reported."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from eagleray.common.errors import EaglerayError
-from eagleray.doctor import slurm_logs
-from eagleray.doctor.slurm_logs import _copied
+from eagleray.doctor.logs import slurm_output
+from eagleray.doctor.logs.slurm_output import _copied
 from eagleray.slurm.job_output import output_globs
 
 from tests.doctor.fake_slurm import FakeSite, NoNodes, diagnosed
@@ -132,7 +132,7 @@ async def test_missing_output_is_listed_with_the_results_of_nodes(tmp_path: Path
 async def test_cause_at_the_end_of_a_large_output_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, login_sees_files: bool
 ) -> None:
-    monkeypatch.setattr(slurm_logs, "_MOST_DATA", 2 * 2**20)
+    monkeypatch.setattr(slurm_output, "_MOST_DATA", 2 * 2**20)
     log = tmp_path / "rank-0.out"
     # Half of it is left by compression.
     lines = b"".join(b"step %s\n" % os.urandom(40).hex().encode() for _ in range(100_000))

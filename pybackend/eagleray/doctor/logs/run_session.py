@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from eagleray.common.paths import host_name
-from eagleray.doctor.log_copies import is_log
+from eagleray.doctor.logs.cluster_copies import is_log
 from eagleray.runs.model import RunPlan, RunState
 
 _SESSION = re.compile(r"session_[\w-]{1,100}")
