@@ -186,7 +186,7 @@ export interface RewardBin {
 
 /** A problem of a wave, and its place; `file` is "" where no line of the user's code is the cause. */
 export interface WaveVerdict {
-  readonly kind: "http-error" | "empty-answers" | "blocking-call" | "self-limited" | "client-per-run" | "pool-exhausted" | "server-saturated" | "left-tasks" | "timeout" | "straggler";
+  readonly kind: "http-error" | "empty-answers" | "blocking-call" | "self-limited" | "client-per-run" | "pool-exhausted" | "server-saturated" | "left-tasks" | "shared-messages" | "timeout" | "straggler";
   readonly sentence: string;
   readonly file: string;
   readonly line: number;

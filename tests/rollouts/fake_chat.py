@@ -1,4 +1,4 @@
-"""A chat server whose answers the model's name decides: `delay=0.1,limit=4,status=400,content=,finish=length,cut=1`."""
+"""A chat server whose answers the model's name decides: `delay=0.1,limit=4,status=400,content=,unique=1,finish=length,cut=1`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ class FakeChat:
 
     def __init__(self) -> None:
         self._computed = 0
+        self._answers = 0
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
@@ -31,7 +32,10 @@ class FakeChat:
             self._computed -= 1
         if body.get("stream"):
             return await _streamed(request, "cut" in settings)
-        message = {"role": "assistant", "content": settings.get("content", "42")}
+        self._answers += 1
+        own = f"Answer {self._answers} of this server, which no other request gets."
+        content = own if "unique" in settings else settings.get("content", "42")
+        message = {"role": "assistant", "content": content}
         choice = {"message": message, "finish_reason": settings.get("finish", "stop"), "index": 0}
         usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
         return web.json_response({"id": "chatcmpl-1", "choices": [choice], "usage": usage})

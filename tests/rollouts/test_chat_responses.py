@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray.rollouts.chat_responses import token_columns
+from eagleray.rollouts.chat_responses import answer_text, token_columns
 
 RECORDED = Path(__file__).parent / "recorded"
 NO_IDS: list[int] = []
@@ -113,3 +113,12 @@ def test_ids_that_are_not_one_for_each_token_are_left_out(response: dict[str, An
 )
 def test_response_without_logprobs_has_no_columns(response: object) -> None:
     assert token_columns([response]) == {}
+
+
+def test_text_of_an_answer_comes_from_its_choice_or_from_all_its_events() -> None:
+    whole = json.dumps({"choices": [{"message": {"content": "Four."}}]})
+    parts = [{"choices": [{"delta": {"content": part}}]} for part in ("Fo", "ur.")]
+    stream = "".join(f"data: {json.dumps(part)}\n\n" for part in [*parts, {"choices": []}])
+    assert answer_text(whole) == answer_text(stream + "data: [DONE]\n\n") == "Four."
+    tool = json.dumps({"choices": [{"message": {"content": None, "tool_calls": []}}]})
+    assert {answer_text(body) for body in (tool, stream, whole[:-3], "", "[]", "refused")} == {""}

@@ -132,3 +132,23 @@ async def test_runs_that_hardly_wait_for_each_other_have_no_verdict(
 ) -> None:
     observed = await wave_of(target, "delay=0.1", turns=turns)
     assert "self-limited" not in {verdict.kind for verdict in verdicts(observed)}
+
+
+async def test_answer_of_one_run_in_the_messages_of_another_is_shared(own_home: Path) -> None:
+    observed = await wave_of("SharesMessages", "unique=1", runs=4, turns=2)
+    first, *others = observed.shared
+    assert others and all(each.run != each.answered for each in observed.shared)
+    [verdict] = verdicts(observed)
+    assert (verdict.kind, verdict.sentence) == (
+        "shared-messages",
+        f"Runs share messages: run {first.run} sent the answer to run {first.answered} ({1 + len(others)} runs in all).",
+    )
+
+
+@pytest.mark.parametrize("model", ["unique=1", f"content={'the same long answer ' * 3}"])
+async def test_own_messages_examples_and_equal_answers_are_not_shared(
+    own_home: Path, model: str
+) -> None:
+    observed = await wave_of("KeepsMessages", model, runs=4, turns=3)
+    assert len(observed.runs) == 4 and observed.totals.requests == 12
+    assert observed.shared == () and verdicts(observed) == ()

@@ -8,6 +8,7 @@ with `prompt_token_ids` of the choice, and `return_meta_info` with [logprob, id,
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -49,6 +50,21 @@ def chat_messages(chat: Mapping[str, Any]) -> dict[str, Any]:
     [choice] = chat["response"]["choices"]
     messages = [*chat["request"]["messages"], choice["message"]]
     return {"messages": messages, "finish_reason": choice.get("finish_reason")}
+
+
+def answer_text(response: str) -> str:
+    """The text of an answer to a chat, whole or streamed; "" where it has none, several, or isn't complete."""
+    is_stream = response.startswith("data:")
+    events = [line[5:] for line in response.splitlines() if line.startswith("data:")]
+    try:
+        if not is_stream:
+            return str(json.loads(response)["choices"][0]["message"]["content"] or "")
+        if not events or events[-1].strip() != "[DONE]":
+            return ""
+        choices = [choice for event in events[:-1] for choice in json.loads(event)["choices"]]
+        return "".join(choice["delta"].get("content") or "" for choice in choices)
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return ""
 
 
 def token_columns(answers: Iterable[Any]) -> dict[str, Any]:

@@ -57,6 +57,36 @@ class SmallPool:
         return 1.0
 
 
+class SharesMessages:
+    """All runs append to one list."""
+
+    def __init__(self):
+        self.messages = []
+
+    async def run(self, data, **extra):
+        messages = self.history()
+        for turn in range(data["turns"]):
+            messages.append({"role": "user", "content": f"Question {turn}"})
+            request = {"model": data["model"], "messages": messages}
+            url = f"{extra['base_url']}/chat/completions"
+            answer = await extra["http_client"].post(url, json=request)
+            messages.append(answer.json()["choices"][0]["message"])
+        return 1.0
+
+    def history(self):
+        return self.messages
+
+
+EXAMPLE = "Answer 1 of this server, which no other request gets."
+
+
+class KeepsMessages(SharesMessages):
+    """Each run has its own list, which begins with an example that the server happens to repeat."""
+
+    def history(self):
+        return [{"role": "assistant", "content": EXAMPLE}]
+
+
 class Computes(Shared):
     """Makes the loop late between its requests."""
 

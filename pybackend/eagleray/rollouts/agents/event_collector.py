@@ -27,6 +27,7 @@ from eagleray.rollouts.agents.runner_events import (
     totals_of,
 )
 from eagleray.rollouts.agents.runner_process import RunnerEnd
+from eagleray.rollouts.agents.shared_messages import MessageOwners
 from eagleray.rollouts.agents.statistics import histogram, percentiles
 
 
@@ -37,6 +38,7 @@ class Observation:
         self._plan = plan
         self._contract: dict[str, ContractRule] = {}
         self._runs: dict[int, AgentRun] = {}
+        self._messages = MessageOwners()
         self._traces = 0
         self._totals = WaveTotals()
         self._load_error: AgentError | None = None
@@ -61,6 +63,7 @@ class Observation:
             run = evolve(run_of(event, self._plan.base_url), trace=self._traces)
             # A run that ended after all, once the runner reported its loop as stuck.
             self._runs.setdefault(run.index, run)
+            self._messages.take(event)
             self._add_rules(event)
         elif kind == "totals":
             self._totals = totals_of(event)
@@ -100,6 +103,7 @@ class Observation:
             is_interrupted=is_interrupted,
             ending="" if self._has_ended or self._is_stuck or is_interrupted else _ending(end),
             threads=self._threads,
+            shared=self._messages.shared(),
         )
 
 

@@ -18,6 +18,7 @@ VerdictKind = Literal[
     "pool-exhausted",
     "server-saturated",
     "left-tasks",
+    "shared-messages",
     "timeout",
     "straggler",
 ]
@@ -30,6 +31,7 @@ VERDICT_KINDS: tuple[VerdictKind, ...] = (
     "pool-exhausted",
     "server-saturated",
     "left-tasks",
+    "shared-messages",
     "timeout",
     "straggler",
 )
@@ -162,6 +164,14 @@ class LeftTasks:
 
     place: CodeLine
     tasks: int
+
+
+@frozen
+class SharedMessage:
+    """A run that sent an answer of the server to another run."""
+
+    run: int
+    answered: int
 
 
 @frozen
@@ -313,3 +323,4 @@ class Observed:
     threads: tuple[str, ...] = ()
     server_slots: int | None = None
     queue: tuple[QueueSample, ...] = ()
+    shared: tuple[SharedMessage, ...] = ()

@@ -21,6 +21,7 @@ from eagleray.rollouts.agents.model import (
     Observed,
     WaveVerdict,
 )
+from eagleray.rollouts.agents.shared_messages import shared_messages
 from eagleray.rollouts.agents.statistics import answered_requests, at_share
 
 # A line that waits for so long in the loop's thread blocks every run; a healthy wave lags a fifth of it.
@@ -80,7 +81,12 @@ def verdicts(observed: Observed) -> tuple[WaveVerdict, ...]:
     if not named:
         named += _stragglers(observed)
     # They explain what agents do, not how long it takes.
-    return (*failed_answers(observed), *named, *left_tasks(observed))
+    return (
+        *failed_answers(observed),
+        *named,
+        *left_tasks(observed),
+        *shared_messages(observed),
+    )
 
 
 def _blocking_calls(observed: Observed) -> Iterable[WaveVerdict]:
