@@ -209,6 +209,12 @@ def test_paths_of_attributes_differ_from_modules() -> None:
     assert not is_dangerous("numpy", "ndarray")
 
 
+def test_pickle_that_requests_gigabytes_is_refused(tmp_path: Path) -> None:
+    """LONG_BINPUT: 4 GB for its memo."""
+    assert listing(tmp_path, b"\x80\x04]r\x01\x00\x00\x10.") == UNLISTED
+    assert listing(tmp_path, pickle.dumps([list(range(100_000)), Path("p")])) != UNLISTED
+
+
 OPCODES = [
     value
     for name in pickle.__all__
@@ -221,12 +227,15 @@ PIECES = st.sampled_from([*OPCODES, OS, SYS, b"cos\nsystem\n", b"\x00", b"\x01",
 def test_any_pickle_imports_only_what_was_listed(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes]
 ) -> None:
-    """The imports of a load are in the list, or the load was refused."""
+    """The imports of a load are in the list, or the load was refused.
+
+    The C class has an array as memo, which LONG_BINPUT makes up to 32 GB large; the Python class has a dictionary.
+    """
     content = b"\x80\x04" + b"".join(pieces) + b"."
     names = listing(tmp_path_factory.getbasetemp(), content)
     imported: list[Import] = []
 
-    class Recorder(pickle.Unpickler):
+    class Recorder(pickle._Unpickler):  # type: ignore[misc, name-defined]
         def find_class(self, module: str, name: str) -> Any:
             imported.append((module, name))
             return dict

@@ -6,8 +6,11 @@ which each import is replaced by a class that does nothing.  What depends on the
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 import pickle
+import resource
 import tarfile
 import zipfile
 from pathlib import Path
@@ -24,6 +27,9 @@ Import = tuple[str, str]
 _HEADERS = 5
 _DEEPEST = 20
 _MOST_IMPORTS = 200
+# A number in a list takes three bytes of a pickle, and 40 of memory.
+_FREE_MEMORY = 2**30
+_MEMORY_PER_BYTE = 32
 _PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 _ZIP = b"PK\x03\x04"
 # Modules that run commands or code, open files or connections, import by name, or make any attribute reachable.
@@ -228,9 +234,31 @@ def _can_run_anything(module: str, name: str) -> bool:
 def imports(path: str) -> list[Import]:
     """Returns what loading a file would import, in order; raises UnlistableError, or OSError."""
     listing = _Imports()
-    with Path(path).open("rb") as file:  # own file
+    with (
+        Path(path).open("rb") as file,
+        _limited_memory(os.fstat(file.fileno()).st_size),
+    ):  # own file
         listing.add_file(file)
     return sorted(listing.names)
+
+
+@contextlib.contextmanager
+def _limited_memory(size: int) -> Iterator[None]:
+    """Ten bytes may request 32 GB: LONG_BINPUT sizes the array that is the memo of the C class (CPython 3.14, too)."""
+    try:
+        pages = Path("/proc/self/statm").read_text().split()[0]  # kernel's file
+    except OSError:
+        # Not Linux.
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    limit = int(pages) * resource.getpagesize() + _FREE_MEMORY + _MEMORY_PER_BYTE * size
+    finite = [value for value in (*before, limit) if value != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min(finite), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 class _Imports:
