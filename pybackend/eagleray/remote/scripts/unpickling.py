@@ -234,16 +234,13 @@ def _can_run_anything(module: str, name: str) -> bool:
 def imports(path: str) -> list[Import]:
     """Returns what loading a file would import, in order; raises UnlistableError, or OSError."""
     listing = _Imports()
-    with (
-        Path(path).open("rb") as file,
-        _limited_memory(os.fstat(file.fileno()).st_size),
-    ):  # own file
+    with Path(path).open("rb") as file, _limited_memory(file):  # own file
         listing.add_file(file)
     return sorted(listing.names)
 
 
 @contextlib.contextmanager
-def _limited_memory(size: int) -> Iterator[None]:
+def _limited_memory(file: Any) -> Iterator[None]:
     """Ten bytes may request 32 GB: LONG_BINPUT sizes the array that is the memo of the C class (CPython 3.14, too)."""
     try:
         pages = Path("/proc/self/statm").read_text().split()[0]  # kernel's file
@@ -251,6 +248,7 @@ def _limited_memory(size: int) -> Iterator[None]:
         # Not Linux.
         yield
         return
+    size = os.fstat(file.fileno()).st_size
     before = resource.getrlimit(resource.RLIMIT_AS)
     limit = int(pages) * resource.getpagesize() + _FREE_MEMORY + _MEMORY_PER_BYTE * size
     finite = [value for value in (*before, limit) if value != resource.RLIM_INFINITY]
