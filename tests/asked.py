@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
+import json
 import os
 import subprocess
 import threading
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 from unittest import mock
 
+from attrs import frozen
 from eagleray.cli.main import main
 
+START = Path(__file__).parents[1] / "pybackend" / "eagleray_start.py"
 LIMIT_S = 100.0
+
+
+@frozen
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+
+async def eagleray(*arguments: str) -> Done:
+    """The command with these arguments, in the environment of this process."""
+    done = await asyncio.to_thread(ask, os.environ, *arguments)
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 def ask(env: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -18,9 +18,9 @@ from eagleray.ray.rows import NodeRow
 from eagleray.runs.model import RunPlan, RunState, RunWorkerStatus
 from eagleray.runs.records import RunRecords
 
-from tests.cli.test_commands import POLICY, eagleray
+from tests.asked import eagleray
 from tests.fakes.adapter import FakeAdapter
-from tests.fakes.dashboard import FakeDashboard
+from tests.fakes.dashboard import POLICY, FakeDashboard
 
 
 def check(name: str, printed: Any) -> None:

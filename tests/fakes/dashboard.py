@@ -20,6 +20,8 @@ from eagleray.ray.dashboard import Dashboard
 
 RECORDED = Path(__file__).parent / "recorded"
 LISTS = ("workers", "tasks", "actors", "nodes")
+# The id of `policy-0`, a paused worker in the recorded answers.
+POLICY = "c7b60196080e2c97d84be92296aeccd5398198290dc1e004d1f3a5ee"
 
 
 class FakeDashboard:

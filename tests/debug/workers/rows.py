@@ -1,9 +1,10 @@
-"""Rows of Ray and states of the adapter, with everything that a test does not care for filled in."""
+"""Rows of Ray, states of the adapter and live workers, with everything that a test does not care for filled in."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from eagleray.debug.workers.model import LiveWorker
 from eagleray.protocol.adapter_control import WorkerState, WorkerStop
 from eagleray.ray.rows import ActorRow, JobRow, RuntimeEnv, TaskRow, WorkerRow
 
@@ -45,6 +46,25 @@ def task_row(worker_id: str = "w1", name: str = "PolicyWorker.train", **other: A
         "runtime_env": RuntimeEnv(),
     }
     return TaskRow(**{**values, **other})
+
+
+def live_worker(worker_id: str = "w1", **other: Any) -> LiveWorker:
+    values: dict[str, Any] = {
+        "cluster": CLUSTER,
+        "worker_id": worker_id,
+        "name": "policy-0",
+        "kind": "actor",
+        "class_name": "Policy",
+        "rank": 0,
+        "state": "running",
+        "running": "",
+        "node_id": NODE,
+        "node_ip": IP,
+        "pid": 100,
+        "job_id": "01000000",
+        "actor_id": "a1",
+    }
+    return LiveWorker(**{**values, **other})
 
 
 def actor_row(actor_id: str = "a1", **other: Any) -> ActorRow:

@@ -14,7 +14,7 @@ from eagleray.debug.workers.logs import Logs
 from eagleray.debug.workers.model import LiveWorker
 
 from tests.debug.workers.fakes import FakeDashboard, until
-from tests.debug.workers.rows import CLUSTER, NODE, worker_row
+from tests.debug.workers.rows import CLUSTER, live_worker, worker_row
 
 IDS = [f"{i:02x}" * 28 for i in range(10)]
 
@@ -141,23 +141,6 @@ async def test_few_logs_are_read_at_a_time_and_cancelling_ends_them_all() -> Non
 
 
 def test_workers_of_a_group_or_all_that_ever_started() -> None:
-    def worker(worker_id: str) -> LiveWorker:
-        return LiveWorker(
-            cluster=CLUSTER,
-            worker_id=worker_id,
-            name="n",
-            kind="idle",
-            class_name="idle",
-            rank=None,
-            state="idle",
-            running="",
-            node_id=NODE,
-            node_ip="",
-            pid=1,
-            job_id="",
-            actor_id="",
-        )
-
-    workers = [worker("a"), worker(""), worker("b")]
+    workers = [live_worker("a"), live_worker(""), live_worker("b")]
     assert [w.worker_id for w in choose(workers, [])] == ["a", "b"]
     assert [w.worker_id for w in choose(workers, ["b", "zz"])] == ["b"]

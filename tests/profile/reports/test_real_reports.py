@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from eagleray.profile.reports.report_file import ReportFile, examine
 
-from tests.cli.test_commands import eagleray
+from tests.asked import eagleray
 from tests.profile.reports.recorded import record, stats
 from tests.remote.injected.real_nsys import real_nsys
 

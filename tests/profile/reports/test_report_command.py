@@ -20,7 +20,7 @@ from eagleray.profile.reports.reports import Reports
 from eagleray.sidecar.features import build_server
 from eagleray.wire.requests import Wire
 
-from tests.cli.test_commands import eagleray
+from tests.asked import eagleray
 from tests.profile.reports import fake_nsys
 from tests.profile.reports.databases import Copy, Kernel, Range, Recording, write
 

@@ -13,7 +13,7 @@ from eagleray.cli.json_schemas import json_schema
 from eagleray.rollouts.batches import batches
 from eagleray.rollouts.batches.errors import NeedsUnpickleError
 
-from tests.cli.test_commands import eagleray
+from tests.asked import eagleray
 from tests.observe.hangs.ranks import TORCH_PYTHON
 from tests.rollouts.batches import stub_areal
 from tests.rollouts.trajectories.dumps import areal, nemo, own, write

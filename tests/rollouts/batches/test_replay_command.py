@@ -12,7 +12,7 @@ import pytest
 from eagleray.cli.json_schemas import json_schema
 from eagleray.rollouts.batches.replay import areal_script
 
-from tests.cli.test_commands import Done, eagleray
+from tests.asked import Done, eagleray
 
 FAKE = Path(__file__).parents[1] / "integration" / "fake_verl"
 TRAINER = f"{sys.executable} -m verl.trainer.main_ppo trainer.save_freq=20"

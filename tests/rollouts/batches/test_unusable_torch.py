@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_commands import eagleray
+from tests.asked import eagleray
 from tests.rollouts.trajectories.dumps import nemo, write
 
 CHAIN = """

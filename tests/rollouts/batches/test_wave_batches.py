@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from eagleray.rollouts.trajectories.formats import read_line
 
-from tests.cli.test_commands import eagleray
+from tests.asked import eagleray
 from tests.engine.fixtures import Engine
 from tests.observe.hangs.ranks import TORCH_PYTHON
 from tests.rollouts.batches import stub_areal

@@ -20,7 +20,7 @@ from eagleray.rollouts.trajectories.roles import ROLES
 from eagleray.rollouts.trajectories.rows import ItemLimits
 from eagleray.rollouts.trajectories.trajectories import Trajectories
 
-from tests.cli.test_commands import eagleray
+from tests.asked import eagleray
 from tests.rollouts.batches.test_file_kinds import LFS, zipped
 from tests.rollouts.trajectories.dumps import areal, write
 from tests.rollouts.trajectories.published import PUBLISHED, SHAREGPT, Published, lines, printed

@@ -8,7 +8,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from eagleray.cli.json_schemas import json_schema
 
-from tests.cli.test_commands import eagleray
+from tests.asked import eagleray
 from tests.rollouts.trajectories.dumps import areal, own, write
 
 SCHEMA = json_schema("trajectories")

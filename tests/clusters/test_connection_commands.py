@@ -1,4 +1,4 @@
-"""The commands about jobs, routes and tunnels, and the questions of ssh on a terminal."""
+"""The commands about clusters, jobs, routes and tunnels, and the questions of ssh on a terminal."""
 
 from __future__ import annotations
 
@@ -29,9 +29,16 @@ from eagleray.protocol.route_spec import DIRECT
 from eagleray.remote.injected import tcp_peer
 
 from tests.adapter.other_user import as_nobody
-from tests.cli.test_commands import START, eagleray
+from tests.asked import START, eagleray
 from tests.fakes.adapter import FakeAdapter
 from tests.fakes.dashboard import FakeDashboard
+
+
+async def test_clusters_are_listed(dashboard: FakeDashboard) -> None:
+    (cluster,) = (await eagleray("clusters", "--json")).json
+    assert cluster["id"] == dashboard.address
+    assert cluster["state"] == "connected"
+    assert dashboard.address in (await eagleray("clusters")).out
 
 
 async def test_slurm_lists_jobs_of_this_machine(squeue: Path) -> None:

@@ -6,29 +6,15 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from attrs import evolve
 from eagleray.app import App
 from eagleray.cli import targets
 from eagleray.common.errors import EaglerayError
 from eagleray.debug.workers.model import LiveWorker
 
-CLUSTER = "http://127.0.0.1:1"
-FIRST = LiveWorker(
-    cluster=CLUSTER,
-    worker_id="aa01",
-    name="trainer-0",
-    kind="actor",
-    class_name="Trainer",
-    rank=0,
-    state="running",
-    running="",
-    node_id="n",
-    node_ip="",
-    pid=70,
-    job_id="",
-    actor_id="",
-)
-SECOND = evolve(FIRST, worker_id="bb02", name="trainer-1", rank=1, pid=71)
+from tests.debug.workers.rows import CLUSTER, live_worker
+
+FIRST = live_worker("aa01", name="trainer-0", class_name="Trainer", rank=0, pid=70)
+SECOND = live_worker("bb02", name="trainer-1", class_name="Trainer", rank=1, pid=71)
 
 
 @pytest.fixture

@@ -13,23 +13,11 @@ from eagleray.cli.table import LONGEST
 from eagleray.debug.workers.model import LiveWorker, Location
 from eagleray.ray.errors import cluster_unreachable
 
+from tests.debug.workers.rows import live_worker
+
 DOWN = "http://127.0.0.1:2"
 UP = "http://127.0.0.1:1"
-WORKER = LiveWorker(
-    cluster=UP,
-    worker_id="w",
-    name="policy-0",
-    kind="actor",
-    class_name="Policy",
-    rank=0,
-    state="running",
-    running="",
-    node_id="n",
-    node_ip="",
-    pid=7,
-    job_id="",
-    actor_id="",
-)
+WORKER = live_worker(cluster=UP)
 
 
 @pytest.fixture
