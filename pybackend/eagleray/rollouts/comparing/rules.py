@@ -43,10 +43,10 @@ class Limit:
 # Larger differences are judged by published ones of the same precision, size and routing.
 LIMITS = {
     "consistent mean |dlogp|": Limit(
-        1e-4, "float32 engines measured: 1.2e-6; flash attention in other batches: 6.7e-6"
+        1e-4, "measured: 1.2e-6 in float32; in other batches 6.7e-6, in float16 3.6e-5"
     ),
     "consistent k3": Limit(
-        1e-8, "float32 engines measured: 1e-12; flash attention in other batches: 5.2e-10"
+        1e-7, "measured: 1e-12 in float32; in other batches 5.2e-10, in float16 1.2e-8"
     ),
     "kernel mean |dlogp|": Limit(3e-3, "flash attention measured: 1.7e-3; 0.1 % of noise: 4.7e-3"),
     "kernel k3": Limit(1e-5, "flash attention measured: 2.4e-6; 0.1 % of noise: 1.8e-5"),
