@@ -18,7 +18,7 @@ from eagleray.doctor.logs.files import ScannedFile
 from eagleray.doctor.logs.lines import LogLine, parse_line, shown, time_of
 from eagleray.doctor.logs.literal_scan import Hit, LiteralScan, OnBytes
 from eagleray.doctor.logs.traceback_prefixes import lines_between, lines_within, prefix_of
-from eagleray.doctor.matching import Match, Matcher, cause_of
+from eagleray.doctor.matching import Match, Matcher, Sign, cause_of
 from eagleray.doctor.model import (
     Checked,
     Diagnosis,
@@ -75,6 +75,10 @@ _NEAR = 4
 _LONGEST_BEFORE = 400
 # Lines of a traceback; most are much shorter.
 _LONGEST_TRACEBACK = 65_536
+# All hits of a shorter line are of the part that is read.
+_WHOLE_LINE = 4000
+_ESCAPE = b"\x1b"
+_AFTER = 3
 # This many bytes usually identify a line.
 _SIGN = 20
 
@@ -173,6 +177,11 @@ class _Findings:
         )
 
 
+def _signs(hits: Sequence[Hit], start: int, raw: bytes) -> list[Sign]:
+    ends = [hit.offset - start + len(hit.text) for hit in hits]
+    return [(hit.text, raw[end : end + _AFTER]) for hit, end in zip(hits, ends, strict=True)]
+
+
 def _read_file(
     number: int, file: ScannedFile, hits: Iterator[Hit], scan: LiteralScan, findings: _Findings
 ) -> None:
@@ -201,6 +210,8 @@ class _FileReading:
     # The starts of lines that the tracebacks above them have named, and the starts of exceptions without effect.
     exceptions: set[int] = field(factory=set)
     ignored: set[int] = field(factory=set)
+    # The last name of a level that isn't among the hits of its line.
+    skipped: int = -1
     # By beginnings of lines without their numbers.
     plain: dict[bytes, bool] = field(factory=dict)
     # The last exception of each process that no rule explains and that counts for its chain.
@@ -211,7 +222,7 @@ class _FileReading:
         last_start = listed = -1
         for own, start, raw in self._by_line(hits):
             if start != last_start and not self._is_plain(own, start, raw):
-                self._line(own[0], start, raw)
+                self._line(own, start, raw)
             last_start = start
             if self.unknown >= _MOST_UNKNOWN and listed < 0:
                 listed = start
@@ -232,6 +243,7 @@ class _FileReading:
             if self.unknown >= _MOST_UNKNOWN:
                 self.scan.narrow()
                 if hit.text in _LEVELS:
+                    self.skipped = hit.offset
                     continue
             own = [hit]
             start, raw = self.log.line_at(hit.offset)
@@ -270,11 +282,15 @@ class _FileReading:
             if is_end and not self.findings.matcher.matches(line.text):
                 self._unknown(Hit(self.number, start), start, line, raw, ())
 
-    def _line(self, hit: Hit, start: int, raw: bytes) -> None:
+    def _line(self, hits: Sequence[Hit], start: int, raw: bytes) -> None:
+        hit = hits[0]
         line = parse_line(raw)
         if start in self.ignored or self._is_old(start, line):
             return
-        matches = self.findings.matcher.matches(line.text)
+        # Without grep, hits have no text. Colours may be within a literal, and other parts of a long line have hits, too.
+        has_all = hit.text and len(raw) < _WHOLE_LINE and _ESCAPE not in raw
+        signs = _signs(hits, start, raw) if has_all and self.skipped < start else None
+        matches = self.findings.matcher.matches(line.text, signs)
         for match in matches:
             self._matched(match, hit, start, line)
         if is_dumped(line.text):

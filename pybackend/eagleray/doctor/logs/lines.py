@@ -28,6 +28,7 @@ _LABEL = re.compile(
     r"|(?P<service>[a-z][a-z0-9]{0,40}-[\w.-]{1,60}) {1,60}\| "
 )
 # "[repeated 14x across cluster]", at the end.
+_REPEATED_SIGN = "[repeated "
 _REPEATED = re.compile(r" ?\[repeated (?P<count>\d{1,9})x across cluster\](?: \(Ray dedup.*)?$")
 # torch's prefix of tracebacks, "[rank3]: Traceback …", and of C++ logs, "[rank3]:[E1121 …", also behind the prefix of
 # torchrun --tee.
@@ -75,7 +76,9 @@ class LogLine:
 
 def parse_line(raw: bytes) -> LogLine:
     """A line in UTF-8; what isn't becomes replacement characters."""
-    text = _COLOURS.sub("", raw.decode("utf-8", "replace")).rstrip("\r\n")
+    text = raw.decode("utf-8", "replace").rstrip("\r\n")
+    if "\x1b" in text:
+        text = _COLOURS.sub("", text)
     worker = node = ""
     stamp = _STAMP.match(text)
     if stamp:
@@ -91,7 +94,8 @@ def parse_line(raw: bytes) -> LogLine:
         node = prefix["ip"] or prefix["daemon_ip"] or ""
         text = text[prefix.end() :]
     repeats = 1
-    repeated = _REPEATED.search(text)
+    # Nearly no line has it, and a search takes as long as all prefixes.
+    repeated = _REPEATED.search(text) if _REPEATED_SIGN in text else None
     if repeated:
         # The line itself was printed before the others were folded.
         repeats = int(repeated["count"])

@@ -144,8 +144,12 @@ class LiteralScan:
         feeder.start()
         try:
             for line in process.stdout:
-                place, _, text = line.rstrip(b"\n").partition(b":")
-                hit = self._hit_at(int(place), text, first)
+                digits, _, text = line[:-1].partition(b":")
+                place = int(digits)
+                while first + 1 < len(self._segments) and self._segments[first + 1].start <= place:
+                    first += 1
+                segment = self._segments[first]
+                hit = Hit(segment.file, segment.offset + place - segment.start, text)
                 if _is_after(hit, self._last):
                     self._last = hit
                     yield hit
@@ -167,12 +171,6 @@ class LiteralScan:
             for segment, chunk in chunks:
                 self._segments.append(segment)
                 pipe.write(chunk)
-
-    def _hit_at(self, place: int, text: bytes, first: int) -> Hit:
-        """`first` is the first segment of this run of grep, from whose start `place` counts."""
-        index = bisect.bisect_right(self._segments, place, first, key=lambda s: s.start) - 1
-        segment = self._segments[index]
-        return Hit(segment.file, segment.offset + place - segment.start, text)
 
     def _hits_of_python(self) -> Iterator[Hit]:
         forms = [re.compile(form, re.MULTILINE) for form in self.forms]
@@ -228,7 +226,7 @@ def _place(item: _Segment | Hit) -> tuple[int, int]:
 
 
 def _is_after(hit: Hit, last: Hit) -> bool:
-    return _place(hit) > _place(last)
+    return hit.offset > last.offset if hit.file == last.file else hit.file > last.file
 
 
 def _whole_lines(
