@@ -18,9 +18,7 @@ from eagleray.cli.output import print_json
 from eagleray.common import paths
 from eagleray.common.errors import EaglerayError
 
-from tests.asked import ask
-
-START = Path(__file__).parents[2] / "pybackend" / "eagleray_start.py"
+from tests.asked import START, ask
 
 
 def does(monkeypatch: pytest.MonkeyPatch, doing: Callable[[], None]) -> None:

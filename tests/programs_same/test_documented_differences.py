@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.asked import START
 from tests.programs_same.programs import Program
 from tests.programs_same.test_programs_are_the_same import variables
 from tests.ray_cluster import REPOSITORY, temporary_home
-from tests.runs.terminal import START
 
 PROBE = Program(
     "probe", (sys.executable, str(REPOSITORY / "tests" / "programs_same" / "surroundings.py"))

@@ -9,13 +9,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
-from tests.asked import ask
+from tests.asked import START, ask
 from tests.ray_cluster import REPOSITORY, wait_for
 
-START = REPOSITORY / "pybackend" / "eagleray_start.py"
 PLAIN = REPOSITORY / "tests" / "runs" / "programs" / "plain.py"
 
 
@@ -23,26 +23,23 @@ class Terminal:
     """One `eagleray …`, whose output goes to a file; `end` is for those that do not end by themselves."""
 
     def __init__(self, folder: Path, *arguments: str, env: dict[str, str] | None = None) -> None:
-        # Beside the folder in which the command runs, which may be looked at.
-        self.out = Path(tempfile.mkstemp(prefix="out-", dir=folder.parent)[1])
-        self.err = Path(tempfile.mkstemp(prefix="err-", dir=folder.parent)[1])
-        with self.out.open("wb") as out, self.err.open("wb") as err:
-            self.process = subprocess.Popen(
-                [sys.executable, str(START), "cli", *arguments],
-                cwd=folder,
-                # Its output is a file, in which lines would otherwise appear late.
-                env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})},
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-            )
+        self._out, self._err = self._unnamed_file(), self._unnamed_file()
+        self.process = subprocess.Popen(
+            [sys.executable, str(START), "cli", *arguments],
+            cwd=folder,
+            # Its output is a file, in which lines would otherwise appear late.
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=self._out,
+            stderr=self._err,
+            start_new_session=True,
+        )
 
     def output(self) -> str:
-        return self.out.read_text(errors="replace")
+        return _text(self._out)
 
     def errors(self) -> str:
-        return self.err.read_text(errors="replace")
+        return _text(self._err)
 
     def wait_output(self, text: str) -> None:
         wait_for(f"“{text}” in the output", lambda: text in self.output() or self._over())
@@ -68,6 +65,18 @@ class Terminal:
 
     def _over(self) -> bool:
         return self.process.poll() is not None
+
+    def _unnamed_file(self) -> int:
+        """A file that is closed with this terminal, and leaves nothing."""
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+        weakref.finalize(self, os.close, descriptor)
+        return descriptor
+
+
+def _text(descriptor: int) -> str:
+    # The program writes at the offset of the descriptor, which this doesn't move.
+    return os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode(errors="replace")
 
 
 def eagleray(folder: Path, *arguments: str) -> str:

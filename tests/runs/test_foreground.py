@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 from eagleray.cli.foreground import Foreground
 
+from tests.asked import START
 from tests.ray_cluster import wait_for
-from tests.runs.terminal import START, Terminal, eagleray, listed, row
+from tests.runs.terminal import Terminal, eagleray, listed, row
 
 COMMAND = [sys.executable, str(START), "cli", "run", "--", sys.executable, "-c"]
 LIMIT_S = 90.0

@@ -13,9 +13,10 @@ import pytest
 from eagleray.cli.main import main
 from eagleray.cli.rollouts.counter_line import CounterLine
 
+from tests.asked import START
 from tests.ray_cluster import wait_for
 from tests.rollouts.integration.test_areal_rollouts import CONFIG, FAKE
-from tests.runs.terminal import START, Terminal
+from tests.runs.terminal import Terminal
 
 
 @pytest.fixture
