@@ -228,6 +228,7 @@ def test_unknown_exception_has_where_it_was_raised_and_the_code_that_called(tmp_
 
     assert diagnosis.raised == (
         "Raised in average_tensor (stage_1_and_2.py:1480), called in step (train.py:88)."
+        " Check that the version of deepspeed fits, or search its issues."
     )
     printed = texts.lines(diagnosis)
     at = printed.index(f"    {diagnosis.raised}")

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 from eagleray.doctor import texts
-from eagleray.doctor.advice import advice_in, message_at
+from eagleray.doctor.advice import advice_for, advice_in, message_at
 from eagleray.doctor.diagnosing import diagnose
 from eagleray.doctor.installed_packages import InstalledPackages
 from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.model import Diagnosis
 from eagleray.doctor.rule_files import own_rules
+from eagleray.remote.sampling.frames import PythonFrame
 
 ENGINE = '''
 def check(start, length, size):
@@ -225,3 +226,36 @@ def test_message_ends_before_the_next_record() -> None:
     lines = ["mine.Bad: 7 rows", "of 8", "INFO 11-21 01:25:07 [core.py:10] Use --fast", "Set x"]
 
     assert message_at(lines, 0) == ["mine.Bad: 7 rows", "of 8"]
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "advice"),
+    [
+        (
+            "AssertionError (assert len(cur_uids) <= self.max_loras_per_batch)",
+            "/opt/lora.py",
+            "The assertion is about max_loras_per_batch: check this setting.",
+        ),
+        (
+            "NotImplementedError: a quantized cache is not supported for encoders",
+            "/opt/attention.py",
+            "This combination isn't supported: change the setting that the message names.",
+        ),
+        (
+            "RuntimeError: Failed after 1 retries. Addr: 10.1.68.7:11220.",
+            "/opt/http.py",
+            "Read the log of the server at 10.1.68.7:11220.",
+        ),
+        (
+            "TypeError: cannot unpack non-iterable NoneType object",
+            "/sgl-workspace/sglang/python/sglang/srt/moe.py",
+            "Check that the version of sglang fits, or search its issues.",
+        ),
+        ("TypeError: cannot unpack non-iterable NoneType object", "/home/me/train.py", ""),
+        ("AssertionError (assert labels.shape == rows)", "/opt/site-packages/x/y.py", ""),
+    ],
+)
+def test_message_without_advice_has_the_next_step_of_its_kind(
+    text: str, file: str, advice: str
+) -> None:
+    assert advice_for([text], text, [PythonFrame("step", file, 3)]) == advice

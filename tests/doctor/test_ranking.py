@@ -13,6 +13,7 @@ from eagleray.doctor.diagnosing import diagnose
 from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.model import Diagnosis
 from eagleray.doctor.rule_files import own_rules
+from eagleray.doctor.texts import lines
 
 
 @frozen
@@ -471,3 +472,44 @@ def test_exception_of_a_pasted_part_has_its_frames(tmp_path: Path) -> None:
 def test_memory_that_cannot_be_registered_is_a_limit_of_locked_memory(tmp_path: Path) -> None:
     text = "E1211 08:45:02.411820  8743 rdma_context.cpp:330] Failed to register memory 0x7f1a: Cannot allocate memory [12]\n"
     assert [each.id for each in diagnosis_of(tmp_path, (text,)).causes] == ["nccl-memlock"]
+
+
+def test_exception_is_the_sentence_where_causes_only_warn(tmp_path: Path) -> None:
+    text = (
+        "(WorkerDict pid=7) [2026-12-17 03:01:07,4 E 1 2] core_worker_process.cc:837: Failed to establish connection to the"
+        " metrics exporter agent. Metrics will not be exported.\n"
+        "(Policy pid=8) Traceback (most recent call last):\n"
+        '(Policy pid=8)   File "/opt/train.py", line 251, in broadcast\n'
+        "(Policy pid=8) shards.ShardError: row 17 has no label\n"
+    )
+    diagnosis = diagnosis_of(tmp_path, (text,))
+
+    assert "shards.ShardError" in diagnosis.sentence
+    assert diagnosis.raised == "Raised in broadcast (train.py:251)."
+    shown = lines(diagnosis)
+    assert "ShardError" in shown[1]
+    assert next(at for at, line in enumerate(shown) if "metrics" in line) > 2
+
+
+def test_error_of_a_child_comes_before_the_one_of_its_parent_that_quotes_it(tmp_path: Path) -> None:
+    text = (
+        "(EnvGroup(rank=0) pid=7) Traceback (most recent call last):\n"
+        '(EnvGroup(rank=0) pid=7)   File "/opt/env.py", line 61, in reset\n'
+        "(EnvGroup(rank=0) pid=7) shards.ShardError: the scene kitchen-4 has no camera\n"
+        "Exception occurred while running EnvGroup's function init_worker: exception is ray::EnvGroup.init_worker() (pid=7)\n"
+        '  File "/opt/RLinf/rlinf/workers/env/env_worker.py", line 120, in init_worker\n'
+        "    env.start_env()\n"
+        "RuntimeError: offload failed: {'error': 'the scene kitchen-4 has no camera'}\n"
+    )
+    first = diagnosis_of(tmp_path, (text,)).causes[0]
+    assert [each.line for each in first.evidence] == [3, 7]
+    assert "ShardError" in first.sentence
+
+
+def test_worker_that_was_stopped_on_purpose_has_not_crashed(tmp_path: Path) -> None:
+    text = (
+        "(raylet) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the problem,"
+        " check the logs for the dead worker. Worker ID: ab Node ID: cd Worker PID: 70115 Worker exit type:"
+        " INTENDED_SYSTEM_EXIT Worker exit detail: Worker exits by ray.kill.\n"
+    )
+    assert diagnosis_of(tmp_path, (text,)).causes == ()

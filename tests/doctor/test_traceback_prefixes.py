@@ -98,3 +98,17 @@ def test_lines_of_json_are_read(write: Callable[[], list[str]], tmp_path: Path) 
 def test_first_line_alone_may_have_a_prefix(tmp_path: Path) -> None:
     first, *rest = LINES
     assert_named(diagnosed(tmp_path, [f"2026-11-03 10:00:01,123 ERROR trainer: {first}", *rest]))
+
+
+def test_logger_writes_more_before_the_first_line_than_before_the_others(tmp_path: Path) -> None:
+    first, *rest = LINES
+    pod = "[pod/decode-0-3/sglang] "
+    assert_named(
+        diagnosed(
+            tmp_path,
+            [
+                f"{pod}[2026-05-16 03:10:01 DP5 TP5] loop of rank 5: {first}",
+                *(pod + line for line in rest),
+            ],
+        )
+    )

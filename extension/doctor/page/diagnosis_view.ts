@@ -38,7 +38,7 @@ export class DiagnosisView {
         element("p", { class: "from" }, `${from} · ${checkedText(checked)}`),
         element("div", { class: "buttons" }, this.again, this.watch),
       ),
-      ...primary.map((cause, at) => this.cause(cause, at === 0)),
+      ...primary.map((cause) => this.cause(cause, cause.sentence === diagnosis.sentence)),
       ...this.folded(
         "secondary",
         (count) => l10n.t("These follow from it ({0})", count),
@@ -50,7 +50,7 @@ export class DiagnosisView {
         unknown.length > 0 ? [this.lines(unknown)] : [],
         {
           count: unknown.length,
-          isOpen: causes.length === 0,
+          isOpen: causes.every(({ sentence }) => sentence !== diagnosis.sentence),
         },
       ),
       ...this.folded(
@@ -76,7 +76,7 @@ export class DiagnosisView {
     this.again.textContent = isOn ? l10n.t("Reading…") : l10n.t("Diagnose Again");
   }
 
-  /** The sentence of the first cause is the title of the page. */
+  /** The sentence of the first cause is the title of the page, unless an error without a rule comes before it. */
   private cause(cause: Cause, isTitle: boolean): HTMLElement {
     const isMore = cause.count > cause.evidence.length;
     const counts = l10n.t("Lines: {0}, files: {1}", String(cause.count), String(cause.files));

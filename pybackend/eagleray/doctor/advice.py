@@ -23,11 +23,35 @@ _ADVICE = re.compile(
     r"|\bdid you mean\b|\bmust be set\b"
 )
 # How to see more of an error, which doesn't fix it.
-_NO_FIX = re.compile(r"HYDRA_FULL_ERROR|CUDA_LAUNCH_BLOCKING|TORCH_USE_CUDA_DSA|full stack ?trace")
+_NO_FIX = re.compile(
+    r"HYDRA_FULL_ERROR|NCCL_DEBUG|CUDA_LAUNCH_BLOCKING|TORCH_USE_CUDA_DSA|full stack ?trace"
+)
 _SENTENCES = re.compile(r"(?<=[.!?]) +(?=[A-Z`'\"(-])|\n(?=[A-Z])")
 _TIMED = re.compile(r"^\W{0,3}(?:INFO|WARN|DEBUG|20\d\d-|\d\d:\d\d)")
 # pip's and uv's environments for builds.
 _BUILD = re.compile(r"/pip-build-env-|/builds-v\d{1,3}/|/setuptools/build_meta\.py$")
+_ASSERTED = re.compile(
+    r"\bassert .{0,200}\b(?:self|\w{0,20}args|\w{0,20}config|cfg)(?:\.\w{1,40}){0,3}"
+    r"\.(?P<name>(?:max|min|num)_\w{1,60}|\w{1,60}_(?:size|len|length|limit|count))\b"
+)
+_UNSUPPORTED = re.compile(
+    r"(?i)\bunsupported\b|\bnot (?:yet )?(?:supported|compatible)\b|\bnot valid for this\b|\bincompatible with\b"
+    r"|\b(?:does not|doesn't|cannot|can't) support\b"
+)
+_UNANSWERED = re.compile(
+    r"(?i)\bfail(?:ed|s)?\b|\brefused\b|\btime[d-]? ?out\b|\bretries\b|\bunavailable\b|\breset\b|\bdisconnected\b"
+    r"|\bserver error\b|\b50[0-9]\b"
+)
+_SERVER = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}:\d{2,5}\b|(?<=://)[\w.-]{1,80}:\d{2,5}\b")
+# Site-packages, and checkouts as in the images of SGLang and NeMo RL.
+_LIBRARY = re.compile(
+    r"/(?:site|dist)-packages/(\w{2,60})/|/python/(sglang)/|/Megatron-LM/(megatron)/"
+)
+_BUG = re.compile(r"\bdiscovered a bug in (\w{2,40})\b")
+_ACCIDENT = re.compile(
+    r"(?:\w{1,60}\.){0,8}(?:(?:Type|Attribute|Key|Index|Name|UnboundLocal|ZeroDivision)Error\b"
+    r"|ValueError: (?:too many|not enough) values)"
+)
 _LONGEST_OUTPUT = 40
 _LOADS = re.compile(r"(?:^|_)load_(?:\w+_)?(?:weight|state_dict|checkpoint|model)")
 # Lines of a message after its first one.
@@ -56,6 +80,33 @@ def fix_by_place(causes: Sequence[Cause], frames: Sequence[PythonFrame]) -> str:
         return t(
             "A weight doesn't fit the model: check its config, and the versions of what loads it."
         )
+    return ""
+
+
+def advice_for(message: Sequence[str], text: str, frames: Sequence[PythonFrame]) -> str:
+    """The next step after an exception that no rule explains, "" if nothing tells it; `text` may have its code.
+
+    1. The advice of its message.
+    2. The setting that an assertion compares.
+    3. For a combination that isn't supported: the setting that the message names.
+    4. The log of the server that didn't do what the program asked for.
+    5. For an accident in the code of a library: another version.
+    """
+    if own := advice_in(message):
+        return own
+    first = message[0]
+    if asserted := _ASSERTED.search(text):
+        return t("The assertion is about {name}: check this setting.", name=asserted["name"])
+    if _UNSUPPORTED.search(first):
+        return t("This combination isn't supported: change the setting that the message names.")
+    server = _SERVER.search(first) if _UNANSWERED.search(first) else None
+    if server:
+        return t("Read the log of the server at {address}.", address=printable(server[0], 100))
+    library = _LIBRARY.search(frames[-1].file) if frames and _ACCIDENT.match(first) else None
+    library = library or _BUG.search(text)
+    name = next(filter(None, library.groups()), "") if library else ""
+    if name:
+        return t("Check that the version of {library} fits, or search its issues.", library=name)
     return ""
 
 

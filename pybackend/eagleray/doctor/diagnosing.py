@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import define, evolve, field, frozen
 
 from eagleray.doctor import texts
-from eagleray.doctor.advice import advice_in, fix_by_place, message_at
+from eagleray.doctor.advice import advice_for, fix_by_place, message_at
 from eagleray.doctor.clocks import Clocks
 from eagleray.doctor.frameworks import frameworks_of_logs, with_settings_of
 from eagleray.doctor.installed_packages import InstalledPackages
@@ -17,7 +17,12 @@ from eagleray.doctor.logs.context import ReadableLog
 from eagleray.doctor.logs.files import ScannedFile
 from eagleray.doctor.logs.lines import LogLine, parse_line, shown, time_of
 from eagleray.doctor.logs.literal_scan import Hit, LiteralScan, OnBytes
-from eagleray.doctor.logs.traceback_prefixes import lines_between, lines_within, prefix_of
+from eagleray.doctor.logs.traceback_prefixes import (
+    frame_prefix,
+    lines_between,
+    lines_within,
+    prefix_of,
+)
 from eagleray.doctor.matching import Match, Matcher, Sign, cause_of
 from eagleray.doctor.model import (
     Checked,
@@ -26,7 +31,7 @@ from eagleray.doctor.model import (
     Rule,
     UncheckedFile,
 )
-from eagleray.doctor.ranking import UNKNOWN, Candidate, Order, ranked, without_survived
+from eagleray.doctor.ranking import UNKNOWN, Candidate, Order, ranked, unwrapped, without_survived
 from eagleray.doctor.ranks import rank_near, rank_of
 from eagleray.doctor.unknown_errors import (
     FORMS,
@@ -484,7 +489,8 @@ class _FileReading:
         parsed = [(offset, parse_line(text)) for offset, text in after]
         # Lines of other workers come between this worker's.
         own = [(offset, other) for offset, other in parsed if other.process == line.process]
-        if prefix := prefix_of(line.text, sign):
+        texts_of = [other.text for _, other in own]
+        for prefix in filter(None, (prefix_of(line.text, sign), frame_prefix(texts_of))):
             behind = [
                 (offset, evolve(other, text=rest))
                 for offset, other in own
@@ -492,7 +498,7 @@ class _FileReading:
             ]
             if (index := exception_in([other.text for _, other in behind])) >= 0:
                 return behind, index
-        skipped = lines_between([other.text for _, other in own[: 2 * _NEAR]])
+        skipped = lines_between(texts_of[: 2 * _NEAR])
         own = own[skipped :: skipped + 1]
         index = exception_in([other.text for _, other in own])
         return None if index < 0 else (own, index)
@@ -583,7 +589,7 @@ def _diagnosis(
     exceptions = clear if clear or candidates else exceptions
     exceptions = [item for item in exceptions if item not in findings.survived] or exceptions
     exceptions = without_survived(exceptions)
-    errors = [(item, *findings.chained.get(item, [])) for item in exceptions]
+    errors = unwrapped([(item, *findings.chained.get(item, [])) for item in exceptions])
     errors += [(item,) for item in sorted(findings.statements, key=order.place)]
     causes = with_settings_of(ranked(candidates, errors, order), frameworks)
     survived = findings.survived if exceptions else ()
@@ -597,16 +603,19 @@ def _diagnosis(
     elif first:
         # The one that the sentence names is listed first.
         unknown = [first, *(item for item in unknown if item != first)][:_MOST_UNKNOWN]
-    sentence = texts.sentence(causes, [first] if first else unknown, checked)
-    own = causes[0].evidence[0] if causes else first
+    # A program does not end because of a warning.
+    is_named = not first or any(cause.severity == "error" for cause in causes)
+    sentence = texts.sentence(causes if is_named else (), [first] if first else unknown, checked)
+    own = causes[0].evidence[0] if causes and is_named else first
     frames, message = findings.raised.get((own.path, own.line), ([], [])) if own else ([], [])
-    advice = advice_in(message) if message else ""
+    advice = advice_for(message or [unlogged(own.text)], own.text, frames) if own else ""
     if causes and causes[0].id == UNKNOWN and advice:
         causes[0] = evolve(causes[0], fix=advice)
     if fix := fix_by_place(causes, frames):
         causes[0] = evolve(causes[0], fix=fix)
     explained = installed.explanation(frames, " ".join(message))
-    raised = " ".join(filter(None, [raised_at(frames), explained, "" if causes else advice]))
+    shown_advice = "" if causes and is_named else advice
+    raised = " ".join(filter(None, [raised_at(frames), explained, shown_advice]))
     return Diagnosis(sentence, tuple(causes), tuple(unknown), checked, raised)
 
 

@@ -30,19 +30,20 @@ def sentence(causes: Sequence[Cause], unknown: Sequence[LogEvidence], checked: C
 
 def lines(diagnosis: Diagnosis) -> list[str]:
     """The diagnosis as text: causes with their evidence and fix, what follows from them, what is unknown."""
-    result: list[str] = []
+    is_named = bool(diagnosis.causes) and diagnosis.causes[0].sentence == diagnosis.sentence
+    result = [] if is_named or not diagnosis.unknown else _unknown(diagnosis)
     for index, cause in enumerate(diagnosis.causes):
         if not cause.secondary:
-            result += [*_cause(cause, "" if index else diagnosis.raised), ""]
+            result += [*_cause(cause, "" if index or not is_named else diagnosis.raised), ""]
     secondary = [cause for cause in diagnosis.causes if cause.secondary]
     if secondary:
         result.append(t("These follow from it:"))
         for cause in secondary:
             result += _secondary(cause)
         result.append("")
-    if diagnosis.unknown:
-        result += _unknown(diagnosis)
-    elif not diagnosis.causes:
+    if diagnosis.unknown and is_named:
+        result += _unknown(diagnosis, t("Errors that no rule explains:"))
+    elif not diagnosis.causes and not diagnosis.unknown:
         result += [diagnosis.sentence, ""]
     return [*result, *_checked(diagnosis.checked)]
 
@@ -91,18 +92,16 @@ def _secondary(cause: Cause) -> list[str]:
     return [f"  {shown}", *([f"    {cause.why}"] if cause.why else [])]
 
 
-def _unknown(diagnosis: Diagnosis) -> list[str]:
-    if diagnosis.causes:
-        heading = t("Errors that no rule explains:")
-    else:
-        heading = t("No rule matches. The first errors are:")
+def _unknown(diagnosis: Diagnosis, heading: str = "") -> list[str]:
+    """The errors without a rule: those that the sentence is about without a heading of their own."""
+    is_first = not heading
     shown = []
     for item in diagnosis.unknown[:5]:
         shown.append(f"  {_place(item)}")
         # The sentence is about the first exception, which may not be the first error.
-        if diagnosis.raised and not diagnosis.causes and item.text in diagnosis.sentence:
+        if diagnosis.raised and is_first and item.text in diagnosis.sentence:
             shown.append(f"    {diagnosis.raised}")
-    return [heading, *shown, ""]
+    return [heading or t("No rule matches. The first errors are:"), *shown, ""]
 
 
 def _place(evidence: LogEvidence) -> str:

@@ -23,6 +23,8 @@ _CHANGES = re.compile(
 )
 _NUMBER = re.compile(r"(\s*)\d+(\s*[:|.)\t]?\s*)$")
 _LONGEST = 200
+_FRAME = '  File "'
+_NEAR = 4
 _ESCAPED_END = re.compile(r'\\n"|(?<!\\)"\s*[,}]')
 
 
@@ -58,6 +60,12 @@ def prefix_of(text: str, sign: str = TRACEBACK) -> LinePrefix | None:
         end = match.end()
     parts.append(re.escape(before[end:]))
     return LinePrefix(re.compile("".join(parts)), is_json=before.endswith('"'))
+
+
+def frame_prefix(after: Sequence[str]) -> LinePrefix | None:
+    """The prefix of the first frame near the first line, before which a logger has written more than a prefix."""
+    frame = next((text for text in after[:_NEAR] if _FRAME in text), "")
+    return prefix_of(frame, _FRAME) if frame else None
 
 
 def lines_between(after: Sequence[str]) -> int:
