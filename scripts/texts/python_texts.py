@@ -15,7 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 # How many leading arguments of each function are texts, with the one before them.
-FUNCTIONS = {"t": (0, 1), "later": (0, 1), "counted": (1, 2)}
+FUNCTIONS = {"t": (0, 1), "later": (0, 1), "counted": (1, 2), "error": (1, 2)}
+# Their texts are translated when they are shown.
+LATER = ("later", "error")
+# Fields of an error, which are in no text of it.
+FIELDS = {"detail", "output"}
 # The properties of tables that are texts.
 TABLE_TEXTS = ("text", "detail", "why", "what")
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -29,18 +33,28 @@ def main(folder: Path) -> None:
         names = imported_names(tree)
         if not names or file.name == "l10n.py":
             continue
+        rows = {id(row): parameters for row, parameters in error_rows(tree)}
         for call, function, is_early in calls(tree, names):
             where = f"{file}:{call.lineno}"
             first, number = FUNCTIONS[function]
-            literals = [literal(each) for each in call.args[first : first + number]]
-            if is_early and function != "later":
+            # The next step of an error is optional, or a text that `later` marks.
+            given = [
+                each for each in call.args[first : first + number] if not is_step(function, each)
+            ]
+            literals = [literal(each) for each in given]
+            if is_early and function not in LATER:
                 problems.append(f"{where}: translated before the language is known")
-            if len(literals) != number or None in literals:
+            if (
+                (len(literals) != number and function != "error")
+                or None in literals
+                or not literals
+            ):
                 problems.append(f"{where}: the text of {function} is no literal")
                 continue
             texts.update(text for text in literals if text)
-            if function != "later":
-                problems += wrong_values(where, call, function, [text or "" for text in literals])
+            values = rows.get(id(call), {keyword.arg for keyword in call.keywords})
+            if function != "later" and None not in values:
+                problems += wrong_values(where, values, function, [text or "" for text in literals])
     for file in sorted(folder.glob("runs/presets/tables/*.json")):
         texts.update(table_texts(json.loads(file.read_text("utf-8"))))
     json.dump({"texts": sorted(texts), "problems": problems}, sys.stdout)
@@ -58,13 +72,27 @@ def table_texts(value: object) -> Iterator[str]:
                 yield from table_texts(item)
 
 
+def error_rows(tree: ast.Module) -> Iterator[tuple[ast.expr, set[str | None]]]:
+    """Yields the decorators of functions, and the parameters of those that fill in texts."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            parameters = {each.arg for each in (*node.args.args, *node.args.kwonlyargs)}
+            for decorator in node.decorator_list:
+                yield decorator, {*parameters} - FIELDS
+
+
+def is_step(function: str, node: ast.expr) -> bool:
+    return function == "error" and isinstance(node, ast.Name)
+
+
 def imported_names(tree: ast.Module) -> dict[str, str]:
     """Returns the names of the functions in this module; `l10n.t` is found without."""
-    return {
+    own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} & {"error"}
+    return {name: name for name in own} | {
         alias.asname or alias.name: alias.name
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
-        and node.module in ("eagleray.common", "eagleray.common.l10n")
+        and node.module in ("eagleray.common", "eagleray.common.l10n", "eagleray.common.errors")
         for alias in node.names
         if alias.name in FUNCTIONS or alias.name == "l10n"
     }
@@ -99,14 +127,11 @@ def literal(node: ast.expr) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-def wrong_values(where: str, call: ast.Call, function: str, texts: list[str]) -> list[str]:
-    if any(keyword.arg is None for keyword in call.keywords):
-        return []
-    values = {keyword.arg or "" for keyword in call.keywords}
+def wrong_values(where: str, values: set[str | None], function: str, texts: list[str]) -> list[str]:
     values |= {"n"} if function == "counted" else set()
     named = {name for text in texts for name in PLACEHOLDER.findall(text)}
     missing = [f"{where}: no value for {{{name}}}" for name in sorted(named - values)]
-    unused = sorted(values - named - {"n"})
+    unused = sorted(name for name in values - named - {"n"} if name)
     return missing + [f"{where}: the text has no {{{name}}}" for name in unused]
 
 

@@ -150,7 +150,13 @@ def _names(value: ast.expr) -> set[str]:
 
 
 def _arguments(factory: Factory) -> dict[str, object]:
-    values: dict[str, object] = {"float": 1.0, "int": 1, "bool": True, "str": "x"}
+    values: dict[str, object] = {
+        "float": 1.0,
+        "int": 1,
+        "bool": True,
+        "str": "x",
+        "Path": Path("x"),
+    }
     parameters = inspect.signature(factory).parameters.values()
     return {kind.name: values[str(kind.annotation)] for kind in parameters}
 

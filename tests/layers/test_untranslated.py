@@ -30,6 +30,12 @@ print("usage", "Nothing was found.", file=sys.stderr)
 if kind == "a kind of two": pass
 """
 
+ROWS = """
+from eagleray.common.errors import error
+@error("no-x", "No {name}.", "See {place}.")
+def no_x(name: str, where: str, detail: str = "") -> EaglerayError: ...
+"""
+
 
 def findings(folder: Path) -> list[dict[str, object]]:
     ran = subprocess.run(
@@ -62,3 +68,17 @@ def test_texts_of_tables_are_listed() -> None:
     assert {"The value is in seconds.", "Few steps", "Fewer nodes"} <= set(
         json.loads(ran.stdout)["texts"]
     )
+
+
+def test_text_of_an_error_without_its_parameter_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "errors.py").write_text(ROWS, "utf-8")
+    lister = ROOT / "scripts" / "texts" / "python_texts.py"
+    ran = subprocess.run(
+        [sys.executable, lister, tmp_path], check=True, stdout=subprocess.PIPE, text=True
+    )
+    listed = json.loads(ran.stdout)
+    assert listed["texts"] == ["No {name}.", "See {place}."]
+    assert [problem.partition("errors.py")[2] for problem in listed["problems"]] == [
+        ":3: no value for {place}",
+        ":3: the text has no {where}",
+    ]

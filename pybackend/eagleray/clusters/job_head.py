@@ -146,7 +146,7 @@ class JobHeadFinder:
         except EaglerayError as error:
             log.info("job %s: %s %s", job.id, error, error.logged)
             if answering:
-                raise not_surely_yours(job.id, answering[0].node, error) from error
+                raise not_surely_yours(job.id, answering[0].node, error.output) from error
             if starting:
                 return None
             raise job_not_searched(job.id, error) from error

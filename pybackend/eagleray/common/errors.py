@@ -1,17 +1,25 @@
 """The catalogue of errors: what happened, what the user can do next, and whether Eagleray retries.
 
-Every error that can reach the user is an `EaglerayError` made by one of the factories below, in the
-`*_errors.py` beside this file, or in the `errors.py` of a package or feature.
+Every error that can reach the user is an `EaglerayError` made by a row or function below, in the `*_errors.py`
+beside this file, or in the `errors.py` of a package or feature.  A row (`@error`) declares an error in two lines; an
+error that computes its texts is a function.
 A foreign error (aiohttp, OSError, JSON) is mapped to one of them once, in `ray/`, `routes/`, `tools/` or
 `adapter/`.  Texts are plain text: never Markdown, never a value that came from a cluster without `printable`.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import TypeVar
 
-from eagleray.common.l10n import later, t, translated
+from eagleray.common.l10n import later, translated
 from eagleray.common.redact import redact_text
+
+_Row = TypeVar("_Row", bound=Callable[..., "EaglerayError"])
+_LONGEST_VALUE = 300
 
 # Follows the next step in the text of an error with `retries`.
 RETRYING = later("Eagleray retries automatically.")
@@ -64,6 +72,43 @@ def printable(text: str, limit: int = 200) -> str:
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 
 
+def error(
+    code: str, message: str, next_step: str = "", *, retries: bool = False
+) -> Callable[[_Row], _Row]:
+    """Makes a row of the catalogue, a function without a body, return an error with these texts.
+
+    The parameters of the function replace the `{placeholders}` of the texts, printable and at most
+    `_LONGEST_VALUE` characters long; those named `detail` and `output` become these fields of the error.
+    """
+
+    def fill(row: _Row) -> _Row:
+        @wraps(row)
+        def made(*args: object, **named: object) -> EaglerayError:
+            given = inspect.signature(row).bind(*args, **named)
+            given.apply_defaults()
+            values = {name: _value(value) for name, value in given.arguments.items()}
+            return EaglerayError(
+                code,
+                translated(message, **values),
+                translated(next_step, **values),
+                given.arguments.get("detail", ""),
+                retries,
+                given.arguments.get("output", ""),
+            )
+
+        return made  # type: ignore[return-value]  # the signature of the row
+
+    return fill
+
+
+def _value(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        value = ", ".join(map(str, value))
+    return printable(str(value), _LONGEST_VALUE)
+
+
 _MOST_LINES = 20
 _LONGEST_LINE = 500
 
@@ -81,72 +126,31 @@ def last_line(output: str) -> str:
     return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "")
 
 
-def command_missing(command: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "command-missing",
-        t("Can't run {command}: {why}.", command=printable(command), why=printable(why)),
-        t("Check that it is installed and on the PATH."),
-    )
-
-
-def command_slow(command: str, seconds: float) -> EaglerayError:
-    return EaglerayError(
-        "command-slow",
-        t(
-            "`{command}` took longer than {seconds} s and was stopped.",
-            command=printable(command, 40),
-            seconds=f"{seconds:g}",
-        ),
-        t("Try again when the machine is less busy."),
-    )
-
-
 FOLDER_NOT_MADE = "folder-not-made"
 
 
-def folder_not_made(path: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        FOLDER_NOT_MADE,
-        t("Can't create the folder {path}: {why}.", path=printable(path), why=printable(why)),
-        t("Set EAGLERAY_HOME to a folder that you can write to."),
-    )
-
-
-def unsafe_folder(path: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "unsafe-folder",
-        t("The folder {path} is not safe for sockets: {why}.", path=printable(path), why=why),
-        t("Remove it, or set EAGLERAY_HOME to a private folder."),
-    )
-
-
-def not_a_folder(path: str) -> EaglerayError:
-    return EaglerayError(
-        "not-a-folder",
-        t("{path} is not a folder on this machine.", path=printable(path)),
-        t("Select the folder with your copy of the worker's files."),
-    )
-
-
-def newer_file(path: str) -> EaglerayError:
-    return EaglerayError(
-        "newer-file",
-        t("A newer version of Eagleray wrote {path}.", path=printable(path, 300)),
-        t("Use the newer version, or remove the file."),
-    )
-
-
-def cancelled() -> EaglerayError:
-    return EaglerayError("cancelled", t("Cancelled."))
-
-
-def internal(detail: str) -> EaglerayError:
-    return EaglerayError(
-        "internal",
-        t("Something went wrong in Eagleray."),
-        t("The log has the details. Please report them."),
-        detail,
-    )
+# fmt: off
+@error("command-missing", "Can't run {command}: {why}.", "Check that it is installed and on the PATH.")
+def command_missing(command: str, why: str) -> EaglerayError: ...
+@error("command-slow", "`{command}` took longer than {seconds} s and was stopped.",
+       "Try again when the machine is less busy.")
+def command_slow(command: str, seconds: float) -> EaglerayError: ...
+@error(FOLDER_NOT_MADE, "Can't create the folder {path}: {why}.",
+       "Set EAGLERAY_HOME to a folder that you can write to.")
+def folder_not_made(path: str, why: str) -> EaglerayError: ...
+@error("unsafe-folder", "The folder {path} is not safe for sockets: {why}.",
+       "Remove it, or set EAGLERAY_HOME to a private folder.")
+def unsafe_folder(path: str, why: str) -> EaglerayError: ...
+@error("not-a-folder", "{path} is not a folder on this machine.",
+       "Select the folder with your copy of the worker's files.")
+def not_a_folder(path: str) -> EaglerayError: ...
+@error("newer-file", "A newer version of Eagleray wrote {path}.", "Use the newer version, or remove the file.")
+def newer_file(path: str) -> EaglerayError: ...
+@error("cancelled", "Cancelled.")
+def cancelled() -> EaglerayError: ...
+@error("internal", "Something went wrong in Eagleray.", "The log has the details. Please report them.")
+def internal(detail: str) -> EaglerayError: ...
+# fmt: on
 
 
 # Deep nesting raises RecursionError; converting an infinite or huge number raises OverflowError.

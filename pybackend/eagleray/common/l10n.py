@@ -2,7 +2,7 @@
 
 The English text is the key of its translation, so that a text without one is shown in English.  A catalogue is
 `locales/<language>.json`, an object of English texts and their translations; `locales/en.json` lists all texts.
-`npm run l10n` writes that list from the calls of `t`, `counted` and `later`, so that their texts must be literals.
+`npm run l10n` writes that list from the calls of `t`, `counted`, `later` and `error`, so that their texts must be literals.
 """
 
 from __future__ import annotations

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError, error, printable
 from eagleray.common.l10n import t
 
 # The codes of these errors where the node is reached, and nothing listens there.
 NOT_LISTENING = frozenset({"port-refused", "far-port-refused"})
 
 
-def bad_route(written: str) -> EaglerayError:
-    return EaglerayError(
-        "bad-route",
-        t(
-            "“{written}” is not a host, SLURM job or node.",
-            written=printable(written),
-        ),
-        t("Enter a host as for ssh, or a job ID of `squeue`."),
-    )
+# fmt: off
+@error("bad-route", "“{written}” is not a host, SLURM job or node.",
+       "Enter a host as for ssh, or a job ID of `squeue`.")
+def bad_route(written: str) -> EaglerayError: ...
+@error("port-taken", "Can't listen on port {port} of this machine: {why}.", "Use another port, or 0 for any free one.")
+def port_taken(port: int, why: str) -> EaglerayError: ...
+@error("route-not-possible", "Can't connect by {kind} from this machine.", "Use another address of the cluster.")
+def route_not_possible(kind: str) -> EaglerayError: ...
+# fmt: on
 
 
 def port_refused(host: str, port: int, why: str, through: str = "") -> EaglerayError:
@@ -50,18 +50,6 @@ def port_silent(host: str, port: int, seconds: float, through: str = "") -> Eagl
     )
 
 
-def port_taken(port: int, why: str) -> EaglerayError:
-    return EaglerayError(
-        "port-taken",
-        t(
-            "Can't listen on port {port} of this machine: {why}.",
-            port=port,
-            why=printable(why),
-        ),
-        t("Use another port, or 0 for any free one."),
-    )
-
-
 def link_lost(through: str, detail: str = "", output: str = "") -> EaglerayError:
     """`output`: what the program that carried the connection printed."""
     return EaglerayError(
@@ -70,14 +58,6 @@ def link_lost(through: str, detail: str = "", output: str = "") -> EaglerayError
         detail=detail,
         retries=True,
         output=output,
-    )
-
-
-def route_not_possible(kind: str) -> EaglerayError:
-    return EaglerayError(
-        "route-not-possible",
-        t("Can't connect by {kind} from this machine.", kind=printable(kind)),
-        t("Use another address of the cluster."),
     )
 
 

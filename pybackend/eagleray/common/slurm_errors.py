@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError, error, printable
 from eagleray.common.l10n import later, t, translated
 
 
@@ -10,14 +10,35 @@ def no_slurm(host: str) -> EaglerayError:
     return _not_installed("no-slurm", "squeue", host)
 
 
-def slurm_failed(command: str, output: str) -> EaglerayError:
-    return EaglerayError(
-        "slurm-failed",
-        t("Can't reach SLURM: `{command}` failed.", command=printable(command, 40)),
-        t("Check that `{command}` works in a terminal.", command=printable(command, 40)),
-        retries=True,
-        output=output,
-    )
+# fmt: off
+@error("slurm-failed", "Can't reach SLURM: `{command}` failed.",
+       "Check that `{command}` works in a terminal.", retries=True)
+def slurm_failed(command: str, output: str) -> EaglerayError: ...
+@error("srun-failed", "Can't start a job step on {node}: `srun` failed.",
+       "Try `srun --overlap --jobid JOB -w NODE hostname` in a terminal.")
+def srun_failed(node: str, output: str) -> EaglerayError: ...
+@error("job-waits-for-step", "SLURM doesn't start another step in job {job}.",
+       "It may be pending or full. Ask your administrators about `srun --overlap`.")
+def job_waits_for_step(job: str) -> EaglerayError: ...
+@error("no-ray-in-job", "Job {job} has no Ray dashboard.", "Start Ray with a dashboard in it, or connect by address.")
+def no_ray_in_job(job: str) -> EaglerayError: ...
+@error("ray-not-on-usual-port", "Your dashboard doesn't listen on the usual port of job {job}.",
+       "Select Reconnect to look inside the job. This starts a job step.")
+def ray_not_on_usual_port(job: str) -> EaglerayError: ...
+@error("bridge-needs-click", "The job step that connected to job {job} has ended.",
+       "Select Reconnect to start a new job step.")
+def bridge_needs_click(job: str) -> EaglerayError: ...
+@error("job-not-looked-into", "Can't query the nodes of the job.",
+       "The nodes need `python3`, and the job `srun --overlap`.")
+def job_not_looked_into(output: str) -> EaglerayError: ...
+@error("unknown-node", "The cluster has no node “{node}”.", "It may have left the cluster. Refresh the list.")
+def unknown_node(node: str) -> EaglerayError: ...
+@error("node-not-in-job", "{node} is not a node of job {job}.", "Refresh the list of jobs.")
+def node_not_in_job(node: str, job: str) -> EaglerayError: ...
+@error("not-surely-yours", "The dashboard on {node} may not belong to job {job}.",
+       "If it is yours, connect to it by its address.")
+def not_surely_yours(job: str, node: str, output: str) -> EaglerayError: ...
+# fmt: on
 
 
 def no_srun(host: str) -> EaglerayError:
@@ -32,15 +53,6 @@ def _not_installed(code: str, command: str, host: str) -> EaglerayError:
         else t("This machine has no `{command}`.", command=command)
     )
     return EaglerayError(code, message, t("Select the login node of the SLURM cluster."))
-
-
-def srun_failed(node: str, output: str) -> EaglerayError:
-    return EaglerayError(
-        "srun-failed",
-        t("Can't start a job step on {node}: `srun` failed.", node=printable(node)),
-        t("Try `srun --overlap --jobid JOB -w NODE hostname` in a terminal."),
-        output=output,
-    )
 
 
 # By the state of a job.
@@ -83,82 +95,12 @@ def job_waits(job: str, why: str, starts: str = "") -> EaglerayError:
     )
 
 
-def job_waits_for_step(job: str) -> EaglerayError:
-    return EaglerayError(
-        "job-waits-for-step",
-        t("SLURM doesn't start another step in job {job}.", job=printable(job)),
-        t("It may be pending or full. Ask your administrators about `srun --overlap`."),
-    )
-
-
-def no_ray_in_job(job: str) -> EaglerayError:
-    return EaglerayError(
-        "no-ray-in-job",
-        t("Job {job} has no Ray dashboard.", job=printable(job, 40)),
-        t("Start Ray with a dashboard in it, or connect by address."),
-    )
-
-
 def job_not_searched(job: str, cause: EaglerayError) -> EaglerayError:
     return EaglerayError(
         "no-ray-in-job",
         t("Can't find out whether job {job} has a Ray dashboard.", job=printable(job, 40)),
         cause.next_step,
         output=cause.output,
-    )
-
-
-def ray_not_on_usual_port(job: str) -> EaglerayError:
-    return EaglerayError(
-        "ray-not-on-usual-port",
-        t("Your dashboard doesn't listen on the usual port of job {job}.", job=printable(job, 40)),
-        t("Select Reconnect to look inside the job. This starts a job step."),
-    )
-
-
-def bridge_needs_click(job: str) -> EaglerayError:
-    return EaglerayError(
-        "bridge-needs-click",
-        t("The job step that connected to job {job} has ended.", job=printable(job, 40)),
-        t("Select Reconnect to start a new job step."),
-    )
-
-
-def not_surely_yours(job: str, node: str, cause: EaglerayError) -> EaglerayError:
-    return EaglerayError(
-        "not-surely-yours",
-        t(
-            "The dashboard on {node} may not belong to job {job}.",
-            node=printable(node),
-            job=printable(job, 40),
-        ),
-        t("If it is yours, connect to it by its address."),
-        output=cause.output,
-    )
-
-
-def job_not_looked_into(output: str) -> EaglerayError:
-    return EaglerayError(
-        "job-not-looked-into",
-        t("Can't query the nodes of the job."),
-        t("The nodes need `python3`, and the job `srun --overlap`."),
-        output=output,
-    )
-
-
-def unknown_node(node: str) -> EaglerayError:
-    return EaglerayError(
-        "unknown-node",
-        t("The cluster has no node “{node}”.", node=printable(node, 80)),
-        t("It may have left the cluster. Refresh the list."),
-    )
-
-
-def node_not_in_job(node: str, job: str) -> EaglerayError:
-    return EaglerayError(
-        "node-not-in-job",
-        t("{node} is not a node of job {job}.", node=printable(node), job=printable(job)),
-        t("Refresh the list of jobs."),
     )
 
 

@@ -2,123 +2,46 @@
 
 from __future__ import annotations
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError, error, printable
 from eagleray.common.l10n import t
 
 # The codes of these errors where the listener is not a debug proxy of this run.
 NOT_A_PROXY = frozenset({"gate-refused", "gate-of-another-version", "not-a-gate"})
 
 
-def adapter_in_use(count: int) -> EaglerayError:
-    return EaglerayError(
-        "in-use",
-        t("The debug adapter is attached to {count} workers.", count=count),
-        t("Detach them first."),
-    )
-
-
-def adapter_lost(detail: str = "") -> EaglerayError:
-    return EaglerayError(
-        "adapter-lost",
-        t("Eagleray's debug adapter stopped. The workers that it held have resumed."),
-        t("They are listed again at their next breakpoint()."),
-        detail,
-    )
-
-
-def tunnel_ended(place: str) -> EaglerayError:
-    return EaglerayError(
-        "tunnel-ended",
-        t("{place} is closed, because Eagleray's debug adapter stopped.", place=place),
-        t("Run the command again."),
-    )
-
-
-def adapter_stuck(seconds: float) -> EaglerayError:
-    return EaglerayError(
-        "adapter-stuck",
-        t("Eagleray's debug adapter did not answer within {seconds} s.", seconds=f"{seconds:g}"),
-        t("Try again. Held workers are still paused."),
-    )
-
-
-def adapter_not_started(detail: str) -> EaglerayError:
-    return EaglerayError(
-        "adapter-not-started",
-        t("Eagleray's debug adapter could not be started."),
-        t("The log has the reason."),
-        detail,
-    )
-
-
-def unregistered_run(run: str) -> EaglerayError:
-    return EaglerayError(
-        "unregistered-run",
-        t("The debug adapter has no run {run}.", run=printable(run)),
-        t("It has ended, or it registers again soon."),
-    )
-
-
-def unknown_run_worker(worker: str) -> EaglerayError:
-    return EaglerayError(
-        "unknown-run-worker",
-        t("No worker {worker} of this run can be debugged.", worker=printable(worker)),
-        t("It may have exited, or another program started it."),
-    )
-
-
-def not_a_proxy(host: str, port: int) -> EaglerayError:
-    return EaglerayError(
-        "not-a-gate",
-        t("{host}:{port} is not a worker of this run.", host=printable(host), port=port),
-        t("The worker may have exited, and another process has its port."),
-    )
-
-
-def proxy_refused_signature(host: str, port: int) -> EaglerayError:
-    return EaglerayError(
-        "gate-refused",
-        t(
-            "The worker at {host}:{port} rejected the signature of this run.",
-            host=printable(host),
-            port=port,
-        ),
-        t("It belongs to another run of the program."),
-    )
-
-
-def proxy_of_another_version(host: str, port: int) -> EaglerayError:
-    return EaglerayError(
-        "gate-of-another-version",
-        t(
-            "Another version of Eagleray started the worker at {host}:{port}.",
-            host=printable(host),
-            port=port,
-        ),
-        t("Restart the run to debug it with this version."),
-    )
-
-
-def proxy_silent(host: str, port: int, seconds: float) -> EaglerayError:
-    return EaglerayError(
-        "gate-silent",
-        t(
-            "The worker at {host}:{port} did not answer within {seconds} s.",
-            host=printable(host),
-            port=port,
-            seconds=f"{seconds:g}",
-        ),
-        t("Its node may be overloaded."),
-        retries=True,
-    )
-
-
-def proxy_left(worker: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "gate-left",
-        t("Lost the debugger of {worker} ({why}).", worker=printable(worker), why=printable(why)),
-        t("It resumed and will pause at its next breakpoint."),
-    )
+# fmt: off
+@error("in-use", "The debug adapter is attached to {count} workers.", "Detach them first.")
+def adapter_in_use(count: int) -> EaglerayError: ...
+@error("adapter-lost", "Eagleray's debug adapter stopped. The workers that it held have resumed.",
+       "They are listed again at their next breakpoint().")
+def adapter_lost(detail: str = "") -> EaglerayError: ...
+@error("tunnel-ended", "{place} is closed, because Eagleray's debug adapter stopped.", "Run the command again.")
+def tunnel_ended(place: str) -> EaglerayError: ...
+@error("adapter-stuck", "Eagleray's debug adapter did not answer within {seconds} s.",
+       "Try again. Held workers are still paused.")
+def adapter_stuck(seconds: float) -> EaglerayError: ...
+@error("adapter-not-started", "Eagleray's debug adapter could not be started.", "The log has the reason.")
+def adapter_not_started(detail: str) -> EaglerayError: ...
+@error("unregistered-run", "The debug adapter has no run {run}.", "It has ended, or it registers again soon.")
+def unregistered_run(run: str) -> EaglerayError: ...
+@error("unknown-run-worker", "No worker {worker} of this run can be debugged.",
+       "It may have exited, or another program started it.")
+def unknown_run_worker(worker: str) -> EaglerayError: ...
+@error("not-a-gate", "{host}:{port} is not a worker of this run.",
+       "The worker may have exited, and another process has its port.")
+def not_a_proxy(host: str, port: int) -> EaglerayError: ...
+@error("gate-refused", "The worker at {host}:{port} rejected the signature of this run.",
+       "It belongs to another run of the program.")
+def proxy_refused_signature(host: str, port: int) -> EaglerayError: ...
+@error("gate-of-another-version", "Another version of Eagleray started the worker at {host}:{port}.",
+       "Restart the run to debug it with this version.")
+def proxy_of_another_version(host: str, port: int) -> EaglerayError: ...
+@error("gate-silent", "The worker at {host}:{port} did not answer within {seconds} s.",
+       "Its node may be overloaded.", retries=True)
+def proxy_silent(host: str, port: int, seconds: float) -> EaglerayError: ...
+@error("gate-left", "Lost the debugger of {worker} ({why}).", "It resumed and will pause at its next breakpoint.")
+def proxy_left(worker: str, why: str) -> EaglerayError: ...
+# fmt: on
 
 
 def no_debugger(worker: str, why: str, problem: str = "no-debugpy") -> EaglerayError:

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError, error, printable
 from eagleray.common.l10n import t
 from eagleray.ray.endpoint import Endpoint
 from eagleray.ray.tokens import is_over
@@ -17,218 +17,82 @@ if TYPE_CHECKING:
     from eagleray.ray.job_agents import DeadAgent
 
 
-def bad_address(address: str) -> EaglerayError:
-    return EaglerayError(
-        "bad-address",
-        t("“{address}” is not the address of a Ray dashboard.", address=printable(address)),
-        t("Enter a port (8265), host:port, http(s)://…, ssh://HOST/8265 or slurm://JOB."),
-    )
-
-
-def cluster_unreachable(address: str, detail: str = "") -> EaglerayError:
-    return EaglerayError(
-        "cluster-unreachable",
-        t("Nothing answers at {address}.", address=printable(address)),
-        t("Check that Ray is running and that you can reach its dashboard."),
-        detail,
-    )
-
-
-def cluster_slow(address: str, seconds: float) -> EaglerayError:
-    return EaglerayError(
-        "cluster-slow",
-        t(
-            "{address} did not respond within {seconds} s.",
-            address=printable(address),
-            seconds=f"{seconds:g}",
-        ),
-        t("The head node may be busy."),
-        retries=True,
-    )
-
-
-def not_ray(address: str, detail: str = "") -> EaglerayError:
-    return EaglerayError(
-        "not-ray",
-        t("{address} is not a Ray dashboard.", address=printable(address)),
-        t("Check the port. `ray start` prints the address of the dashboard."),
-        detail,
-    )
-
-
-def redirected(address: str) -> EaglerayError:
-    return EaglerayError(
-        "redirected",
-        t("{address} redirects elsewhere (login page or proxy?).", address=printable(address)),
-        t("Enter the dashboard's own URL."),
-    )
-
-
-def token_needed(address: str) -> EaglerayError:
-    return EaglerayError(
-        "token-needed",
-        t("{address} requires a token.", address=printable(address)),
-        t("Set the token of the cluster."),
-    )
-
-
-def token_refused(address: str) -> EaglerayError:
-    return EaglerayError(
-        "token-refused",
-        t("{address} rejected the token.", address=printable(address)),
-        t("Set the current token of the cluster."),
-    )
-
-
-def token_expired(address: str) -> EaglerayError:
-    return EaglerayError(
-        "token-expired",
-        t("The token for {address} has expired or was replaced.", address=printable(address)),
-        t("Set the current token of the cluster."),
-    )
-
-
-def proxy_refused(address: str, status: int) -> EaglerayError:
-    return EaglerayError(
-        "proxy-refused",
-        t(
-            "The proxy at {address} denied access ({status}).",
-            address=printable(address),
-            status=status,
-        ),
-        t("Set the headers that the proxy requires."),
-    )
-
-
-def headers_withheld(address: str) -> EaglerayError:
-    return EaglerayError(
-        "headers-kept-back",
-        t(
-            "Another user listens at {address}, so your headers were not sent.",
-            address=printable(address),
-        ),
-        t("Start your tunnel on another port, and connect to that address."),
-    )
-
-
-def stranger_listens(cluster: str, port: int) -> EaglerayError:
-    return EaglerayError(
-        "stranger-listens",
-        t(
-            "Port {port} of {cluster} belongs to another user. No token was sent.",
-            port=port,
-            cluster=printable(cluster),
-        ),
-        t("Start the dashboard on another port, and connect to that address."),
-    )
-
-
-def listener_unchecked(host: str) -> EaglerayError:
-    return EaglerayError(
-        "listener-unchecked",
-        t(
-            "Can't check who owns the dashboard's port on {host}. Credentials were sent.",
-            host=printable(host),
-        ),
-        t("If others sign in there, start the dashboard on a compute node."),
-    )
-
-
-def plain_text_credentials(address: str) -> EaglerayError:
-    return EaglerayError(
-        "plain-text-credentials",
-        t("Your credentials for {address} are sent unencrypted.", address=printable(address)),
-        t("Connect by ssh://HOST/… or https://… instead."),
-    )
-
-
-def ca_needed(address: str, detail: str = "") -> EaglerayError:
-    return EaglerayError(
-        "ca-needed",
-        t("The certificate of {address} is not trusted.", address=printable(address)),
-        t("Set the certificate authority of the cluster (PEM)."),
-        detail,
-    )
-
-
-def certificate_refused(address: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "certificate-refused",
-        t(
-            "The certificate of {address} is not valid: {why}.",
-            address=printable(address),
-            why=printable(why),
-        ),
-        t("Use the host name of the certificate, or renew it."),
-    )
-
-
-def bad_ca_file(path: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "bad-ca-file",
-        t(
-            "Can't use the certificate file {path}: {why}.",
-            path=printable(path),
-            why=printable(why),
-        ),
-        t("Select a PEM file with the certificate of the authority."),
-    )
-
-
-def bad_header(name: str) -> EaglerayError:
-    return EaglerayError(
-        "bad-header",
-        t("“{name}” can't be sent as a header.", name=printable(name, 60)),
-        t("Use ASCII, and no header that frames the request."),
-    )
-
-
-def bad_access_file(path: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "bad-access-file",
-        t("Can't use {path}: {why}.", path=printable(path), why=printable(why)),
-        t("It must be JSON that only you can read (mode 0600)."),
-    )
-
-
-def cluster_connecting(address: str) -> EaglerayError:
-    return EaglerayError(
-        "cluster-connecting",
-        t("Connecting to {address}…", address=printable(address)),
-        t("It may be waiting for your code, passphrase or security key."),
-    )
-
-
-def dashboard_failed(address: str, status: int, detail: str = "") -> EaglerayError:
-    return EaglerayError(
-        "dashboard-failed",
-        t("{address} responded with error {status}.", address=printable(address), status=status),
-        t("The log has the response."),
-        detail,
-        retries=True,
-    )
-
-
-def protobuf_breaks_api(address: str, detail: str) -> EaglerayError:
-    return EaglerayError(
-        "protobuf-breaks-api",
-        t(
-            "{address} can't list workers, because its protobuf is too new.",
-            address=printable(address),
-        ),
-        t(
-            "Run on the head: pip install 'protobuf<4.26' 'google-api-core<2.18' 'googleapis-common-protos<1.63' 'proto-plus<1.24'. Then restart Ray."
-        ),
-        detail,
-    )
-
-
-def dashboard_busy(address: str) -> EaglerayError:
-    return EaglerayError(
-        "dashboard-busy",
-        t("{address} has too many requests.", address=printable(address)),
-        retries=True,
-    )
+# fmt: off
+@error("bad-address", "“{address}” is not the address of a Ray dashboard.",
+       "Enter a port (8265), host:port, http(s)://…, ssh://HOST/8265 or slurm://JOB.")
+def bad_address(address: str) -> EaglerayError: ...
+@error("cluster-unreachable", "Nothing answers at {address}.",
+       "Check that Ray is running and that you can reach its dashboard.")
+def cluster_unreachable(address: str, detail: str = "") -> EaglerayError: ...
+@error("cluster-slow", "{address} did not respond within {seconds} s.", "The head node may be busy.", retries=True)
+def cluster_slow(address: str, seconds: float) -> EaglerayError: ...
+@error("not-ray", "{address} is not a Ray dashboard.",
+       "Check the port. `ray start` prints the address of the dashboard.")
+def not_ray(address: str, detail: str = "") -> EaglerayError: ...
+@error("redirected", "{address} redirects elsewhere (login page or proxy?).", "Enter the dashboard's own URL.")
+def redirected(address: str) -> EaglerayError: ...
+@error("token-needed", "{address} requires a token.", "Set the token of the cluster.")
+def token_needed(address: str) -> EaglerayError: ...
+@error("token-refused", "{address} rejected the token.", "Set the current token of the cluster.")
+def token_refused(address: str) -> EaglerayError: ...
+@error("token-expired", "The token for {address} has expired or was replaced.", "Set the current token of the cluster.")
+def token_expired(address: str) -> EaglerayError: ...
+@error("proxy-refused", "The proxy at {address} denied access ({status}).", "Set the headers that the proxy requires.")
+def proxy_refused(address: str, status: int) -> EaglerayError: ...
+@error("headers-kept-back", "Another user listens at {address}, so your headers were not sent.",
+       "Start your tunnel on another port, and connect to that address.")
+def headers_withheld(address: str) -> EaglerayError: ...
+@error("stranger-listens", "Port {port} of {cluster} belongs to another user. No token was sent.",
+       "Start the dashboard on another port, and connect to that address.")
+def stranger_listens(cluster: str, port: int) -> EaglerayError: ...
+@error("listener-unchecked", "Can't check who owns the dashboard's port on {host}. Credentials were sent.",
+       "If others sign in there, start the dashboard on a compute node.")
+def listener_unchecked(host: str) -> EaglerayError: ...
+@error("plain-text-credentials", "Your credentials for {address} are sent unencrypted.",
+       "Connect by ssh://HOST/… or https://… instead.")
+def plain_text_credentials(address: str) -> EaglerayError: ...
+@error("ca-needed", "The certificate of {address} is not trusted.",
+       "Set the certificate authority of the cluster (PEM).")
+def ca_needed(address: str, detail: str = "") -> EaglerayError: ...
+@error("certificate-refused", "The certificate of {address} is not valid: {why}.",
+       "Use the host name of the certificate, or renew it.")
+def certificate_refused(address: str, why: str) -> EaglerayError: ...
+@error("bad-ca-file", "Can't use the certificate file {path}: {why}.",
+       "Select a PEM file with the certificate of the authority.")
+def bad_ca_file(path: str, why: str) -> EaglerayError: ...
+@error("bad-header", "“{name}” can't be sent as a header.", "Use ASCII, and no header that frames the request.")
+def bad_header(name: str) -> EaglerayError: ...
+@error("bad-access-file", "Can't use {path}: {why}.", "It must be JSON that only you can read (mode 0600).")
+def bad_access_file(path: str, why: str) -> EaglerayError: ...
+@error("cluster-connecting", "Connecting to {address}…", "It may be waiting for your code, passphrase or security key.")
+def cluster_connecting(address: str) -> EaglerayError: ...
+@error("dashboard-failed", "{address} responded with error {status}.", "The log has the response.", retries=True)
+def dashboard_failed(address: str, status: int, detail: str = "") -> EaglerayError: ...
+@error("protobuf-breaks-api", "{address} can't list workers, because its protobuf is too new.",
+       "Run on the head: pip install 'protobuf<4.26' 'google-api-core<2.18' 'googleapis-common-protos<1.63' 'proto-plus<1.24'. Then restart Ray.")
+def protobuf_breaks_api(address: str, detail: str) -> EaglerayError: ...
+@error("dashboard-busy", "{address} has too many requests.", retries=True)
+def dashboard_busy(address: str) -> EaglerayError: ...
+@error("unknown-cluster", "Unknown cluster “{cluster}”.", "Select one from the list, or connect by address.")
+def unknown_cluster(cluster: str) -> EaglerayError: ...
+@error("no-clusters", "No Ray cluster found.", "Start one, or name its dashboard: `--cluster http://host:8265`.")
+def no_clusters() -> EaglerayError: ...
+@error("job-refused", "{address} rejected the job.",
+       "Submitting needs the dashboard of a full Ray (`ray[default]`). The log has the details.")
+def job_refused(address: str, output: str) -> EaglerayError:
+    """`output` is the response of the dashboard: often a traceback whose last line is the reason."""
+@error("no-job-agent", "{address} starts no jobs now: no job agent answers.",
+       "Try again in a minute. `dashboard_agent.log` on the head says what its agent does.")
+def no_job_agent(address: str, output: str) -> EaglerayError:
+    """The dashboard has no agent of a node that would start jobs, though it was asked for a while."""
+@error("no-job", "{address} has no job {job}.", "It may have been deleted, or the cluster restarted.")
+def no_job(address: str, job: str) -> EaglerayError: ...
+@error("job-unfinished", "The job for {what} took longer than {seconds} s on {address}.",
+       "The head node may be busy. Try again.")
+def job_unfinished(address: str, what: str, seconds: float) -> EaglerayError: ...
+@error("job-failed", "The job for {what} failed on {address}.", "The log has its output.")
+def job_failed(address: str, what: str, output: str) -> EaglerayError: ...
+# fmt: on
 
 
 def answer_too_large(address: str, limit: int) -> EaglerayError:
@@ -240,22 +104,6 @@ def answer_too_large(address: str, limit: int) -> EaglerayError:
             limit=limit // 2**20,
         ),
         t("Check that this is the address of a Ray dashboard."),
-    )
-
-
-def unknown_cluster(cluster: str) -> EaglerayError:
-    return EaglerayError(
-        "unknown-cluster",
-        t("Unknown cluster “{cluster}”.", cluster=printable(cluster)),
-        t("Select one from the list, or connect by address."),
-    )
-
-
-def no_clusters() -> EaglerayError:
-    return EaglerayError(
-        "no-clusters",
-        t("No Ray cluster found."),
-        t("Start one, or name its dashboard: `--cluster http://host:8265`."),
     )
 
 
@@ -342,28 +190,6 @@ def is_behind_proxy(endpoint: Endpoint) -> bool:
     return url.scheme == "https" or url.path not in ("", "/") or bool(endpoint.headers(False))
 
 
-def job_refused(address: str, output: str) -> EaglerayError:
-    """`output` is the response of the dashboard: often a traceback whose last line is the reason."""
-    return EaglerayError(
-        "job-refused",
-        t("{address} rejected the job.", address=printable(address)),
-        t(
-            "Submitting needs the dashboard of a full Ray (`ray[default]`). The log has the details."
-        ),
-        output=output,
-    )
-
-
-def no_job_agent(address: str, output: str) -> EaglerayError:
-    """The dashboard has no agent of a node that would start jobs, though it was asked for a while."""
-    return EaglerayError(
-        "no-job-agent",
-        t("{address} starts no jobs now: no job agent answers.", address=printable(address)),
-        t("Try again in a minute. `dashboard_agent.log` on the head says what its agent does."),
-        output=output,
-    )
-
-
 def job_agent_dead(agent: DeadAgent) -> EaglerayError:
     return EaglerayError(
         "no-job-agent",
@@ -373,34 +199,4 @@ def job_agent_dead(agent: DeadAgent) -> EaglerayError:
         t("End the process that has the port, then restart Ray.")
         + " "
         + t("Or start Ray with another `--dashboard-agent-listen-port`."),
-    )
-
-
-def no_job(address: str, job: str) -> EaglerayError:
-    return EaglerayError(
-        "no-job",
-        t("{address} has no job {job}.", address=printable(address), job=printable(job)),
-        t("It may have been deleted, or the cluster restarted."),
-    )
-
-
-def job_unfinished(address: str, what: str, seconds: float) -> EaglerayError:
-    return EaglerayError(
-        "job-unfinished",
-        t(
-            "The job for {what} took longer than {seconds} s on {address}.",
-            what=what,
-            seconds=f"{seconds:g}",
-            address=printable(address),
-        ),
-        t("The head node may be busy. Try again."),
-    )
-
-
-def job_failed(address: str, what: str, output: str) -> EaglerayError:
-    return EaglerayError(
-        "job-failed",
-        t("The job for {what} failed on {address}.", what=what, address=printable(address)),
-        t("The log has its output."),
-        output=output,
     )

@@ -4,77 +4,81 @@ from __future__ import annotations
 
 import re
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError, error, printable
 from eagleray.common.l10n import later, t, translated
 from eagleray.common.redact import redact_text
 
 
-def unknown_run(run: str) -> EaglerayError:
-    return EaglerayError(
-        "unknown-run",
-        t("“{run}” matches no run, or several.", run=printable(run, 40)),
-        t("Select one from the list of runs."),
-    )
-
-
-def nothing_to_run() -> EaglerayError:
-    return EaglerayError(
-        "nothing-to-run",
-        t("No program was entered."),
-        t("Enter a file, a module or a command."),
-    )
-
-
-def no_program(path: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "no-program",
-        t("Can't start {path}: {why}.", path=printable(path, 300), why=printable(why)),
-        t("Check its name and the folder of the run."),
-    )
-
-
-def missing_folder(folder: str) -> EaglerayError:
-    return EaglerayError(
-        "no-program",
-        t("{folder}: folder not found.", folder=printable(folder, 300)),
-        t("Check the folder of the run."),
-    )
-
-
-def missing_file(file: str, folder: str) -> EaglerayError:
-    return EaglerayError(
-        "no-program",
-        t(
-            "{file}: file not found in {folder}.",
-            file=printable(file, 300),
-            folder=printable(folder, 300),
-        ),
-        t("Check its name and the folder of the run."),
-    )
-
-
-def no_ray(python: str, version: str) -> EaglerayError:
-    return EaglerayError(
-        "no-ray",
-        t(
-            "The selected Python ({python} {version}) has no “ray” package.",
-            python=printable(python, 300),
-            version=printable(version, 20),
-        ),
-        t("Select your Ray program's Python, or install Ray in this one."),
-    )
-
-
-def missing_module(module: str, python: str) -> EaglerayError:
-    return EaglerayError(
-        "no-module",
-        t(
-            "No module named “{module}” in {python}.",
-            module=printable(module),
-            python=printable(python, 300),
-        ),
-        t("Check its name, the folder of the run, and the selected Python."),
-    )
+# fmt: off
+@error("unknown-run", "“{run}” matches no run, or several.", "Select one from the list of runs.")
+def unknown_run(run: str) -> EaglerayError: ...
+@error("nothing-to-run", "No program was entered.", "Enter a file, a module or a command.")
+def nothing_to_run() -> EaglerayError: ...
+@error("no-program", "Can't start {path}: {why}.", "Check its name and the folder of the run.")
+def no_program(path: str, why: str) -> EaglerayError: ...
+@error("no-program", "{folder}: folder not found.", "Check the folder of the run.")
+def missing_folder(folder: str) -> EaglerayError: ...
+@error("no-program", "{file}: file not found in {folder}.", "Check its name and the folder of the run.")
+def missing_file(file: str, folder: str) -> EaglerayError: ...
+@error("no-ray", "The selected Python ({python} {version}) has no “ray” package.",
+       "Select your Ray program's Python, or install Ray in this one.")
+def no_ray(python: str, version: str) -> EaglerayError: ...
+@error("no-module", "No module named “{module}” in {python}.",
+       "Check its name, the folder of the run, and the selected Python.")
+def missing_module(module: str, python: str) -> EaglerayError: ...
+@error("no-python-here", "No `python` or `python3` was found on PATH.",
+       "Select an interpreter, or activate the environment of the program.")
+def no_python() -> EaglerayError: ...
+@error("python-missing", "{python} was not found.", "Check its path, or select another Python.")
+def missing_python(python: str) -> EaglerayError: ...
+@error("not-a-python", "{python} is not a working Python.", "Select another Python.")
+def not_a_python(python: str, output: str) -> EaglerayError: ...
+@error("python-silent", "{python} did not answer within {seconds} s.", "Select another Python.")
+def silent_python(python: str, seconds: float) -> EaglerayError: ...
+@error("unknown-kind", "Don't know how to run {path}.", "Make it executable, or enter a full command.")
+def unknown_kind(path: str) -> EaglerayError: ...
+@error("plan-expired", "Eagleray no longer has the prepared run.", "Prepare the run again.")
+def plan_expired() -> EaglerayError: ...
+@error("stop-needs-consent", "SLURM job {job} was not cancelled.", "Confirm it first.")
+def stop_needs_consent(job: str) -> EaglerayError: ...
+@error("run-lives", "Run {run} is still running.", "Stop it first.")
+def still_runs(run: str) -> EaglerayError: ...
+@error("run-elsewhere", "The program of run {run} is on {host}, without a supervisor.",
+       "Stop it with Eagleray on that machine.")
+def runs_elsewhere(run: str, host: str) -> EaglerayError: ...
+@error("keeper-not-started", "The run could not be started.", "The log has the details.")
+def supervisor_not_started(output: str) -> EaglerayError: ...
+@error("folder-not-there", "{ssh} has no folder {folder}.", "Copy your code to a folder of the same name there.")
+def folder_not_there(folder: str, ssh: str) -> EaglerayError: ...
+@error("not-delivered", "Can't copy Eagleray's code to {ssh}.",
+       "That machine needs `python3` and free space in your home folder.")
+def not_delivered(ssh: str, output: str) -> EaglerayError: ...
+@error("no-gcs", "{cluster} doesn't report the address that programs connect to.",
+       "Start the program as a job of the cluster.")
+def no_gcs(cluster: str) -> EaglerayError: ...
+@error("other-python", "Python version mismatch: cluster {there}, this program {here}.",
+       "Select another interpreter, or submit the program as a job.")
+def other_python(here: str, there: str) -> EaglerayError: ...
+@error("breakpoint-elsewhere", "{path} does not exist on this machine.", "Workers match it by the end of its path.")
+def not_python(path: str) -> EaglerayError: ...
+@error("copy-not-there", "{where} can't read Eagleray's copy of the script, {copy}.",
+       "Set EAGLERAY_HOME to a folder that both machines can read.")
+def copy_not_there(copy: str, where: str) -> EaglerayError: ...
+@error("run-not-recorded", "The run can't be recorded in {folder}: {reason}.", "Free space there. Nothing was started.")
+def run_not_recorded(folder: str, reason: str) -> EaglerayError: ...
+@error("bad-breakpoint", "“{reason}” is not a valid breakpoint.", "Use FILE:LINE, or FILE:LINE:CONDITION.")
+def bad_breakpoint(reason: str) -> EaglerayError: ...
+@error("bad-breakpoint", "“{reason}” can't pause a worker. {why}")
+def bad_condition(reason: str, why: str) -> EaglerayError:
+    """`why` is a sentence."""
+@error("no-such-line", "{path} has no line {line}. Its last line is {count}.", "Use a line of the file.")
+def no_such_line(path: str, line: int, count: int) -> EaglerayError: ...
+@error("no-code-at-line", "Line {line} of {path} has no code.", "Use line {nearest}.")
+def no_code_at_line(path: str, line: int, nearest: int) -> EaglerayError: ...
+@error("bad-watch", "A picture can't be taken after {minutes} minutes.",
+       "Use more than 0, and at most {most}. 0 takes none.")
+def bad_watch(minutes: float, most: float) -> EaglerayError: ...
+# fmt: on
 
 
 def missing_program(program: str, instead: str) -> EaglerayError:
@@ -99,80 +103,11 @@ def not_executable(program: str, instead: str) -> EaglerayError:
     )
 
 
-def no_python() -> EaglerayError:
-    return EaglerayError(
-        "no-python-here",
-        t("No `python` or `python3` was found on PATH."),
-        t("Select an interpreter, or activate the environment of the program."),
-    )
-
-
-def missing_python(python: str) -> EaglerayError:
-    return EaglerayError(
-        "python-missing",
-        t("{python} was not found.", python=printable(python, 300)),
-        t("Check its path, or select another Python."),
-    )
-
-
-def not_a_python(python: str, output: str) -> EaglerayError:
-    return EaglerayError(
-        "not-a-python",
-        t("{python} is not a working Python.", python=printable(python, 300)),
-        t("Select another Python."),
-        output=output,
-    )
-
-
-def silent_python(python: str, seconds: float) -> EaglerayError:
-    return EaglerayError(
-        "python-silent",
-        t(
-            "{python} did not answer within {seconds} s.",
-            python=printable(python, 300),
-            seconds=f"{seconds:g}",
-        ),
-        t("Select another Python."),
-    )
-
-
-def unknown_kind(path: str) -> EaglerayError:
-    return EaglerayError(
-        "unknown-kind",
-        t("Don't know how to run {path}.", path=printable(path, 300)),
-        t("Make it executable, or enter a full command."),
-    )
-
-
-def plan_expired() -> EaglerayError:
-    return EaglerayError(
-        "plan-expired",
-        t("Eagleray no longer has the prepared run."),
-        t("Prepare the run again."),
-    )
-
-
 def needs_consent(command: str) -> EaglerayError:
     return EaglerayError(
         "needs-consent",
         t("Nothing was started on SLURM: {command}", command=_redacted(command, 2000)),
         t("Confirm the command first."),
-    )
-
-
-def stop_needs_consent(job: str) -> EaglerayError:
-    return EaglerayError(
-        "stop-needs-consent",
-        t("SLURM job {job} was not cancelled.", job=printable(job, 40)),
-        t("Confirm it first."),
-    )
-
-
-def still_runs(run: str) -> EaglerayError:
-    return EaglerayError(
-        "run-lives",
-        t("Run {run} is still running.", run=printable(run, 40)),
-        t("Stop it first."),
     )
 
 
@@ -183,27 +118,6 @@ def stop_failed(error: BaseException) -> EaglerayError:
         t("Can't stop the program ({why}).", why=why),
         t("Stop the run again. `keeper.log` in its folder has the details."),
         why,
-    )
-
-
-def runs_elsewhere(run: str, host: str) -> EaglerayError:
-    return EaglerayError(
-        "run-elsewhere",
-        t(
-            "The program of run {run} is on {host}, without a supervisor.",
-            run=printable(run, 40),
-            host=printable(host, 80),
-        ),
-        t("Stop it with Eagleray on that machine."),
-    )
-
-
-def supervisor_not_started(output: str) -> EaglerayError:
-    return EaglerayError(
-        "keeper-not-started",
-        t("The run could not be started."),
-        t("The log has the details."),
-        output=output,
     )
 
 
@@ -252,14 +166,6 @@ def output_not_read(file: str, ssh: str, output: str) -> EaglerayError:
     )
 
 
-def folder_not_there(folder: str, ssh: str) -> EaglerayError:
-    return EaglerayError(
-        "folder-not-there",
-        t("{ssh} has no folder {folder}.", ssh=printable(ssh), folder=printable(folder, 300)),
-        t("Copy your code to a folder of the same name there."),
-    )
-
-
 def not_started_there(ssh: str, why: str) -> EaglerayError:
     return EaglerayError(
         "not-started-there",
@@ -272,46 +178,6 @@ def not_started_there(ssh: str, why: str) -> EaglerayError:
     )
 
 
-def not_delivered(ssh: str, output: str) -> EaglerayError:
-    return EaglerayError(
-        "not-delivered",
-        t("Can't copy Eagleray's code to {ssh}.", ssh=printable(ssh)),
-        t("That machine needs `python3` and free space in your home folder."),
-        output=output,
-    )
-
-
-def no_gcs(cluster: str) -> EaglerayError:
-    return EaglerayError(
-        "no-gcs",
-        t(
-            "{cluster} doesn't report the address that programs connect to.",
-            cluster=printable(cluster),
-        ),
-        t("Start the program as a job of the cluster."),
-    )
-
-
-def other_python(here: str, there: str) -> EaglerayError:
-    return EaglerayError(
-        "other-python",
-        t(
-            "Python version mismatch: cluster {there}, this program {here}.",
-            there=printable(there, 20),
-            here=printable(here, 20),
-        ),
-        t("Select another interpreter, or submit the program as a job."),
-    )
-
-
-def not_python(path: str) -> EaglerayError:
-    return EaglerayError(
-        "breakpoint-elsewhere",
-        t("{path} does not exist on this machine.", path=printable(path, 300)),
-        t("Workers match it by the end of its path."),
-    )
-
-
 def narrow_export(command: str) -> EaglerayError:
     return EaglerayError(
         "narrow-export",
@@ -320,18 +186,6 @@ def narrow_export(command: str) -> EaglerayError:
             command=_redacted(command, 300),
         ),
         t("Add EAGLERAY_RUN and PYTHONPATH to its `--export`, or use `--export=ALL`."),
-    )
-
-
-def copy_not_there(copy: str, where: str) -> EaglerayError:
-    return EaglerayError(
-        "copy-not-there",
-        t(
-            "{where} can't read Eagleray's copy of the script, {copy}.",
-            where=printable(where),
-            copy=printable(copy, 300),
-        ),
-        t("Set EAGLERAY_HOME to a folder that both machines can read."),
     )
 
 
@@ -380,18 +234,6 @@ def program_lost() -> str:
     return t("Its exit code is not known: the process that waits for it is gone.")
 
 
-def run_not_recorded(folder: str, reason: str) -> EaglerayError:
-    return EaglerayError(
-        "run-not-recorded",
-        t(
-            "The run can't be recorded in {folder}: {reason}.",
-            folder=printable(folder, 300),
-            reason=printable(reason),
-        ),
-        t("Free space there. Nothing was started."),
-    )
-
-
 def log_not_written(reason: str) -> str:
     return t("Its log can't be written, but it keeps running: {reason}.", reason=printable(reason))
 
@@ -428,54 +270,9 @@ def _redacted(text: str, limit: int = 200) -> str:
     return printable(redact_text(text), limit)
 
 
-def bad_breakpoint(text: str) -> EaglerayError:
-    return EaglerayError(
-        "bad-breakpoint",
-        t("“{reason}” is not a valid breakpoint.", reason=printable(text)),
-        t("Use FILE:LINE, or FILE:LINE:CONDITION."),
-    )
-
-
-def bad_condition(text: str, why: str) -> EaglerayError:
-    """`why` is a sentence."""
-    return EaglerayError(
-        "bad-breakpoint",
-        t("“{reason}” can't pause a worker. {why}", reason=printable(text), why=printable(why)),
-    )
-
-
-def no_such_line(path: str, line: int, count: int) -> EaglerayError:
-    return EaglerayError(
-        "no-such-line",
-        t(
-            "{path} has no line {line}. Its last line is {count}.",
-            path=printable(path),
-            count=count,
-            line=line,
-        ),
-        t("Use a line of the file."),
-    )
-
-
-def no_code_at_line(path: str, line: int, nearest: int) -> EaglerayError:
-    return EaglerayError(
-        "no-code-at-line",
-        t("Line {line} of {path} has no code.", line=line, path=printable(path)),
-        t("Use line {nearest}.", nearest=nearest),
-    )
-
-
 def bad_profile(why: str, next_step: str) -> EaglerayError:
     return EaglerayError(
         "bad-profile", t("Can't profile with these options: {why}.", why=printable(why)), next_step
-    )
-
-
-def bad_watch(minutes: float, most: float) -> EaglerayError:
-    return EaglerayError(
-        "bad-watch",
-        t("A picture can't be taken after {minutes} minutes.", minutes=f"{minutes:g}"),
-        t("Use more than 0, and at most {most}. 0 takes none.", most=f"{most:g}"),
     )
 
 

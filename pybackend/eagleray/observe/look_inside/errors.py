@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError, error
 from eagleray.common.l10n import t
 
 
@@ -22,17 +22,9 @@ def not_inspected(pid: int, reason: str, text: str) -> EaglerayError:
     return EaglerayError(code, message, step)
 
 
-def not_trusted() -> EaglerayError:
-    return EaglerayError(
-        "not-trusted",
-        t("This workspace isn't trusted, so no process is inspected."),
-        t("Trust the workspace first."),
-    )
-
-
-def process_elsewhere(pid: int, node: str) -> EaglerayError:
-    return EaglerayError(
-        "process-elsewhere",
-        t("Process {pid} runs on {node}, or another user owns it.", pid=pid, node=printable(node)),
-        t("Look inside it on that machine."),
-    )
+# fmt: off
+@error("not-trusted", "This workspace isn't trusted, so no process is inspected.", "Trust the workspace first.")
+def not_trusted() -> EaglerayError: ...
+@error("process-elsewhere", "Process {pid} runs on {node}, or another user owns it.", "Look inside it on that machine.")
+def process_elsewhere(pid: int, node: str) -> EaglerayError: ...
+# fmt: on

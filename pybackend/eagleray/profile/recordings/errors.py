@@ -4,34 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError, error, printable
 from eagleray.common.l10n import t
 from eagleray.remote.injected.nsys.installations import NO_NSYS
 from eagleray.runs.model import WorkerProfile
 
 
-def not_profiled(run: str) -> EaglerayError:
-    return EaglerayError(
-        "not-profiled",
-        t("Run {run} is not a profiling run.", run=printable(run, 40)),
-        t("Start it again with Profile on Ray."),
-    )
-
-
-def nobody_records(run: str) -> EaglerayError:
-    return EaglerayError(
-        "nobody-records",
-        t("No running worker of {run} is being profiled.", run=printable(run, 80)),
-        t("Wait for a worker that matches the patterns of the run."),
-    )
-
-
-def run_is_over(run: str) -> EaglerayError:
-    return EaglerayError(
-        "nobody-records",
-        t("{run} has ended.", run=printable(run, 80)),
-        t("Start it again with Profile on Ray."),
-    )
+# fmt: off
+@error("not-profiled", "Run {run} is not a profiling run.", "Start it again with Profile on Ray.")
+def not_profiled(run: str) -> EaglerayError: ...
+@error("nobody-records", "No running worker of {run} is being profiled.",
+       "Wait for a worker that matches the patterns of the run.")
+def nobody_records(run: str) -> EaglerayError: ...
+@error("nobody-records", "{run} has ended.", "Start it again with Profile on Ray.")
+def run_is_over(run: str) -> EaglerayError: ...
+@error("unsafe-reports-folder", "{folder} is not safe for reports: {why}.",
+       "Rename or remove that folder, or select another report folder.")
+def unsafe_reports_folder(folder: str, why: str) -> EaglerayError: ...
+@error("report-left-out", "Skipped {name} on {place}, because its name isn't UTF-8.",
+       "Rename it there, then download the reports again.")
+def report_unsendable(name: str, place: str) -> EaglerayError: ...
+@error("gathering-failed", "Ray can't list the reports on node {place}: {why}",
+       "Rename files in `logs/eagleray` of Ray's session whose names aren't UTF-8.", retries=True)
+def reports_unlistable(place: str, why: str) -> EaglerayError: ...
+@error("report-unreachable", "Can't download {name} from {place}: {why}.",
+       "The other reports are downloaded. Try again for this one.")
+def report_unreachable(name: str, place: str, why: str) -> EaglerayError: ...
+@error("being-gathered", "Another process is downloading the reports of run {run}.", "Wait until it is done.")
+def gathered_already(run: str) -> EaglerayError: ...
+@error("not-gathered", "The reports were not downloaded: {why}",
+       "Download them again. Eagleray continues where it stopped.")
+def not_gathered(why: str) -> EaglerayError: ...
+@error("no-room", "Can't write the reports to {folder}: {why}.", "Free some space, then download the reports again.")
+def no_room(folder: str, why: str) -> EaglerayError: ...
+@error("bad-report", "{name} was damaged during the download: {why}.", "Download the reports again.")
+def bad_report(name: str, why: str) -> EaglerayError: ...
+# fmt: on
 
 
 def without_nsys(run: str, workers: Sequence[WorkerProfile]) -> EaglerayError:
@@ -47,31 +55,6 @@ def without_nsys(run: str, workers: Sequence[WorkerProfile]) -> EaglerayError:
     )
 
 
-def no_room(folder: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "no-room",
-        t(
-            "Can't write the reports to {folder}: {why}.",
-            folder=printable(folder, 300),
-            why=printable(why),
-        ),
-        t("Free some space, then download the reports again."),
-        why,
-    )
-
-
-def unsafe_reports_folder(folder: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "unsafe-reports-folder",
-        t(
-            "{folder} is not safe for reports: {why}.",
-            folder=printable(folder, 300),
-            why=printable(why),
-        ),
-        t("Rename or remove that folder, or select another report folder."),
-    )
-
-
 def report_left_out(name: str, size: int, why: str) -> EaglerayError:
     return EaglerayError(
         "report-left-out",
@@ -82,44 +65,6 @@ def report_left_out(name: str, size: int, why: str) -> EaglerayError:
             why=printable(why),
         ),
         t("Free some space, then download the reports again."),
-    )
-
-
-def bad_report(name: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "bad-report",
-        t(
-            "{name} was damaged during the download: {why}.",
-            name=printable(name, 200),
-            why=printable(why),
-        ),
-        t("Download the reports again."),
-        why,
-    )
-
-
-def report_unsendable(name: str, place: str) -> EaglerayError:
-    return EaglerayError(
-        "report-left-out",
-        t(
-            "Skipped {name} on {place}, because its name isn't UTF-8.",
-            name=printable(name, 200),
-            place=printable(place, 300),
-        ),
-        t("Rename it there, then download the reports again."),
-    )
-
-
-def reports_unlistable(place: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "gathering-failed",
-        t(
-            "Ray can't list the reports on node {place}: {why}",
-            place=printable(place, 100),
-            why=printable(why, 200),
-        ),
-        t("Rename files in `logs/eagleray` of Ray's session whose names aren't UTF-8."),
-        retries=True,
     )
 
 
@@ -144,33 +89,4 @@ def database_left_out(report: str, why: str) -> EaglerayError:
             value=printable(why.rstrip("."), 300),
         ),
         t("Open it with an nsys as new as the node's."),
-    )
-
-
-def report_unreachable(name: str, place: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "report-unreachable",
-        t(
-            "Can't download {name} from {place}: {why}.",
-            name=printable(name, 200),
-            place=printable(place, 300),
-            why=printable(why),
-        ),
-        t("The other reports are downloaded. Try again for this one."),
-    )
-
-
-def gathered_already(run: str) -> EaglerayError:
-    return EaglerayError(
-        "being-gathered",
-        t("Another process is downloading the reports of run {run}.", run=printable(run, 40)),
-        t("Wait until it is done."),
-    )
-
-
-def not_gathered(why: str) -> EaglerayError:
-    return EaglerayError(
-        "not-gathered",
-        t("The reports were not downloaded: {why}", why=printable(why, 400)),
-        t("Download them again. Eagleray continues where it stopped."),
     )

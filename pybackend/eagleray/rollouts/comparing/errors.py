@@ -4,132 +4,54 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError, error, printable
 from eagleray.common.l10n import t
 
 
-def engine_unreachable(name: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "engine-unreachable",
-        t("Can't reach the server {name}.", name=printable(name)),
-        t("Check its address, and that it is running."),
-        output=why,
-    )
-
-
-def engine_slow(name: str, seconds: float) -> EaglerayError:
-    return EaglerayError(
-        "engine-slow",
-        t("{name} took longer than {n} s for a response.", name=printable(name), n=f"{seconds:g}"),
-        t("Check its log, or compare fewer prompts with `--limit`."),
-    )
-
-
-def engine_refused_key(name: str) -> EaglerayError:
-    return EaglerayError(
-        "engine-refused-key",
-        t("{name} rejects the API key.", name=printable(name)),
-        t("Set OPENAI_API_KEY to the key of this server."),
-    )
-
-
-def engine_redirects(name: str) -> EaglerayError:
-    return EaglerayError(
-        "engine-redirects",
-        t("{name} redirects to another address.", name=printable(name)),
-        t("Use the address that it redirects to."),
-    )
-
-
-def engine_failed(name: str, status: int, output: str) -> EaglerayError:
-    return EaglerayError(
-        "engine-failed",
-        t("{name} responded with error {status}.", name=printable(name), status=status),
-        t("Check its log."),
-        output=output,
-    )
-
-
-def engine_unreadable(name: str, detail: str) -> EaglerayError:
-    return EaglerayError(
-        "engine-unreadable",
-        t("{name} sent a response that Eagleray can't read.", name=printable(name)),
-        t("Check that this is an inference server."),
-        detail,
-    )
-
-
-def unsupported_engine(name: str) -> EaglerayError:
-    return EaglerayError(
-        "unsupported-engine",
-        t("{name} gives no token ids and logprobs.", name=printable(name)),
-        t("Use vLLM, SGLang or llama.cpp."),
-    )
-
-
-def no_prompt_ids(name: str) -> EaglerayError:
-    return EaglerayError(
-        "no-prompt-ids",
-        t("{name} doesn't return token ids of prompts.", name=printable(name)),
-        t("Update the server: SGLang 0.5.13 or vLLM 0.10.2."),
-    )
-
-
-def unscored_tokens(name: str) -> EaglerayError:
-    return EaglerayError(
-        "unscored-tokens",
-        t("{name} returned logprobs of other tokens.", name=printable(name)),
-        t("Check that no grammar or processor of the server is active."),
-    )
-
-
-def reference_failed(why: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "reference-failed",
-        t("The model can't be computed in torch: {why}.", why=printable(why)),
-        t("Check the folder, and the interpreter (`--python`)."),
-        output=output,
-    )
-
-
-def unreadable_dump(path: Path, why: str) -> EaglerayError:
-    return EaglerayError(
-        "unreadable-dump",
-        t("Can't compare with {path}: {why}.", path=printable(str(path)), why=why),
-        t("It needs rows of JSON with token ids and logprobs."),
-    )
-
-
-def wave_without_prompts(path: Path) -> EaglerayError:
-    return EaglerayError(
-        "wave-without-prompts",
-        t("The runs of {path} lack the token ids of their prompts.", path=printable(str(path))),
-        t("Start or add the server of the wave, which has them."),
-    )
-
-
-def dumps_differ() -> EaglerayError:
-    return EaglerayError(
-        "dumps-differ",
-        t("The dumps have no sequence in common."),
-        t("Compare dumps of the same rollouts."),
-    )
-
-
-def unreadable_prompts(path: Path, why: str) -> EaglerayError:
-    return EaglerayError(
-        "unreadable-prompts",
-        t("Can't read prompts of {path}: {why}.", path=printable(str(path)), why=why),
-        t("Each line needs `prompt` or `messages`."),
-    )
-
-
-def prompts_needed() -> EaglerayError:
-    return EaglerayError(
-        "prompts-needed",
-        t("Nothing to compare: no prompts."),
-        t("Specify a file with `--data FILE`."),
-    )
+# fmt: off
+@error("engine-unreachable", "Can't reach the server {name}.", "Check its address, and that it is running.")
+def engine_unreachable(name: str, output: str) -> EaglerayError: ...
+@error("engine-slow", "{name} took longer than {n} s for a response.",
+       "Check its log, or compare fewer prompts with `--limit`.")
+def engine_slow(name: str, n: float) -> EaglerayError: ...
+@error("engine-refused-key", "{name} rejects the API key.", "Set OPENAI_API_KEY to the key of this server.")
+def engine_refused_key(name: str) -> EaglerayError: ...
+@error("engine-redirects", "{name} redirects to another address.", "Use the address that it redirects to.")
+def engine_redirects(name: str) -> EaglerayError: ...
+@error("engine-failed", "{name} responded with error {status}.", "Check its log.")
+def engine_failed(name: str, status: int, output: str) -> EaglerayError: ...
+@error("engine-unreadable", "{name} sent a response that Eagleray can't read.",
+       "Check that this is an inference server.")
+def engine_unreadable(name: str, detail: str) -> EaglerayError: ...
+@error("unsupported-engine", "{name} gives no token ids and logprobs.", "Use vLLM, SGLang or llama.cpp.")
+def unsupported_engine(name: str) -> EaglerayError: ...
+@error("no-prompt-ids", "{name} doesn't return token ids of prompts.",
+       "Update the server: SGLang 0.5.13 or vLLM 0.10.2.")
+def no_prompt_ids(name: str) -> EaglerayError: ...
+@error("unscored-tokens", "{name} returned logprobs of other tokens.",
+       "Check that no grammar or processor of the server is active.")
+def unscored_tokens(name: str) -> EaglerayError: ...
+@error("reference-failed", "The model can't be computed in torch: {why}.",
+       "Check the folder, and the interpreter (`--python`).")
+def reference_failed(why: str, output: str = "") -> EaglerayError: ...
+@error("unreadable-dump", "Can't compare with {path}: {why}.", "It needs rows of JSON with token ids and logprobs.")
+def unreadable_dump(path: Path, why: str) -> EaglerayError: ...
+@error("wave-without-prompts", "The runs of {path} lack the token ids of their prompts.",
+       "Start or add the server of the wave, which has them.")
+def wave_without_prompts(path: Path) -> EaglerayError: ...
+@error("dumps-differ", "The dumps have no sequence in common.", "Compare dumps of the same rollouts.")
+def dumps_differ() -> EaglerayError: ...
+@error("unreadable-prompts", "Can't read prompts of {path}: {why}.", "Each line needs `prompt` or `messages`.")
+def unreadable_prompts(path: Path, why: str) -> EaglerayError: ...
+@error("prompts-needed", "Nothing to compare: no prompts.", "Specify a file with `--data FILE`.")
+def prompts_needed() -> EaglerayError: ...
+@error("comparison-unsaved", "Can't write {path}: {why}.", "Save it in another folder.")
+def comparison_unsaved(path: Path, why: str) -> EaglerayError: ...
+@error("comparison-not-stored", "This comparison is no longer stored.", "Compare again.")
+def comparison_not_stored() -> EaglerayError: ...
+@error("untrusted-model", "Running a model in torch needs a trusted workspace.", "Trust the workspace first.")
+def untrusted_model() -> EaglerayError: ...
+# fmt: on
 
 
 def server_without_address(name: str, reason: str) -> EaglerayError:
@@ -137,28 +59,4 @@ def server_without_address(name: str, reason: str) -> EaglerayError:
         "server-without-address",
         t("The server {name} doesn't listen yet.", name=printable(name)),
         reason or t("Try again when it is ready."),
-    )
-
-
-def comparison_unsaved(path: Path, why: str) -> EaglerayError:
-    return EaglerayError(
-        "comparison-unsaved",
-        t("Can't write {path}: {why}.", path=printable(str(path)), why=printable(why)),
-        t("Save it in another folder."),
-    )
-
-
-def comparison_not_stored() -> EaglerayError:
-    return EaglerayError(
-        "comparison-not-stored",
-        t("This comparison is no longer stored."),
-        t("Compare again."),
-    )
-
-
-def untrusted_model() -> EaglerayError:
-    return EaglerayError(
-        "untrusted-model",
-        t("Running a model in torch needs a trusted workspace."),
-        t("Trust the workspace first."),
     )

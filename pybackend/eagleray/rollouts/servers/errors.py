@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError, error, printable
 from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
 
 
-def unknown_server(name: str) -> EaglerayError:
-    return EaglerayError(
-        "unknown-server",
-        t("No inference server is named “{name}”.", name=printable(name, 60)),
-        t("Select one from the list, or enter its URL."),
-    )
-
-
-def server_name_taken(name: str) -> EaglerayError:
-    return EaglerayError(
-        "server-name-taken",
-        t("An inference server is already named “{name}”.", name=printable(name, 60)),
-        t("Stop it first, or use another name."),
-    )
-
-
-def bad_server_name(name: str) -> EaglerayError:
-    return EaglerayError(
-        "bad-server-name",
-        t("“{name}” is not a valid server name.", name=printable(name, 60)),
-        t("Use letters, digits, dots and dashes."),
-    )
+# fmt: off
+@error("unknown-server", "No inference server is named “{name}”.", "Select one from the list, or enter its URL.")
+def unknown_server(name: str) -> EaglerayError: ...
+@error("server-name-taken", "An inference server is already named “{name}”.", "Stop it first, or use another name.")
+def server_name_taken(name: str) -> EaglerayError: ...
+@error("bad-server-name", "“{name}” is not a valid server name.", "Use letters, digits, dots and dashes.")
+def bad_server_name(name: str) -> EaglerayError: ...
+@error("bad-server-place", "A server can't run in several places.",
+       "Use one of `--cluster`, `--host` and `--slurm`, and none with `sbatch`.")
+def bad_server_place() -> EaglerayError: ...
+@error("bad-server-command", "The command can't be read: {reason}.", "Check its quotes.")
+def bad_server_command(reason: str) -> EaglerayError: ...
+@error("no-key-there", "The variable {name} has no value.", "Set it to the API key of the server.")
+def no_key_there(name: str) -> EaglerayError: ...
+@error("server-not-ours", "Eagleray didn't start {name}.", "Stop it where it was started.")
+def not_stoppable(name: str) -> EaglerayError: ...
+# fmt: on
 
 
 def bad_server_url(url: str) -> EaglerayError:
@@ -36,30 +31,6 @@ def bad_server_url(url: str) -> EaglerayError:
         "bad-server-url",
         t("“{url}” is not the address of a server.", url=printable(redact_text(url))),
         t("Use an address such as http://127.0.0.1:8000/v1."),
-    )
-
-
-def bad_server_place() -> EaglerayError:
-    return EaglerayError(
-        "bad-server-place",
-        t("A server can't run in several places."),
-        t("Use one of `--cluster`, `--host` and `--slurm`, and none with `sbatch`."),
-    )
-
-
-def bad_server_command(why: str) -> EaglerayError:
-    return EaglerayError(
-        "bad-server-command",
-        t("The command can't be read: {reason}.", reason=printable(why)),
-        t("Check its quotes."),
-    )
-
-
-def no_key_there(variable: str) -> EaglerayError:
-    return EaglerayError(
-        "no-key-there",
-        t("The variable {name} has no value.", name=printable(variable, 60)),
-        t("Set it to the API key of the server."),
     )
 
 
@@ -104,11 +75,3 @@ def no_token(detail: str) -> str:
 
 def no_answer(url: str) -> str:
     return t("The server doesn't answer at {url}.", url=url)
-
-
-def not_stoppable(name: str) -> EaglerayError:
-    return EaglerayError(
-        "server-not-ours",
-        t("Eagleray didn't start {name}.", name=printable(name, 60)),
-        t("Stop it where it was started."),
-    )

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import shlex
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError, error, printable
 from eagleray.common.l10n import t, translated
 
 
-def dump_unreadable(path: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "dump-unreadable",
-        t("Can't read {path}: {why}.", path=printable(path), why=printable(why)),
-        t("Select a dump of trajectories, or its folder."),
-    )
-
-
-def not_json_lines(path: str, kind: str) -> EaglerayError:
-    return EaglerayError(
-        "not-json-lines",
-        t("{path} is a {kind} file, not JSON lines.", path=printable(path), kind=kind),
-        t("Convert it to JSON lines in UTF-8."),
-    )
+# fmt: off
+@error("dump-unreadable", "Can't read {path}: {why}.", "Select a dump of trajectories, or its folder.")
+def dump_unreadable(path: str, why: str) -> EaglerayError: ...
+@error("not-json-lines", "{path} is a {kind} file, not JSON lines.", "Convert it to JSON lines in UTF-8.")
+def not_json_lines(path: str, kind: str) -> EaglerayError: ...
+@error("document-unreadable", "{path} is not JSON: {why}.", "Wait until it is written, or convert it to JSON lines.")
+def document_unreadable(path: str, why: str) -> EaglerayError: ...
+@error("no-dump", "{path} has no JSON file.", "Turn on the dump of your trainer, then select its folder.")
+def no_dump_in(path: str) -> EaglerayError: ...
+@error("no-trajectory", "There is no trajectory {item}, only {items}.", "The list has their numbers.")
+def no_item(item: int, items: int) -> EaglerayError: ...
+# fmt: on
 
 
 def not_trajectories(path: str, kind: str) -> EaglerayError:
@@ -44,28 +42,4 @@ def no_parquet_reader(path: str, python: str) -> EaglerayError:
             python=printable(python),
         ),
         t("Install pyarrow there, or convert it: {command}", command=printable(command, 2000)),
-    )
-
-
-def document_unreadable(path: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "document-unreadable",
-        t("{path} is not JSON: {why}.", path=printable(path), why=printable(why)),
-        t("Wait until it is written, or convert it to JSON lines."),
-    )
-
-
-def no_dump_in(path: str) -> EaglerayError:
-    return EaglerayError(
-        "no-dump",
-        t("{path} has no JSON file.", path=printable(path)),
-        t("Turn on the dump of your trainer, then select its folder."),
-    )
-
-
-def no_item(item: int, items: int) -> EaglerayError:
-    return EaglerayError(
-        "no-trajectory",
-        t("There is no trajectory {item}, only {items}.", item=item, items=items),
-        t("The list has their numbers."),
     )

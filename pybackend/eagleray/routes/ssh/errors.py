@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError, error, printable
 from eagleray.common.l10n import later, t, translated
 from eagleray.common.redact import redact_text
 
@@ -41,21 +41,64 @@ CODES = frozenset(
 )
 
 
-def ssh_missing(program: str) -> EaglerayError:
-    return EaglerayError(
-        "ssh-missing",
-        t("“{program}” was not found on this machine.", program=printable(program)),
-        t("Install OpenSSH's client, or set `eagleray.ssh.path` to it."),
-    )
-
-
-def ssh_host_unknown(host: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "ssh-host-unknown",
-        t("ssh can't find the host “{host}”.", host=printable(host)),
-        t("Check the name, your ssh config, and the VPN."),
-        output=output,
-    )
+# fmt: off
+@error("ssh-missing", "“{program}” was not found on this machine.",
+       "Install OpenSSH's client, or set `eagleray.ssh.path` to it.")
+def ssh_missing(program: str) -> EaglerayError: ...
+@error("ssh-host-unknown", "ssh can't find the host “{host}”.", "Check the name, your ssh config, and the VPN.")
+def ssh_host_unknown(host: str, output: str = "") -> EaglerayError: ...
+@error("ssh-key-refused", "{host} rejected your SSH keys (publickey).", "Check that `ssh {host}` works in a terminal.")
+def ssh_key_refused(host: str, output: str = "") -> EaglerayError: ...
+@error("ssh-answer-refused", "{host} rejected the password or code.", "Reconnect to try again.")
+def ssh_answer_refused(host: str, output: str = "") -> EaglerayError: ...
+@error("ssh-asks", "{host} asks for {what}.", "Reconnect to answer.")
+def ssh_asks(host: str, what: str = "something") -> EaglerayError: ...
+@error("ssh-cancelled", "You didn't answer the SSH prompt for {host}.", "Reconnect to answer.")
+def ssh_cancelled(host: str) -> EaglerayError: ...
+@error("ssh-host-key-not-accepted", "The host key of {host} is unknown and was not accepted.",
+       "Reconnect and compare the fingerprint, or run `ssh` once in a terminal.")
+def ssh_host_key_not_accepted(host: str, output: str = "") -> EaglerayError: ...
+@error("ssh-host-key-changed", "The host key of {host} has changed, perhaps by an attack.",
+       "Ask its administrators. If it is right, remove the old key with `ssh-keygen -R`.")
+def ssh_host_key_changed(host: str, output: str = "") -> EaglerayError: ...
+@error("ssh-too-many-connections", "{host} closed the connection. It may have too many connections (MaxStartups).", retries=True)
+def ssh_too_many_connections(host: str, output: str = "") -> EaglerayError: ...
+@error("ssh-too-many-sessions", "{host} allows no more sessions on this connection (MaxSessions).",
+       "Close other sessions that share it, or ask its administrators.")
+def ssh_too_many_sessions(host: str, output: str = "") -> EaglerayError: ...
+@error("ssh-forwarding-forbidden", "{host} forbids forwarding (AllowTcpForwarding or PermitOpen in its sshd_config).",
+       "Ask its administrators, or connect by the SLURM job.")
+def ssh_forwarding_forbidden(host: str, output: str = "") -> EaglerayError: ...
+@error("ssh-path-too-long", "The path of ssh's control sockets is too long.",
+       "Set EAGLERAY_HOME to a folder with a short path.")
+def ssh_path_too_long(output: str) -> EaglerayError: ...
+@error("ssh-control-socket-taken", "Another process has the control socket of {host}.", retries=True)
+def ssh_control_socket_taken(host: str, output: str = "") -> EaglerayError: ...
+@error("ssh-bad-configuration", "ssh can't use your ssh config.", "Correct the line that the SSH log names.")
+def ssh_bad_configuration(output: str) -> EaglerayError: ...
+@error("ssh-no-shell", "{host} closed the session immediately.", "Your account needs a session that can run `cat`.")
+def ssh_no_shell(host: str, output: str = "") -> EaglerayError: ...
+@error("ssh-failed", "Can't connect to {host} by ssh.", "Check that `ssh {host}` works in a terminal.")
+def ssh_failed(host: str, output: str = "") -> EaglerayError: ...
+@error("ssh-slow", "Connection to {host} timed out after {seconds} s.", retries=True)
+def ssh_slow(host: str, seconds: float) -> EaglerayError: ...
+@error("ssh-lost", "Lost connection to {host}.", retries=True)
+def ssh_lost(host: str) -> EaglerayError: ...
+@error("far-port-refused", "{host} can't connect to {address}: nothing listens.",
+       "It may have exited, or listen on another address.")
+def remote_port_refused(address: str, host: str) -> EaglerayError: ...
+@error("far-host-unknown", "{host} can't find the host of {address}.", "Check the name on that machine.")
+def remote_host_unknown(address: str, host: str) -> EaglerayError: ...
+@error("far-host-unreachable", "{host} can't connect to {address}.",
+       "The node may be down, or a firewall blocks the connection.")
+def remote_host_unreachable(address: str, host: str, output: str = "") -> EaglerayError: ...
+@error("far-slow", "{host} did not connect to {address} within {seconds} s.",
+       "The node may be down, or a firewall blocks the connection.")
+def remote_slow(address: str, host: str, seconds: float) -> EaglerayError: ...
+@error("far-refused", "The ssh server of {host} refused to connect to {address}.",
+       "The log of the ssh server has the reason.")
+def remote_refused(address: str, host: str, output: str = "") -> EaglerayError: ...
+# fmt: on
 
 
 # By what ssh prints.
@@ -85,220 +128,7 @@ def ssh_unreachable(host: str, output: str = "") -> EaglerayError:
     )
 
 
-def ssh_key_refused(host: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "ssh-key-refused",
-        t("{host} rejected your SSH keys (publickey).", host=printable(host)),
-        t("Check that `ssh {host}` works in a terminal.", host=printable(host)),
-        output=output,
-    )
-
-
-def ssh_answer_refused(host: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "ssh-answer-refused",
-        t("{host} rejected the password or code.", host=printable(host)),
-        t("Reconnect to try again."),
-        output=output,
-    )
-
-
-def ssh_asks(host: str, what: str = "something") -> EaglerayError:
-    return EaglerayError(
-        "ssh-asks",
-        t("{host} asks for {what}.", host=printable(host), what=what),
-        t("Reconnect to answer."),
-    )
-
-
-def ssh_cancelled(host: str) -> EaglerayError:
-    return EaglerayError(
-        "ssh-cancelled",
-        t("You didn't answer the SSH prompt for {host}.", host=printable(host)),
-        t("Reconnect to answer."),
-    )
-
-
-def ssh_host_key_not_accepted(host: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "ssh-host-key-not-accepted",
-        t("The host key of {host} is unknown and was not accepted.", host=printable(host)),
-        t("Reconnect and compare the fingerprint, or run `ssh` once in a terminal."),
-        output=output,
-    )
-
-
-def ssh_host_key_changed(host: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "ssh-host-key-changed",
-        t("The host key of {host} has changed, perhaps by an attack.", host=printable(host)),
-        t("Ask its administrators. If it is right, remove the old key with `ssh-keygen -R`."),
-        output=output,
-    )
-
-
-def ssh_too_many_connections(host: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "ssh-too-many-connections",
-        t(
-            "{host} closed the connection. It may have too many connections (MaxStartups).",
-            host=printable(host),
-        ),
-        retries=True,
-        output=output,
-    )
-
-
-def ssh_too_many_sessions(host: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "ssh-too-many-sessions",
-        t("{host} allows no more sessions on this connection (MaxSessions).", host=printable(host)),
-        t("Close other sessions that share it, or ask its administrators."),
-        output=output,
-    )
-
-
-def ssh_forwarding_forbidden(host: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "ssh-forwarding-forbidden",
-        t(
-            "{host} forbids forwarding (AllowTcpForwarding or PermitOpen in its sshd_config).",
-            host=printable(host),
-        ),
-        t("Ask its administrators, or connect by the SLURM job."),
-        output=output,
-    )
-
-
-def ssh_path_too_long(output: str) -> EaglerayError:
-    return EaglerayError(
-        "ssh-path-too-long",
-        t("The path of ssh's control sockets is too long."),
-        t("Set EAGLERAY_HOME to a folder with a short path."),
-        output=output,
-    )
-
-
-def ssh_control_socket_taken(host: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "ssh-control-socket-taken",
-        t("Another process has the control socket of {host}.", host=printable(host)),
-        retries=True,
-        output=output,
-    )
-
-
-def ssh_bad_configuration(output: str) -> EaglerayError:
-    return EaglerayError(
-        "ssh-bad-configuration",
-        t("ssh can't use your ssh config."),
-        t("Correct the line that the SSH log names."),
-        output=output,
-    )
-
-
-def ssh_no_shell(host: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "ssh-no-shell",
-        t("{host} closed the session immediately.", host=printable(host)),
-        t("Your account needs a session that can run `cat`."),
-        output=output,
-    )
-
-
-def ssh_failed(host: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "ssh-failed",
-        t("Can't connect to {host} by ssh.", host=printable(host)),
-        t("Check that `ssh {host}` works in a terminal.", host=printable(host)),
-        output=output,
-    )
-
-
-def ssh_slow(host: str, seconds: float) -> EaglerayError:
-    return EaglerayError(
-        "ssh-slow",
-        t(
-            "Connection to {host} timed out after {seconds} s.",
-            host=printable(host),
-            seconds=f"{seconds:g}",
-        ),
-        retries=True,
-    )
-
-
-def ssh_lost(host: str) -> EaglerayError:
-    return EaglerayError(
-        "ssh-lost",
-        t("Lost connection to {host}.", host=printable(host)),
-        retries=True,
-    )
-
-
 # --- hosts and ports behind the destination -------------------------------------------------
-
-
-def remote_port_refused(address: str, host: str) -> EaglerayError:
-    return EaglerayError(
-        "far-port-refused",
-        t(
-            "{host} can't connect to {address}: nothing listens.",
-            address=printable(address),
-            host=printable(host),
-        ),
-        t("It may have exited, or listen on another address."),
-    )
-
-
-def remote_host_unknown(address: str, host: str) -> EaglerayError:
-    return EaglerayError(
-        "far-host-unknown",
-        t(
-            "{host} can't find the host of {address}.",
-            host=printable(host),
-            address=printable(address),
-        ),
-        t("Check the name on that machine."),
-    )
-
-
-def remote_host_unreachable(address: str, host: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "far-host-unreachable",
-        t(
-            "{host} can't connect to {address}.",
-            address=printable(address),
-            host=printable(host),
-        ),
-        t("The node may be down, or a firewall blocks the connection."),
-        output=output,
-    )
-
-
-def remote_slow(address: str, host: str, seconds: float) -> EaglerayError:
-    return EaglerayError(
-        "far-slow",
-        t(
-            "{host} did not connect to {address} within {seconds} s.",
-            host=printable(host),
-            address=printable(address),
-            seconds=f"{seconds:g}",
-        ),
-        t("The node may be down, or a firewall blocks the connection."),
-    )
-
-
-def remote_refused(address: str, host: str, output: str = "") -> EaglerayError:
-    return EaglerayError(
-        "far-refused",
-        t(
-            "The ssh server of {host} refused to connect to {address}.",
-            address=printable(address),
-            host=printable(host),
-        ),
-        t("The log of the ssh server has the reason."),
-        output=output,
-    )
 
 
 _MOST_LINES = 40

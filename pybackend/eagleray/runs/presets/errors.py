@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError, error, printable
 from eagleray.common.l10n import t
 from eagleray.remote.injected.nsys.installations import SEARCHED
 
@@ -22,32 +22,25 @@ def bad_answer(answer: str, why: str) -> EaglerayError:
     )
 
 
-def unknown_preset(name: str) -> EaglerayError:
-    return EaglerayError(
-        "unknown-preset",
-        t("There is no preset “{name}”.", name=printable(name, 80)),
-        t("Select another one. Each workspace has its own presets."),
-    )
-
-
-def bad_preset(why: str) -> EaglerayError:
-    return EaglerayError(
-        "bad-preset",
-        t("This is not a preset: {why}.", why=printable(why, 300)),
-        t("Copy a preset as JSON to see the format."),
-    )
-
-
-def presets_not_stored(path: str, why: str) -> EaglerayError:
-    return EaglerayError(
-        "presets-not-kept",
-        t(
-            "Can't save your presets in {path}: {why}.",
-            path=printable(path, 300),
-            why=printable(why),
-        ),
-        t("Check the folder, or set EAGLERAY_HOME to another one."),
-    )
+# fmt: off
+@error("unknown-preset", "There is no preset “{name}”.", "Select another one. Each workspace has its own presets.")
+def unknown_preset(name: str) -> EaglerayError: ...
+@error("bad-preset", "This is not a preset: {why}.", "Copy a preset as JSON to see the format.")
+def bad_preset(why: str) -> EaglerayError: ...
+@error("presets-not-kept", "Can't save your presets in {path}: {why}.",
+       "Check the folder, or set EAGLERAY_HOME to another one.")
+def presets_not_stored(path: str, why: str) -> EaglerayError: ...
+@error("untrusted-workspace", "Checking a configuration runs your program's imports, which needs a trusted workspace.",
+       "Trust the workspace, restart the background service, and check again.")
+def untrusted_workspace() -> EaglerayError: ...
+@error("unmatched-workers", "“{pattern}” matches no class of your {framework}.",
+       "Ignore this if it names an actor or your own class.")
+def unmatched_workers(pattern: str, framework: str) -> EaglerayError: ...
+@error("no-nsys", "{nsys} was not found on this machine.",
+       "Correct eagleray.profiling.nsys in the settings, or enter a path.")
+def no_configured_nsys(nsys: str) -> EaglerayError:
+    """`path` is in the settings of this machine."""
+# fmt: on
 
 
 def not_composed(why: str, next_step: str) -> EaglerayError:
@@ -55,35 +48,6 @@ def not_composed(why: str, next_step: str) -> EaglerayError:
         "not-composed",
         t("The configuration can't be composed: {why}", why=printable(why, 600)),
         next_step,
-    )
-
-
-def untrusted_workspace() -> EaglerayError:
-    return EaglerayError(
-        "untrusted-workspace",
-        t("Checking a configuration runs your program's imports, which needs a trusted workspace."),
-        t("Trust the workspace, restart the background service, and check again."),
-    )
-
-
-def unmatched_workers(pattern: str, framework: str) -> EaglerayError:
-    return EaglerayError(
-        "unmatched-workers",
-        t(
-            "“{pattern}” matches no class of your {framework}.",
-            pattern=printable(pattern, 80),
-            framework=printable(framework, 80),
-        ),
-        t("Ignore this if it names an actor or your own class."),
-    )
-
-
-def no_configured_nsys(path: str) -> EaglerayError:
-    """`path` is in the settings of this machine."""
-    return EaglerayError(
-        "no-nsys",
-        t("{nsys} was not found on this machine.", nsys=printable(path, 300)),
-        t("Correct eagleray.profiling.nsys in the settings, or enter a path."),
     )
 
 

@@ -58,7 +58,8 @@ class HostPictures:
         if not samples and problem is not None:
             raise problem
         if not samples:
-            raise errors.hosts_silent(answers.silent()[0])
+            first = answers.silent()[0]
+            raise errors.hosts_silent(first.node, first.detail)
         if not any(node.processes for node in samples):
             raise errors.no_ranks_on(names, matching)
         return completed(with_answers(sampled(), answers.further()), answers.silent())
