@@ -9,9 +9,9 @@ import pytest
 from eagleray.clusters import messages as wire
 from eagleray.clusters.cluster_watch import ClusterWatch
 from eagleray.clusters.dashboard_page import DashboardPages
-from eagleray.clusters.handlers import ClusterHandlers
+from eagleray.clusters.handlers import ClusterHandlers, register
 from eagleray.clusters.node_access import Terminals
-from eagleray.protocol.adapter_control import QuestionAnswer
+from eagleray.wire.requests import RequestServer
 
 from tests.clusters.fake_site import around
 from tests.clusters.known import Make, refused
@@ -194,7 +194,8 @@ async def test_requests_of_the_panel_are_answered(
     terminals = Terminals(ClusterWatch(), world.connections)
     answers = FakeAnswers()
     pages = DashboardPages(ClusterWatch(), world.connections, world.tokens)
-    handlers = ClusterHandlers(clusters, world.jobs, world.monitor, terminals, answers, pages)
+    handlers, server = ClusterHandlers(clusters, world.jobs), RequestServer()
+    register(server, clusters, world.jobs, world.monitor, terminals, answers, pages)
     assert await handlers.list() == wire.Clusters((), (), (), ())
     added = await handlers.add(wire.AddCluster(str(fake.port)), lambda *_: None)
     assert (added.id, added.state, added.problems) == (fake.address, "connected", ())
@@ -204,13 +205,13 @@ async def test_requests_of_the_panel_are_answered(
     given = wire.Access(fake.address, "x", headers={"X-Site": "1"})
     assert (await handlers.set_access(given)).state == "connected"
     assert fake.requests[-1].headers["X-Site"] == "1"
-    await handlers.remove(wire.ClusterRef(fake.address))
+    params = {"cluster": fake.address}
+    await server.call(wire.REMOVE.method, params, lambda *_: None)
     assert (await handlers.list()).clusters == ()
-    async with refused("unknown-cluster"):
-        await handlers.remove(wire.ClusterRef(fake.address))
-    async with refused("unknown-cluster"):
-        await handlers.reconnect(wire.ClusterRef(fake.address))
-    await handlers.answer(QuestionAnswer(7, "x"))
+    for request in (wire.REMOVE, wire.RECONNECT, wire.DASHBOARD):
+        async with refused("unknown-cluster"):
+            await server.call(request.method, params, lambda *_: None)
+    await server.call(wire.ANSWER.method, {"id": 7, "text": "x"}, lambda *_: None)
     assert answers.passed == [(7, "x")]
 
 

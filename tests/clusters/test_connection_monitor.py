@@ -12,11 +12,9 @@ from attrs import frozen
 from eagleray.clusters import messages as wire
 from eagleray.clusters.cluster_watch import ClusterWatch
 from eagleray.clusters.clusters import ClusterRegistry
-from eagleray.clusters.dashboard_page import DashboardPages
 from eagleray.clusters.discovery import Machine
 from eagleray.clusters.handlers import ClusterHandlers
 from eagleray.clusters.model import Cluster
-from eagleray.clusters.node_access import Terminals
 from eagleray.common.errors import EaglerayError
 from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.protocol.route_spec import RouteSpec
@@ -106,14 +104,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     )
     made.monitor.on_change(clusters.notify_changed)
     made.monitor.follow_routes()
-    handlers = ClusterHandlers(
-        clusters,
-        made.jobs,
-        made.monitor,
-        Terminals(watch, made.connections),
-        NobodyAnswers(),
-        DashboardPages(watch, made.connections, made.tokens),
-    )
+    handlers = ClusterHandlers(clusters, made.jobs)
     made.site.jobs = [FakeJob()]
     made.site.nodes = {"node-10": ray("node-10", "node-9")}
     async with dashboard() as fake:
@@ -126,11 +117,6 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         await clusters.close()
         await watch.close()
         await relay.stop()
-
-
-class NobodyAnswers:
-    async def answer(self, question_id: int, text: str | None) -> None:
-        raise AssertionError
 
 
 def say(_: str, percentage: int | None = None) -> None:
@@ -301,10 +287,10 @@ async def test_inspected_cluster_is_listed_even_if_its_job_was_cancelled(world: 
 
 async def test_reconnect_renews_the_route_of_a_listed_cluster(world: World) -> None:
     await world.clusters.add(JOB)
-    await world.handlers.reconnect(wire.ClusterRef(JOB))
+    await world.around.monitor.reconnect(JOB)
     assert world.around.routes.reconnected == [LOGIN]
     with pytest.raises(EaglerayError, match="Unknown cluster"):
-        await world.handlers.reconnect(wire.ClusterRef("http://nobody:1"))
+        await world.around.monitor.reconnect("http://nobody:1")
 
 
 async def test_two_clusters_share_the_connection_to_their_host(world: World) -> None:

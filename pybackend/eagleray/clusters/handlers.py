@@ -20,14 +20,12 @@ from eagleray.clusters.model import (
     ClusterProblem,
     DashboardPage,
     JobStatus,
-    Terminal,
 )
 from eagleray.clusters.node_access import Terminals
 from eagleray.common.errors import with_retry
 from eagleray.common.l10n import t
 
 if TYPE_CHECKING:
-    from eagleray.protocol.adapter_control import QuestionAnswer
     from eagleray.wire.requests import ReportProgress, RequestServer
 
 
@@ -41,21 +39,26 @@ def register(
     pages: DashboardPages,
 ) -> None:
     """Answers the requests of this feature."""
-    handlers = ClusterHandlers(clusters, jobs, connection_monitor, terminals, routes, pages)
+    handlers = ClusterHandlers(clusters, jobs)
+
+    async def dashboard(params: wire.ClusterRef, report: ReportProgress) -> DashboardPage:
+        report(t("Connecting"))
+        return await pages.of(params.cluster)
+
     server.on_request(wire.LIST, handlers.list)
     server.on_request(wire.ADD, handlers.add)
-    server.on_request(wire.REMOVE, handlers.remove)
+    server.on_request(wire.REMOVE, lambda params: clusters.remove(params.cluster))
     server.on_request(wire.RENAME, handlers.rename)
-    server.on_request(wire.DASHBOARD, handlers.dashboard)
+    server.on_request(wire.DASHBOARD, dashboard)
     server.on_request(wire.SET_ACCESS, handlers.set_access)
     server.on_request(wire.REFRESH, handlers.refresh)
     server.on_request(wire.ID_OF, handlers.id_of)
     server.on_request(wire.CHOICES, handlers.choices)
     server.on_request(wire.LOOK_AT, handlers.look_at)
     server.on_request(wire.FORGET_HOST, handlers.forget_host)
-    server.on_request(wire.RECONNECT, handlers.reconnect)
-    server.on_request(wire.TERMINAL, handlers.terminal)
-    server.on_request(wire.ANSWER, handlers.answer)
+    server.on_request(wire.RECONNECT, lambda params: connection_monitor.reconnect(params.cluster))
+    server.on_request(wire.TERMINAL, lambda params: terminals.on(params.cluster, params.node_id))
+    server.on_request(wire.ANSWER, lambda params: routes.answer(params.id, params.text))
     clusters.on_change(lambda: server.notify(wire.CHANGED, handlers.all()))
     server.in_background("clusters", clusters.run)
     server.in_background("jobs", jobs.run)
@@ -71,23 +74,11 @@ def register(
 
 
 class ClusterHandlers:
-    """One method per request."""
+    """One method per request about the list of clusters."""
 
-    def __init__(
-        self,
-        clusters: ClusterRegistry,
-        jobs: Jobs,
-        connection_monitor: ConnectionMonitor,
-        terminals: Terminals,
-        routes: AdapterRoutes,
-        pages: DashboardPages,
-    ) -> None:
+    def __init__(self, clusters: ClusterRegistry, jobs: Jobs) -> None:
         self._clusters = clusters
         self._jobs = jobs
-        self._connection_monitor = connection_monitor
-        self._terminals = terminals
-        self._routes = routes
-        self._pages = pages
 
     def all(self) -> wire.Clusters:
         current = self._clusters.current()
@@ -111,15 +102,8 @@ class ClusterHandlers:
         access = (params.address, params.token, params.headers, params.ca_file)
         return shown_cluster(await self._clusters.add(*access, report=report, anyway=params.anyway))
 
-    async def remove(self, params: wire.ClusterRef) -> None:
-        await self._clusters.remove(params.cluster)
-
     async def rename(self, params: wire.RenameCluster) -> Cluster:
         return shown_cluster(await self._clusters.rename(params.cluster, params.name))
-
-    async def dashboard(self, params: wire.ClusterRef, report: ReportProgress) -> DashboardPage:
-        report(t("Connecting"))
-        return await self._pages.of(params.cluster)
 
     async def id_of(self, params: wire.ClusterRef) -> wire.ClusterRef:
         return wire.ClusterRef(await self._clusters.id_of(params.cluster))
@@ -139,15 +123,6 @@ class ClusterHandlers:
     async def forget_host(self, params: wire.HostRef) -> wire.Clusters:
         await self._jobs.remove_host(params.host)
         return self.all()
-
-    async def reconnect(self, params: wire.ClusterRef) -> None:
-        await self._connection_monitor.reconnect(params.cluster)
-
-    async def terminal(self, params: wire.TerminalRef) -> Terminal:
-        return await self._terminals.on(params.cluster, params.node_id)
-
-    async def answer(self, params: QuestionAnswer) -> None:
-        await self._routes.answer(params.id, params.text)
 
     def _offered(self, current: ClusterList) -> Iterable[JobStatus]:
         """Running jobs with a live Ray that are not clusters yet."""

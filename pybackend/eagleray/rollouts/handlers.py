@@ -36,13 +36,6 @@ from eagleray.rollouts.comparing.errors import untrusted_model
 from eagleray.rollouts.comparing.page_record import ShownComparison, shown
 from eagleray.rollouts.comparing.targets import names_model
 from eagleray.rollouts.servers.servers import Servers
-from eagleray.rollouts.trajectories.model import (
-    DumpStatistics,
-    TrajectoryGroup,
-    TrajectoryItem,
-    TrajectoryPage,
-    TrajectoryQuery,
-)
 from eagleray.rollouts.trajectories.rows import PAGE_LIMITS
 from eagleray.rollouts.trajectories.trajectories import Trajectories
 from eagleray.runs.runs import Runs
@@ -73,11 +66,16 @@ def register(
     server.on_request(messages.BATCH, saved.summary)
     server.on_request(messages.SAVE_BATCH, saved.save)
     server.on_request(messages.REPLAY, saved.replay)
-    handlers = TrajectoryHandlers(trajectories)
-    server.on_request(messages.PAGE, handlers.page)
-    server.on_request(messages.ITEM, handlers.item)
-    server.on_request(messages.GROUP, handlers.group)
-    server.on_request(messages.STATISTICS, handlers.statistics)
+    server.on_request(messages.PAGE, trajectories.page)
+    server.on_request(
+        messages.ITEM, lambda asked: trajectories.item(asked.path, asked.item, PAGE_LIMITS)
+    )
+    server.on_request(
+        messages.GROUP, lambda asked, report: trajectories.group(asked.path, asked.item, report)
+    )
+    server.on_request(
+        messages.STATISTICS, lambda dump, report: trajectories.statistics(dump.path, report)
+    )
 
 
 def register_agents(server: RequestServer, runs: Runs, servers: Servers, *, trusted: bool) -> None:
@@ -93,29 +91,6 @@ def register_agents(server: RequestServer, runs: Runs, servers: Servers, *, trus
     server.on_request(messages.DEBUG_AGENT, running.debug)
     server.on_request(messages.WAVE, running.wave)
     server.on_request(messages.CANCEL_WAVE, running.cancel_wave)
-
-
-class TrajectoryHandlers:
-    """One method per request about trajectories."""
-
-    def __init__(self, trajectories: Trajectories) -> None:
-        self._trajectories = trajectories
-
-    async def page(self, request: TrajectoryQuery, report: ReportProgress) -> TrajectoryPage:
-        return await self._trajectories.page(request, report)
-
-    async def item(self, request: messages.TrajectoryNumber) -> TrajectoryItem:
-        return await self._trajectories.item(request.path, request.item, PAGE_LIMITS)
-
-    async def group(
-        self, request: messages.TrajectoryNumber, report: ReportProgress
-    ) -> TrajectoryGroup:
-        return await self._trajectories.group(request.path, request.item, report)
-
-    async def statistics(
-        self, request: messages.DumpPath, report: ReportProgress
-    ) -> DumpStatistics:
-        return await self._trajectories.statistics(request.path, report)
 
 
 class ComparisonHandlers:

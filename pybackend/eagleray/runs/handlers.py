@@ -16,7 +16,6 @@ from eagleray.common.tasks import publish_changes
 from eagleray.runs import messages
 from eagleray.runs.interpreters import Interpreters
 from eagleray.runs.model import (
-    InterpreterFacts,
     RunPlan,
     ServerStatus,
     arguments_text,
@@ -44,16 +43,22 @@ def register(
 ) -> None:
     """Answers the requests of this feature."""
     handlers = RunHandlers(runs, preparing, cluster_pythons)
+    # It runs them, so only the editor of a trusted workspace asks.
+    interpreters = Interpreters()
     server.on_request(messages.LIST, handlers.list_runs)
     server.on_request(messages.START, handlers.start)
-    server.on_request(messages.STOP, handlers.stop)
+    server.on_request(messages.STOP, lambda run: runs.stop(run.id, confirmed=run.confirmed))
     server.on_request(messages.RESTART, handlers.restart)
     server.on_request(messages.PYTHONS, handlers.pythons)
-    server.on_request(messages.INTERPRETER, handlers.interpreter)
-    server.on_request(messages.FORGET, handlers.forget)
+    server.on_request(
+        messages.INTERPRETER, lambda of: interpreters.facts(of.python, of.cwd, of.env)
+    )
+    server.on_request(messages.FORGET, lambda run: runs.forget(run.id))
     server.on_request(messages.COMMAND, handlers.command)
-    server.on_request(messages.BREAKPOINTS, handlers.set_breakpoints)
-    server.on_request(messages.PAUSE, handlers.pause)
+    server.on_request(
+        messages.BREAKPOINTS, lambda new: runs.set_breakpoints(new.workspace, new.breakpoints)
+    )
+    server.on_request(messages.PAUSE, lambda worker: runs.pause(worker.run, worker.worker_id))
     server.on_request(messages.OUTPUT, handlers.output)
     changed = asyncio.Event()
     runs.on_change(changed.set)
@@ -77,7 +82,6 @@ class RunHandlers:
         self._runs = runs
         self._preparing = preparing
         self._cluster_pythons = cluster_pythons
-        self._interpreters = Interpreters()
 
     async def list_runs(self) -> messages.StoredRuns:
         return await off_loop(self._all)
@@ -92,9 +96,6 @@ class RunHandlers:
         if not request.anyway:
             await self._require_python(plan)
         return messages.RunRef(await self._runs.start(plan, confirmed=request.confirmed))
-
-    async def stop(self, request: messages.Stop) -> None:
-        await self._runs.stop(request.id, confirmed=request.confirmed)
 
     async def restart(self, request: messages.Restart) -> messages.RunRef:
         if not request.anyway:
@@ -120,22 +121,9 @@ class RunHandlers:
     async def pythons(self) -> messages.Pythons:
         return messages.Pythons(await off_loop(self._cluster_pythons))
 
-    async def interpreter(self, request: messages.InterpreterRef) -> InterpreterFacts:
-        """Runs it, so only the editor of a trusted workspace asks."""
-        return await self._interpreters.facts(request.python, request.cwd, request.env)
-
-    async def forget(self, request: messages.RunRef) -> None:
-        await self._runs.forget(request.id)
-
     async def command(self, request: messages.RunRef) -> messages.RunCommand:
         run = await off_loop(partial(self._runs.load, request.id))
         return messages.RunCommand(exact_command(run.plan))
-
-    async def set_breakpoints(self, request: messages.SetBreakpoints) -> None:
-        await self._runs.set_breakpoints(request.workspace, request.breakpoints)
-
-    async def pause(self, request: messages.PauseWorker) -> None:
-        await self._runs.pause(request.run, request.worker_id)
 
     async def output(self, request: messages.OutputFrom) -> messages.OutputPiece:
         record = await off_loop(partial(self._runs.find, request.id))

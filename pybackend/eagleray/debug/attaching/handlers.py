@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from eagleray.debug.attaching import messages
 from eagleray.debug.attaching.actions import ActionResult
-from eagleray.debug.attaching.model import Attachment, HeldLong, IgnoredBreakpoint
+from eagleray.debug.attaching.model import Attachment, HeldLong
 from eagleray.protocol.adapter_control import WorkerState
 
 if TYPE_CHECKING:
     from eagleray.adapter_client.sessions import AdapterSessions
     from eagleray.debug.attaching.debugging import Debugging
-    from eagleray.wire.requests import ReportProgress, RequestServer
+    from eagleray.wire.requests import ReportProgress, Request, RequestServer
 
 
 def register(server: RequestServer, debugging: Debugging, sessions: AdapterSessions) -> None:
@@ -28,31 +29,28 @@ def register(server: RequestServer, debugging: Debugging, sessions: AdapterSessi
             params.unless_taken,
         )
 
-    async def continue_(params: messages.Workers) -> messages.Outcome:
-        return outcome(await actions.continue_(params.cluster, params.worker_ids))
+    def act(
+        request: Request[messages.Workers, messages.Outcome],
+        action: Callable[[str, list[str]], Awaitable[ActionResult]],
+    ) -> None:
+        async def answer(params: messages.Workers) -> messages.Outcome:
+            return outcome(await action(params.cluster, params.worker_ids))
 
-    async def continue_others(params: messages.Workers) -> messages.Outcome:
-        return outcome(await actions.continue_others(params.cluster, params.worker_ids))
-
-    async def release(params: messages.Workers) -> messages.Outcome:
-        return outcome(await actions.release(params.cluster, params.worker_ids))
-
-    async def ignore(params: messages.Workers) -> messages.Outcome:
-        return outcome(await actions.ignore(params.cluster, params.worker_ids))
+        server.on_request(request, answer)
 
     async def ignored() -> messages.IgnoredBreakpoints:
         return messages.IgnoredBreakpoints(await debugging.ignorer.rules())
 
-    async def forget(params: IgnoredBreakpoint) -> None:
-        await debugging.ignorer.forget(params.cluster, params.path, params.line)
-
     server.on_request(messages.ATTACH, attach)
-    server.on_request(messages.CONTINUE, continue_)
-    server.on_request(messages.CONTINUE_OTHERS, continue_others)
-    server.on_request(messages.RELEASE, release)
-    server.on_request(messages.IGNORE, ignore)
+    act(messages.CONTINUE, actions.continue_)
+    act(messages.CONTINUE_OTHERS, actions.continue_others)
+    act(messages.RELEASE, actions.release)
+    act(messages.IGNORE, actions.ignore)
+    ignorer = debugging.ignorer
     server.on_request(messages.IGNORED, ignored)
-    server.on_request(messages.FORGET_IGNORED, forget)
+    server.on_request(
+        messages.FORGET_IGNORED, lambda rule: ignorer.forget(rule.cluster, rule.path, rule.line)
+    )
 
     def notify(held: HeldLong) -> None:
         server.notify(messages.HELD_LONG, held)

@@ -21,26 +21,17 @@ NONE = later(
 
 def register(server: RequestServer, pdb: Pdb, ssh: str) -> None:
     """Answers the requests of this feature; `ssh` is the ssh program of the editor's settings."""
-    handlers = PdbHandlers(pdb, ssh)
-    server.on_request(wire.LIST, handlers.list)
-    server.on_request(wire.TERMINAL, handlers.terminal)
 
-
-class PdbHandlers:
-    """One method per request."""
-
-    def __init__(self, pdb: Pdb, ssh: str) -> None:
-        self._pdb = pdb
-        self._ssh = ssh
-
-    async def list(self, params: wire.PdbOf) -> wire.PdbSessions:
-        waiting = await self._pdb.waiting(params.cluster)
+    async def sessions(params: wire.PdbOf) -> wire.PdbSessions:
+        waiting = await pdb.waiting(params.cluster)
         return wire.PdbSessions(tuple(waiting), "" if waiting else translated(NONE))
 
-    async def terminal(self, params: wire.PdbRef) -> Terminal:
-        session = await self._pdb.named(params.cluster, params.id)
-        target = self._pdb.target(session)
-        argv = self_command("cli", "pdb", "--at", target.text())
+    async def terminal(params: wire.PdbRef) -> Terminal:
+        session = await pdb.named(params.cluster, params.id)
+        argv = self_command("cli", "pdb", "--at", pdb.target(session).text())
         # The command is another process, which knows nothing of the editor's settings.
-        env = {"EAGLERAY_SSH": self._ssh} if self._ssh else {}
+        env = {"EAGLERAY_SSH": ssh} if ssh else {}
         return Terminal(session.name, tuple(argv), env)
+
+    server.on_request(wire.LIST, sessions)
+    server.on_request(wire.TERMINAL, terminal)

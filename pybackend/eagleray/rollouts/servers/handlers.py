@@ -18,43 +18,33 @@ if TYPE_CHECKING:
 
 def register(server: RequestServer, servers: Servers) -> None:
     """Answers the requests of this feature."""
-    handlers = InferenceHandlers(servers)
-    server.on_request(messages.LIST, handlers.list)
-    server.on_request(messages.START, handlers.start)
-    server.on_request(messages.ADD, handlers.add)
-    server.on_request(messages.REMOVE, handlers.remove)
-    server.on_request(messages.VARIABLES, handlers.variables)
 
+    async def listed() -> messages.ListedServers:
+        return messages.ListedServers([_listed(item) for item in await servers.list()])
 
-class InferenceHandlers:
-    """One method per request."""
+    async def add(request: messages.AddServer) -> messages.ListedServer:
+        return _listed(await servers.add(request.url, key=request.key))
 
-    def __init__(self, servers: Servers) -> None:
-        self._servers = servers
-
-    async def list(self) -> messages.ListedServers:
-        return messages.ListedServers([_listed(item) for item in await self._servers.list()])
-
-    async def add(self, request: messages.AddServer) -> messages.ListedServer:
-        return _listed(await self._servers.add(request.url, key=request.key))
-
-    async def remove(self, request: messages.ServerName) -> None:
-        await self._servers.forget(request.name)
-
-    async def start(self, request: messages.StartServer) -> messages.StartedServer:
+    async def start(request: messages.StartServer) -> messages.StartedServer:
         try:
             argv = shlex.split(request.command)
         except ValueError as error:
             raise bad_server_command(str(error)) from error
-        prepared = await self._servers.prepare(
+        prepared = await servers.prepare(
             ServerRequest(**fields_in(request, ServerStartPlace), argv=argv)
         )
         name = prepared.plan.server.name if prepared.plan.server else ""
-        run = await self._servers.start(prepared, confirmed=request.confirmed)
+        run = await servers.start(prepared, confirmed=request.confirmed)
         return messages.StartedServer(run, name)
 
-    async def variables(self, request: messages.ServerName) -> messages.ServerVariables:
-        return messages.ServerVariables(environment_of(await self._servers.resolve(request.name)))
+    async def variables(request: messages.ServerName) -> messages.ServerVariables:
+        return messages.ServerVariables(environment_of(await servers.resolve(request.name)))
+
+    server.on_request(messages.LIST, listed)
+    server.on_request(messages.START, start)
+    server.on_request(messages.ADD, add)
+    server.on_request(messages.REMOVE, lambda request: servers.forget(request.name))
+    server.on_request(messages.VARIABLES, variables)
 
 
 def _listed(server: InferenceServer) -> messages.ListedServer:
