@@ -27,6 +27,7 @@ from eagleray.remote.inspecting.inspected_process import Inspected
 from eagleray.remote.sampling import proc, ray_job_main, sample_codec
 from eagleray.remote.sampling.frames import PythonFrame
 from eagleray.remote.sampling.merging import Member, ThreadStack, merged, tree, united
+from eagleray.remote.sampling.node_job import AnsweringJob
 from eagleray.remote.sampling.node_sampler import NodeSamples, Round, Sampler
 from eagleray.remote.sampling.processes import RANK, described
 from eagleray.remote.sampling.pyspy_dumps import Tools, dump, dump_with_variables
@@ -175,7 +176,7 @@ def gathered(nodes: Sequence[NodeSamples]) -> Picture:
     fake = FakeRay([(node.processes, node.rounds) for node in nodes], CALL_S)
     request = {"rounds": 3, "pause_s": 2.0, "nodes": {}}
     with contextlib.redirect_stdout(io.StringIO()):
-        job = ray_job_main.Sampling(fake, request, "mark", [False])
+        job = ray_job_main.Sampling(AnsweringJob(fake, {"mark": "mark"}), request)
         job.run()
         content = compact(job.answer())
     answer = answer_of("http://head:8265", content)

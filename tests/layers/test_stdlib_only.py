@@ -43,7 +43,7 @@ def of_the_cluster(file: Path) -> set[str]:
     """Returns the modules that code in a worker may use, if installed: remote/injected/, and what the adapter sends."""
     if file.parts[:2] == ("remote", "injected"):
         return OF_DEBUGPY | {"ray", "sitecustomize"}
-    if file in (Path("remote/sampling/ray_job_main.py"), Path("remote/inspecting/ray_job_main.py")):
+    if file.parts[0] == "remote" and file.stem in ("node_job", "ray_job_main"):
         return {"ray"}
     of_debugpy = ("pydevd_patches", "unreachable", "value_texts")
     if file.parent == Path("adapter/sessions") and file.stem in of_debugpy:

@@ -67,11 +67,9 @@ def register(
     server.on_request(messages.SAVE_BATCH, saved.save)
     server.on_request(messages.REPLAY, saved.replay)
     server.on_request(messages.PAGE, trajectories.page)
+    server.on_request(messages.ITEM, lambda it: trajectories.item(it.path, it.item, PAGE_LIMITS))
     server.on_request(
-        messages.ITEM, lambda asked: trajectories.item(asked.path, asked.item, PAGE_LIMITS)
-    )
-    server.on_request(
-        messages.GROUP, lambda asked, report: trajectories.group(asked.path, asked.item, report)
+        messages.GROUP, lambda it, report: trajectories.group(it.path, it.item, report)
     )
     server.on_request(
         messages.STATISTICS, lambda dump, report: trajectories.statistics(dump.path, report)

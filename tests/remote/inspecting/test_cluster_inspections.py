@@ -97,7 +97,7 @@ async def test_rank_that_hangs_in_a_collective_answers_with_its_stack_and_its_te
         assert value["value"] == "200.0"
         refused = await process.ask("evaluate", expression="dist.get_rank()", **place)
         assert refused["refused"]
-        key = f"{process._order['key']}_{process._number}.zip"
+        key = f"{process._job.order['key']}_{process._number}.zip"
         assert not await dashboard.job_api.has_package(key)
     finally:
         await process.close()
@@ -115,7 +115,7 @@ async def test_job_ends_without_questions(
     process = await process_of(opened, await target_of(dashboard))
     try:
         await process.ask("threads")
-        while not (await dashboard.job_api.state(process._job)).ended:
+        while not (await dashboard.job_api.state(process._job.id)).ended:
             await asyncio.sleep(0.1)
         while not process._has_ended:
             await asyncio.sleep(0.1)
@@ -127,7 +127,7 @@ async def test_job_ends_without_questions(
             opened._cluster_processes._jobs.remove_left(dashboard)
             await opened._cluster_processes.close()
             listed = [job.submission_id for job in await dashboard.jobs()]
-            assert (process._job in listed) is stays
+            assert (process._job.id in listed) is stays
     finally:
         await process.close()
 

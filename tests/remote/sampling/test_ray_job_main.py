@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -11,10 +13,11 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from eagleray.remote.sampling import ray_job_main, sample_codec
+from eagleray.remote.sampling import node_job, ray_job_main, sample_codec
+from eagleray.remote.sampling.node_job import AnsweringJob, Ended
 from eagleray.remote.sampling.node_sampler import ProcessSample, Round
 from eagleray.remote.sampling.processes import RANK, Described
-from eagleray.remote.sampling.ray_job_main import Ended, Sampling
+from eagleray.remote.sampling.ray_job_main import Sampling
 
 SAMPLE = ProcessSample("S", "", 1.0, "timeout", "", False)
 
@@ -96,9 +99,15 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_job_main, "READ_S", 0.3)
 
 
-def sampling(ray: Ray, ended: list[bool] | None = None, **nodes: Any) -> Sampling:
+def job_of(ray: Ray, *, has_ended: bool = False) -> AnsweringJob:
+    job = AnsweringJob(ray, {"mark": "mark"})
+    job.has_ended = has_ended
+    return job
+
+
+def sampling(ray: Ray | AnsweringJob, **nodes: Any) -> Sampling:
     request = {"rounds": 3, "pause_s": 0.0, "nodes": nodes}
-    return Sampling(ray, request, "mark", ended or [False])
+    return Sampling(ray if isinstance(ray, AnsweringJob) else job_of(ray), request)
 
 
 def test_all_nodes_answer_and_each_round_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +159,7 @@ def test_driver_excludes_its_own_processes_on_its_own_node_only() -> None:
 
 def test_cancelled_job_ends_without_an_answer() -> None:
     with pytest.raises(Ended):
-        sampling(Ray(1), ended=[True]).run()
+        sampling(job_of(Ray(1), has_ended=True)).run()
 
 
 def test_processes_are_asked_on_their_nodes_and_silent_nodes_are_left_out() -> None:
@@ -161,19 +170,32 @@ def test_processes_are_asked_on_their_nodes_and_silent_nodes_are_left_out() -> N
 
 
 def test_cancelled_job_ends_while_processes_are_asked() -> None:
-    ended = [False]
-    job = sampling(Ray(1, silent={0: 4}), ended)
+    own = job_of(Ray(1, silent={0: 4}))
+    job = sampling(own)
     job.run()
-    ended[0] = True
+    own.has_ended = True
     with pytest.raises(Ended):
         job.answers({"node0": [[100], []]})
 
 
 def test_answer_is_written_as_a_whole_and_for_its_owner_alone(tmp_path: Path) -> None:
-    ray_job_main.write(tmp_path / "answer.json", b"{}")
+    node_job.write(tmp_path / "answer.json", b"{}")
     [written] = tmp_path.iterdir()
     assert (written.name, written.read_bytes(), written.stat().st_mode & 0o777) == (
         "answer.json",
         b"{}",
         0o600,
     )
+
+
+def test_answers_are_announced_with_their_hash_and_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(node_job, "logs_folder", lambda: tmp_path)
+    job = job_of(Ray(1))
+    job.give("answer.json", {"a": 1}, {"file": "answer.json"})
+    announced = json.loads(capsys.readouterr().out.removeprefix("mark"))
+    digest = hashlib.sha256((tmp_path / "answer.json").read_bytes()).hexdigest()
+    assert announced == {"file": "answer.json", "size": 7, "sha256": digest}
+    job.remove_files()
+    assert list(tmp_path.iterdir()) == []

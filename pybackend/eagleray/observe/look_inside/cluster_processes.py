@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import json
 import logging
 import secrets
@@ -12,19 +11,16 @@ from collections.abc import Callable
 from typing import Any
 
 from eagleray.common import tasks
-from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
-from eagleray.common.l10n import t
+from eagleray.common.l10n import later, t
 from eagleray.observe.look_inside.errors import not_inspected
-from eagleray.ray import job_logs
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
-from eagleray.ray.errors import job_failed, job_unfinished
+from eagleray.ray.errors import job_unfinished
+from eagleray.ray.node_job import NodeJob, start_job
 from eagleray.ray.rows import NodeRow
 from eagleray.remote.inspecting.conversation import ProcessEnded, Unanswered
 from eagleray.remote.inspecting.inspected_process import INSIDE
-from eagleray.tools.code_copies import zipped_node_package
-from eagleray.tools.pyspy import find_program
 
 # The node starts a worker first, on a busy machine slowly.
 OPEN_S = 90.0
@@ -36,6 +32,7 @@ ALIVE_S = 60.0
 # Each question is two requests to the dashboard.
 CHECK_S = 5.0
 LARGEST_ANSWER = 32 * 2**20
+_INSPECTION = later("inspection")
 
 log = logging.getLogger(__name__)
 
@@ -54,32 +51,18 @@ class ClusterProcesses:
     ) -> ClusterProcess:
         """Raises an error of the catalogue if the process can't be read at all."""
         report(t("Starting a job on node {node}", node=node.name or node.ip))
-        api, own_id = dashboard.job_api, secrets.token_hex(8)
         self._jobs.remove_left(dashboard)
-        package, name, archive = await off_loop(lambda: zipped_node_package(find_program()))
-        # Kept for ten minutes from this request on.
-        if not await api.has_package(name):
-            await api.put_package(name, archive)
+        own_id = secrets.token_hex(8)
         order = {
             "key": f"_ray_pkg_eagleray_question_{own_id}",
             "answer": f"eagleray-inspection-{own_id}",
-            "mark": secrets.token_hex(16),
             "node": node.node_id,
             "pid": pid,
             "unasked_s": UNASKED_S,
         }
-        variables = {
-            "EAGLERAY_TEXT": f"from {package}.inspecting.ray_job_main import main; main()",
-            "EAGLERAY_ASKED": json.dumps(order),
-        }
-        job = await self._jobs.submit(
-            dashboard,
-            "inspection",
-            {"py_modules": [f"gcs://{name}"], "env_vars": variables},
-            own_id,
-        )
+        job = await start_job(self._jobs, dashboard, _INSPECTION, _program, order)
         process = ClusterProcess(
-            dashboard, job, pid, order, lambda: self._jobs.remove(dashboard, job, ended=False)
+            job, pid, lambda: self._jobs.remove(dashboard, job.id, ended=False)
         )
         try:
             await process.opened()
@@ -89,6 +72,10 @@ class ClusterProcesses:
         return process
 
 
+def _program(package: str) -> str:
+    return f"from {package}.inspecting.ray_job_main import main; main()"
+
+
 class ClusterProcess:
     """A process that a job asks; `remove_job` is called when the conversation is over."""
 
@@ -96,20 +83,10 @@ class ClusterProcess:
     why_outside = ""
     check_s: float | None = CHECK_S
 
-    def __init__(
-        self,
-        dashboard: Dashboard,
-        job: str,
-        pid: int,
-        order: dict[str, Any],
-        remove_job: Callable[[], None],
-    ) -> None:
+    def __init__(self, job: NodeJob, pid: int, remove_job: Callable[[], None]) -> None:
         self.pid = pid
-        self._dashboard = dashboard
         self._job = job
-        self._order = order
         self._remove_job = remove_job
-        self._node = ""
         self._number = 0
         self._lock = asyncio.Lock()
         self._announced: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -123,15 +100,15 @@ class ClusterProcess:
         try:
             announced = await asyncio.wait_for(self._announced.get(), OPEN_S)
         except asyncio.TimeoutError:
-            raise job_unfinished(self._dashboard.address, t("inspection"), OPEN_S) from None
+            address = self._job.dashboard.address
+            raise job_unfinished(address, t("inspection"), OPEN_S) from None
         opened = announced.get("opened")
         if not isinstance(opened, dict):
-            raise await self._failure()
+            raise await self._job.failure()
         if "failed" in opened:
             raise not_inspected(self.pid, str(opened["failed"]), str(opened.get("text")))
         self.how, self.why_outside = str(opened.get("how")), str(opened.get("why_outside"))
         self.check_s = CHECK_S if self.how == INSIDE else None
-        self._node = (await self._dashboard.job_api.state(self._job)).driver_node_id
         self._living = tasks.owned(self._stay_alive(), "inspection", tasks.only_logged)
 
     async def ask(self, op: str, **question: Any) -> dict[str, Any]:
@@ -163,10 +140,17 @@ class ClusterProcess:
             raise ProcessEnded
         self._number += 1
         number = self._number
-        content = json.dumps(question).encode()
-        await self._dashboard.job_api.put_package(f"{self._order['key']}_{number}.zip", content)
+        order = self._job.order
+        await self._job.put(f"{order['key']}_{number}.zip", question)
         announced = await asyncio.wait_for(self._announcement_of(number), ANSWER_S)
-        return await self._file(f"{self._order['answer']}-{number}.json", announced)
+        name = f"{order['answer']}-{number}.json"
+        try:
+            value = json.loads(await self._job.file(name, announced, LARGEST_ANSWER))
+        except ValueError as error:
+            raise Unanswered(str(error)) from error
+        if not isinstance(value, dict):
+            raise Unanswered("the answer is not an object")
+        return value
 
     async def _announcement_of(self, number: int) -> dict[str, Any]:
         while True:
@@ -177,33 +161,11 @@ class ClusterProcess:
             if announced.get("answer") == number:
                 return announced
 
-    async def _file(self, name: str, announced: dict[str, Any]) -> dict[str, Any]:
-        """The answer in a file of the job.  Nothing else indicates a truncated transfer than its hash."""
-        pieces, size = [], 0
-        async for piece in self._dashboard.log_bytes(self._node, name):
-            pieces.append(piece)
-            size += len(piece)
-            if size > LARGEST_ANSWER:
-                raise Unanswered("the answer is too large")
-        content = b"".join(pieces)
-        if hashlib.sha256(content).hexdigest() != announced.get("sha256"):
-            raise Unanswered("the answer arrived damaged")
-        value = json.loads(content)
-        if not isinstance(value, dict):
-            raise Unanswered("the answer is not an object")
-        return value
-
     async def _read_log(self) -> None:
         """Queues what the job announces, until it ends."""
-        mark, text = self._order["mark"], ""
-        async with contextlib.aclosing(job_logs.follow(self._dashboard, self._job)) as pieces:
-            async for piece in pieces:
-                *lines, text = (text + piece).split("\n")
-                for line in lines:
-                    with contextlib.suppress(ValueError, RecursionError):
-                        value = json.loads(line[len(mark) :]) if line.startswith(mark) else None
-                        if isinstance(value, dict):
-                            self._announced.put_nowait(value)
+        async with contextlib.aclosing(self._job.announced()) as announcements:
+            async for announced in announcements:
+                self._announced.put_nowait(announced)
 
     def _log_ended(self, _task: object) -> None:
         self._has_ended = True
@@ -214,9 +176,3 @@ class ClusterProcess:
             await asyncio.sleep(ALIVE_S)
             with contextlib.suppress(Unanswered, ProcessEnded):
                 await self.ask("alive")
-
-    async def _failure(self) -> EaglerayError:
-        state = await self._dashboard.job_api.state(self._job)
-        output = await self._dashboard.job_api.logs(self._job)
-        detail = f"{state.status}: {state.message}\n{output}"
-        return job_failed(self._dashboard.address, t("inspection"), detail)

@@ -35,11 +35,26 @@ def gathered_already(run: str) -> EaglerayError: ...
 @error("not-gathered", "The reports were not downloaded: {why}",
        "Download them again. Eagleray continues where it stopped.")
 def not_gathered(why: str) -> EaglerayError: ...
-@error("no-room", "Can't write the reports to {folder}: {why}.", "Free some space, then download the reports again.")
-def no_room(folder: str, why: str) -> EaglerayError: ...
-@error("bad-report", "{name} was damaged during the download: {why}.", "Download the reports again.")
-def bad_report(name: str, why: str) -> EaglerayError: ...
 # fmt: on
+
+
+def no_room(folder: str, why: str) -> EaglerayError:
+    message = t(
+        "Can't write the reports to {folder}: {why}.",
+        folder=printable(folder, 300),
+        why=printable(why),
+    )
+    next_step = t("Free some space, then download the reports again.")
+    return EaglerayError("no-room", message, next_step, why)
+
+
+def bad_report(name: str, why: str) -> EaglerayError:
+    message = t(
+        "{name} was damaged during the download: {why}.",
+        name=printable(name, 200),
+        why=printable(why),
+    )
+    return EaglerayError("bad-report", message, t("Download the reports again."), why)
 
 
 def without_nsys(run: str, workers: Sequence[WorkerProfile]) -> EaglerayError:

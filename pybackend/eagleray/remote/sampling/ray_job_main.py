@@ -3,24 +3,20 @@
 The same actors then read native frames of the process that Ray's store names and, with a function that asks processes
 for more than stacks, do that for those that it names; a second file has their answers.
 
-It ends by SIGTERM, which Ray sends to a job that is stopped: when its answer was read, or when no client wants it any
-more. Before it ends it lets the dumps finish that are under way, since a py-spy that is killed may leave a process
-stopped.
+It is stopped when its answer was read, or when no client wants it any more. Before it ends it lets the dumps finish that
+are under way, since a py-spy that is killed may leave a process stopped.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-import signal
-import sys
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from . import node_actor, proc, sample_codec
+from . import node_actor, node_job, proc, sample_codec
+from .node_job import AnsweringJob, Ended
 from .node_sampler import NodeSamples, interval
 from .processes import Named
 
@@ -33,7 +29,6 @@ if TYPE_CHECKING:
     from .processes import Described
     from .pyspy_dumps import ReadRecords
 
-VARIABLE = "EAGLERAY_ASKED"
 # A node first starts a worker and unpacks our code.
 COLD_S = 20.0
 WARM_S = 12.0
@@ -45,10 +40,6 @@ UNREAD_S = 60.0
 GRACE_S = 2.0
 TICK_S = 0.25
 POLL_S = 0.05
-
-
-class Ended(Exception):
-    """SIGTERM came."""
 
 
 @dataclass
@@ -70,49 +61,21 @@ class Node:
 
 def main(read: ReadProcesses | None = None, read_records: ReadRecords | None = None) -> None:
     """Takes what it is asked for from the variable and from Ray's store, and never returns."""
-    order = json.loads(os.environ.pop(VARIABLE))
-    ended = [False]
-    written: list[Path] = []
 
-    def give(name: str, answer: dict[str, Any]) -> None:
-        written.append(logs_folder() / name)
-        content = json.dumps(answer, separators=(",", ":")).encode()
-        write(written[-1], content)
-        digest = hashlib.sha256(content).hexdigest()
-        _print(order["mark"], {"file": name, "size": len(content), "sha256": digest})
-
-    def end(_signal: int, _frame: object) -> None:
-        ended[0] = True
-
-    code = 1
-    try:
-        import ray
-
-        ray.init(log_to_driver=False)
-        # After `ray.init`, which has a handler of its own (2.60, `_private/worker.py`).
-        signal.signal(signal.SIGTERM, end)
-        request = taken(order["key"])
+    def sample(job: AnsweringJob) -> None:
+        order, request = job.order, job.taken(job.order["key"])
         if request is None:
             raise ValueError("Ray lost what was asked for")
-        job = Sampling(ray, json.loads(request), order["mark"], ended, read, read_records)
-        job.run()
-        give(order["answer"], job.answer())
-        if question := _question(order["question"], ended):
-            give(order["readings"], job.answers(question))
-        _wait(ended, UNREAD_S)
-        code = 0
-    except Ended:
-        code = 0
-    except Exception as error:  # The log of the job has the error, and this is the last line of it.
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
-    finally:
-        for path in written:
-            with contextlib.suppress(OSError):
-                path.unlink()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        # Python's own way out waits 0.7 s for threads of Ray.
-        os._exit(code)
+        sampling = Sampling(job, json.loads(request), read, read_records)
+        sampling.run()
+        job.give(order["answer"], sampling.answer(), {"file": order["answer"]})
+        if question := _question(job):
+            job.give(order["readings"], sampling.answers(question), {"file": order["readings"]})
+        until = time.monotonic() + UNREAD_S
+        while not job.has_ended and time.monotonic() < until:
+            time.sleep(POLL_S)
+
+    node_job.run(sample)
 
 
 class Sampling:
@@ -120,28 +83,25 @@ class Sampling:
 
     def __init__(
         self,
-        ray: Any,
+        job: AnsweringJob,
         request: dict[str, Any],
-        mark: str,
-        ended: list[bool],
         read: ReadProcesses | None = None,
         read_records: ReadRecords | None = None,
     ) -> None:
-        self._ray = ray
+        self._job = job
+        self._ray = job.ray
         self._read = read
         self._read_records = read_records
         self._rounds = int(request["rounds"])
         self._pause_s = float(request["pause_s"])
         self._names = request["nodes"]
-        self._mark = mark
-        self._ended = ended
         self._nodes: list[Node] = []
         self._reported = 0
 
     def run(self) -> None:
         self._nodes = list(self._started())
         while active := [node for node in self._nodes if self._is_active(node)]:
-            if self._ended[0]:
+            if self._job.has_ended:
                 self._let_finish(active)
                 raise Ended
             self._step(active)
@@ -183,7 +143,7 @@ class Sampling:
         until = time.monotonic() + READ_S
         answers = {}
         while pending and time.monotonic() < until:
-            if self._ended[0]:
+            if self._job.has_ended:
                 self._ray.wait(list(pending), num_returns=len(pending), timeout=GRACE_S)
                 raise Ended
             ready, _ = self._ray.wait(list(pending), num_returns=1, timeout=TICK_S)
@@ -270,7 +230,7 @@ class Sampling:
         done = min((len(node.rounds) for node in self._nodes if not node.reason), default=0)
         if done > self._reported:
             self._reported = done
-            _print(self._mark, {"round": done})
+            self._job.announce({"round": done})
 
     def _let_finish(self, active: list[Node]) -> None:
         pending = [node.pending for node in active if node.pending is not None]
@@ -278,52 +238,12 @@ class Sampling:
             self._ray.wait(pending, num_returns=len(pending), timeout=GRACE_S)
 
 
-def logs_folder() -> Path:
-    """The folder whose files the dashboard serves."""
-    from ray._private import worker
-
-    node: Any = worker.global_worker.node
-    return Path(node.get_session_dir_path()) / "logs"
-
-
-def write(path: Path, content: bytes) -> None:
-    """Writes the file for its owner alone; it is there as a whole or not at all."""
-    part = path.with_name(f"{path.name}.part")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
-    part.rename(path)
-
-
-def taken(key: str) -> Any:
-    """The value of a key of Ray's store of packages, where it is removed; None if there is none.
-
-    An argument or a variable can't be as long.
-    """
-    from ray.experimental.internal_kv import _internal_kv_del, _internal_kv_get
-
-    value = _internal_kv_get(key.encode())
-    if value is not None:
-        _internal_kv_del(key.encode())
-    return value
-
-
-def _question(key: str, ended: list[bool]) -> dict[str, list[list[int]]] | None:
+def _question(job: AnsweringJob) -> dict[str, list[list[int]]] | None:
     """The processes of `ReadProcesses` by the id of their node; None without a question."""
     until = time.monotonic() + UNREAD_S
-    while not ended[0] and time.monotonic() < until:
-        if value := taken(key):
+    while not job.has_ended and time.monotonic() < until:
+        if value := job.taken(job.order["question"]):
             question: dict[str, list[list[int]]] = json.loads(value)
             return question
         time.sleep(POLL_S)
     return None
-
-
-def _wait(ended: list[bool], seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while not ended[0] and time.monotonic() < until:
-        time.sleep(0.05)
-
-
-def _print(mark: str, value: dict[str, Any]) -> None:
-    sys.stdout.write(f"{mark}{json.dumps(value)}\n")
-    sys.stdout.flush()

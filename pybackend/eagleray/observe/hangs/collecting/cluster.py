@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import json
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from attrs import asdict, evolve, field, frozen
+from attrs import asdict, evolve, frozen
 
 from eagleray.common.errors import EaglerayError, printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import later, t
 from eagleray.observe.hangs.collecting import local_sampling
 from eagleray.observe.hangs.collecting.completed_picture import (
     AskFurther,
@@ -43,21 +43,20 @@ from eagleray.observe.hangs.evidence import DeadActor, evidence
 from eagleray.observe.hangs.inside_questions import Question
 from eagleray.observe.hangs.model import Picture, SilentNode
 from eagleray.observe.hangs.ray_names import NodeNames, hosts_of, names_of_nodes
-from eagleray.ray import job_logs
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard, FindLocalNodes
-from eagleray.ray.errors import job_failed, job_unfinished
+from eagleray.ray.errors import job_unfinished
+from eagleray.ray.node_job import NodeJob, start_job
 from eagleray.ray.rows import NodeRow, PlacementGroupRow, TaskRow
 from eagleray.remote.sampling import sample_codec
 from eagleray.remote.sampling.node_sampler import NodeSamples
-from eagleray.tools.code_copies import zipped_node_package
-from eagleray.tools.pyspy import find_program
 
 LARGEST_ANSWER = 256 * 2**20
 # Nodes have limits of their own in `ray_job_main`; this is for a cluster that starts no job.
 LIMIT_S = 120.0
 # Nodes give up after 25 seconds.
 READ_LIMIT_S = 35.0
+_STACKS = later("stacks")
 
 log = logging.getLogger(__name__)
 
@@ -142,74 +141,32 @@ class ClusterPictures:
         self, dashboard: Dashboard, request: bytes, inside: bool
     ) -> AsyncGenerator[SamplingJob]:
         """Starts the job, which deletes its files and ends when it is stopped."""
-        api, own_id = dashboard.job_api, secrets.token_hex(8)
-        package, name, archive = await asyncio.to_thread(
-            lambda: zipped_node_package(find_program())
-        )
-        # Kept for ten minutes from this request on.
-        if not await api.has_package(name):
-            await api.put_package(name, archive)
-        order = SamplingJobOrder(own_id)
-        variables = {"EAGLERAY_TEXT": _text(package, inside), "EAGLERAY_ASKED": order.text()}
-        job = await self._jobs.submit(
-            dashboard,
-            "stacks",
-            {"py_modules": [f"gcs://{name}"], "env_vars": variables},
-            own_id,
-            {order.request: request},
-        )
+        own_id = secrets.token_hex(8)
+        order = {
+            "key": f"_ray_pkg_eagleray_request_{own_id}.zip",
+            "answer": f"eagleray-stacks-{own_id}.json",
+            "question": f"_ray_pkg_eagleray_question_{own_id}.zip",
+            "readings": f"eagleray-stacks-{own_id}-inside.json",
+        }
+        packages = {order["key"]: request}
+        program = partial(_program, inside=inside)
+        job = await start_job(self._jobs, dashboard, _STACKS, program, order, packages)
         unread: tuple[str, ...] = ()
         try:
-            yield SamplingJob(dashboard, job, order)
+            yield SamplingJob(job)
         except BaseException:
-            unread = order.request, order.question
+            unread = order["key"], order["question"]
             raise
         finally:
-            self._jobs.remove(dashboard, job, ended=False, unread=unread)
-
-
-@frozen
-class SamplingJobOrder:
-    """The names that a job of ours reads and writes, which no other user can guess."""
-
-    own_id: str
-    mark: str = field(factory=lambda: secrets.token_hex(16))
-
-    @property
-    def request(self) -> str:
-        return f"_ray_pkg_eagleray_request_{self.own_id}.zip"
-
-    @property
-    def question(self) -> str:
-        return f"_ray_pkg_eagleray_question_{self.own_id}.zip"
-
-    @property
-    def answer(self) -> str:
-        return f"eagleray-stacks-{self.own_id}.json"
-
-    @property
-    def readings(self) -> str:
-        return f"eagleray-stacks-{self.own_id}-inside.json"
-
-    def text(self) -> str:
-        return json.dumps(
-            {
-                "key": f"gcs://{self.request}",
-                "answer": self.answer,
-                "question": f"gcs://{self.question}",
-                "readings": self.readings,
-                "mark": self.mark,
-            }
-        )
+            self._jobs.remove(dashboard, job.id, ended=False, unread=unread)
 
 
 class SamplingJob:
     """The running job of a picture."""
 
-    def __init__(self, dashboard: Dashboard, job: str, order: SamplingJobOrder) -> None:
-        self._dashboard = dashboard
+    def __init__(self, job: NodeJob) -> None:
         self._job = job
-        self._order = order
+        self._address = job.dashboard.address
 
     async def answer(self, on_progress: OnProgress, rounds: int, limit_s: float) -> Answer:
         """The samples of all nodes; raises an error of the catalogue."""
@@ -218,8 +175,8 @@ class SamplingJob:
             if isinstance(done, int):
                 on_progress(min(done, rounds), rounds)
 
-        content = await self._content(self._order.answer, limit_s, report)
-        return await asyncio.to_thread(answer_of, self._dashboard.address, content)
+        content = await self._content(self._job.order["answer"], limit_s, report)
+        return await asyncio.to_thread(answer_of, self._address, content)
 
     async def ask(self, question: Question, answer: Answer) -> FurtherAnswers:
         """Returns the answers of these processes; a failure costs none of the samples."""
@@ -232,12 +189,10 @@ class SamplingJob:
         wanted = {node_id: part.pids for node_id, part in by_node.items()}
         answers: Any = None
         try:
-            await self._dashboard.job_api.put_package(
-                self._order.question, json.dumps(wanted).encode()
-            )
-            answers = json.loads(await self._content(self._order.readings, READ_LIMIT_S))
+            await self._job.put(self._job.order["question"], wanted)
+            answers = json.loads(await self._content(self._job.order["readings"], READ_LIMIT_S))
         except (EaglerayError, ValueError, RecursionError) as error:
-            log.info("no further answers at %s: %s", self._dashboard.address, error)
+            log.info("no further answers at %s: %s", self._address, error)
         answers = answers if isinstance(answers, dict) else {}
         return joined(answers_in(part, answers.get(node)) for node, part in by_node.items())
 
@@ -245,13 +200,22 @@ class SamplingJob:
         self, name: str, limit_s: float, report: Callable[[object], None] = lambda _: None
     ) -> bytes:
         """The file of this name, once the job has announced it."""
-        announced = _announced(self._dashboard, self._job, self._order.mark, name, report)
         try:
-            values = await asyncio.wait_for(announced, limit_s)
+            announced = await asyncio.wait_for(self._announced(name, report), limit_s)
         except asyncio.TimeoutError:
-            raise job_unfinished(self._dashboard.address, t("stacks"), limit_s) from None
-        state = await self._dashboard.job_api.state(self._job)
-        return await _file(self._dashboard, state.driver_node_id, name, values)
+            raise job_unfinished(self._address, t("stacks"), limit_s) from None
+        try:
+            return await self._job.file(name, announced, LARGEST_ANSWER)
+        except ValueError as error:
+            raise unreadable_answer(self._address) from error
+
+    async def _announced(self, name: str, report: Callable[[object], None]) -> dict[str, Any]:
+        async with contextlib.aclosing(self._job.announced()) as announcements:
+            async for announced in announcements:
+                if announced.get("file") == name:
+                    return announced
+                report(announced.get("round"))
+        raise await self._job.failure()
 
 
 def part_of(
@@ -283,7 +247,7 @@ def answer_of(address: str, content: bytes) -> Answer:
         raise unreadable_answer(address, str(error)) from error
 
 
-def _text(package: str, inside: bool) -> str:
+def _program(package: str, inside: bool) -> str:
     reads = f"from {package}.inspecting.process_answers import raw_readings" if inside else ""
     return (
         f"from {package}.sampling.ray_job_main import main; "
@@ -331,52 +295,6 @@ async def _pending_groups(dashboard: Dashboard) -> list[PlacementGroupRow]:
     except EaglerayError as error:
         log.info("the groups of %s are not listed: %s %s", dashboard.address, error, error.detail)
         return []
-
-
-async def _announced(
-    dashboard: Dashboard, job: str, mark: str, name: str, report: Callable[[object], None]
-) -> dict[str, Any]:
-    """Returns the announcement of the file that the job has printed, once it is there; raises `job-failed` if it ends
-    before.
-    """
-    text = ""
-    async with contextlib.aclosing(job_logs.follow(dashboard, job)) as pieces:
-        async for piece in pieces:
-            *lines, text = (text + piece).split("\n")
-            for line in lines:
-                announced = _of_line(line, mark)
-                if announced.get("file") == name:
-                    return announced
-                report(announced.get("round"))
-    state = await dashboard.job_api.state(job)
-    output = await dashboard.job_api.logs(job)
-    raise job_failed(dashboard.address, t("stacks"), f"{state.status}: {state.message}\n{output}")
-
-
-def _of_line(line: str, mark: str) -> dict[str, Any]:
-    if not line.startswith(mark):
-        return {}
-    try:
-        value = json.loads(line[len(mark) :])
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-async def _file(
-    dashboard: Dashboard, node_id: str, name: str, announced: Mapping[str, Any]
-) -> bytes:
-    """The content of the job's file.  Nothing else indicates a truncated transfer than its size and its hash."""
-    pieces, size = [], 0
-    async for piece in dashboard.log_bytes(node_id, name):
-        pieces.append(piece)
-        size += len(piece)
-        if size > LARGEST_ANSWER:
-            raise unreadable_answer(dashboard.address)
-    content = b"".join(pieces)
-    if hashlib.sha256(content).hexdigest() != announced.get("sha256"):
-        raise unreadable_answer(dashboard.address)
-    return content
 
 
 def _silent(row: Any) -> SilentNode:
