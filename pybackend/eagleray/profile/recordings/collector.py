@@ -1,4 +1,7 @@
-"""Collects the reports of one run: polls its sources, downloads complete reports, waits for those being written."""
+"""Collects the reports of one run: polls its sources, downloads complete reports, waits for those being written.
+
+Only the files that the watchers write beside the reports are trusted, so no debug proxy is needed, and a worker may have ended.
+"""
 
 from __future__ import annotations
 
