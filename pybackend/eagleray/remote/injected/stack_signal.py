@@ -5,7 +5,10 @@ that gets the signal is written, by itself: the frames of others may change mean
 
 A real-time signal ends every process that hasn't prepared for it, so `remote/sampling/stack_by_signal.py` sends it only with a proof:
 an unnamed file of this process, whose name has the number of the signal, on which this process holds a lock.  The kernel says
-whose lock that is.  It is gone when the process ends or closes the file, and a fork doesn't inherit it.
+whose lock that is.  It is gone when the process ends or closes the file, and a fork doesn't inherit it.  Waits of Python and gloo
+continue after the signal (SA_RESTART, PEP 475).
+
+`PR_SET_PTRACER` isn't set: it would allow ptrace to all processes of the user, against the administrator's setting.
 """
 
 from __future__ import annotations
