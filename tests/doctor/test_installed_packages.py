@@ -251,7 +251,17 @@ def test_message_ends_before_the_next_record() -> None:
             "/sgl-workspace/sglang/python/sglang/srt/moe.py",
             "Check that the version of sglang fits, or search its issues.",
         ),
+        (
+            "NotImplementedError: receiving by IPC is not yet implemented",
+            "/opt/sync.py",
+            "This combination isn't supported: change the setting that the message names.",
+        ),
         ("TypeError: cannot unpack non-iterable NoneType object", "/home/me/train.py", ""),
+        (
+            "TypeError: accuracy() missing 1 required positional argument: 'answer'",
+            "/opt/site-packages/trl/trainer/grpo_trainer.py",
+            "",
+        ),
         ("AssertionError (assert labels.shape == rows)", "/opt/site-packages/x/y.py", ""),
     ],
 )

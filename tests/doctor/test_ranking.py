@@ -513,3 +513,15 @@ def test_worker_that_was_stopped_on_purpose_has_not_crashed(tmp_path: Path) -> N
         " INTENDED_SYSTEM_EXIT Worker exit detail: Worker exits by ray.kill.\n"
     )
     assert diagnosis_of(tmp_path, (text,)).causes == ()
+
+
+def test_exception_in_a_handler_of_logging_has_no_effect(tmp_path: Path) -> None:
+    text = (
+        "1: --- Logging error ---\n1: Traceback (most recent call last):\n"
+        '1:   File "/usr/lib/python3.12/logging/__init__.py", line 1160, in emit\n'
+        "1:     stream.write(msg + self.terminator)\n"
+        "1: OSError: [Errno 116] Stale file handle\n1: Call stack:\n"
+        "1: {'loss': 0.41, 'epoch': 1.0}\n"
+    )
+    diagnosis = diagnosis_of(tmp_path, (text,))
+    assert (diagnosis.causes, diagnosis.unknown) == ((), ())

@@ -35,7 +35,7 @@ _ASSERTED = re.compile(
     r"\.(?P<name>(?:max|min|num)_\w{1,60}|\w{1,60}_(?:size|len|length|limit|count))\b"
 )
 _UNSUPPORTED = re.compile(
-    r"(?i)\bunsupported\b|\bnot (?:yet )?(?:supported|compatible)\b|\bnot valid for this\b|\bincompatible with\b"
+    r"(?i)\bunsupported\b|\bnot (?:yet )?(?:supported|implemented|compatible)\b|\bnot valid for this\b|\bincompatible with\b"
     r"|\b(?:does not|doesn't|cannot|can't) support\b"
 )
 _UNANSWERED = re.compile(
@@ -49,7 +49,7 @@ _LIBRARY = re.compile(
 )
 _BUG = re.compile(r"\bdiscovered a bug in (\w{2,40})\b")
 _ACCIDENT = re.compile(
-    r"(?:\w{1,60}\.){0,8}(?:(?:Type|Attribute|Key|Index|Name|UnboundLocal|ZeroDivision)Error\b"
+    r"(?:\w{1,60}\.){0,8}(?:TypeError: (?!\S{1,80}\(\) (?:missing|takes|got) )|(?:Attribute|Key|Index|Name|UnboundLocal|ZeroDivision)Error\b"
     r"|ValueError: (?:too many|not enough) values)"
 )
 _LONGEST_OUTPUT = 40

@@ -150,8 +150,8 @@ _LOOKUP = re.compile(
 )
 # Exit messages of a program that was stopped.
 STOPS = ("KeyboardInterrupt", "SystemExit")
-# Python's line above the traceback of a destructor or exit handler, whose exception has no effect.
-_IGNORED = re.compile(r"(?:^|\W)Exception ignored (?:in|on|while)\b")
+# Python's line above the traceback of a destructor, exit handler or logging handler, whose exception has no effect.
+_IGNORED = re.compile(r"(?:^|\W)Exception ignored (?:in|on|while)\b|^--- Logging error ---$")
 # Threads that are still busy when the program has done its work (CPython 3.12, FunASR#2774).
 _AT_EXIT = re.compile(r"\binterpreter shutdown\b|\bPython is likely shutting down\b")
 # An exception that says that another line has the reason: "… See stack trace for root cause."
