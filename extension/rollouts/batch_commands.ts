@@ -7,12 +7,12 @@ import * as vscode from "vscode";
 import type { App } from "../app";
 import { EaglerayError } from "../common/errors";
 import { plain, type Verbatim } from "../common/texts";
+import type { TextDocuments } from "../text_documents";
 import { isConfirmed, longWork } from "../dialogs";
 import { workspaceFolder } from "../workspace";
 import { emptyDraft } from "../runs/draft";
 import { programPython } from "../runs/interpreters";
 import type { RunStarter } from "../runs/run_starter";
-import type { BatchDocuments } from "./batch_documents";
 import { batchText } from "./batch_text";
 import {
   BATCH,
@@ -32,7 +32,7 @@ export class BatchCommands {
   constructor(
     private readonly app: App,
     private readonly starting: () => Promise<RunStarter>,
-    private readonly documents: BatchDocuments,
+    private readonly documents: TextDocuments,
   ) {}
 
   /** The dump of the page or of the explorer, or one that the user selects. */
@@ -195,7 +195,8 @@ export class BatchCommands {
   }
 
   private async showSummary(batch: string, read: DescribedBatch): Promise<void> {
-    await this.documents.show(batch, batchText(batch, read));
+    const uri = this.documents.put(`${batch}.txt`, batchText(batch, read));
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri));
   }
 
   private async start({ argv, script }: ReplayCommand): Promise<void> {

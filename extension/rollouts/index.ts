@@ -5,18 +5,21 @@ import * as vscode from "vscode";
 import type { App } from "../app";
 import { lazily, registerCommands } from "../commands";
 import type { Disposable } from "../common/disposables";
+import { TextDocuments } from "../text_documents";
 import { COMMANDS, PANELS } from "../contributions";
 import { restoreTabs } from "../page/restored_tabs";
 import { ifTrusted } from "../workspace";
 import type { RunsFeature } from "../runs";
-import { BatchDocuments } from "./batch_documents";
 import type { WaveActions } from "./wave_panel";
 
 /** A file without such a line has no agent. */
 const METHOD = /^[ \t]+async[ \t]+def[ \t]+(?:run|arun_episode)\b/m;
 
 export function register(app: App, { starting }: Pick<RunsFeature, "starting">): Disposable[] {
-  const documents = new BatchDocuments();
+  const documents = new TextDocuments(
+    "eagleray-batch",
+    vscode.l10n.t("Read the batch again: “Replay Batch…”."),
+  );
   const lensesChanged = new vscode.EventEmitter<void>();
   const drawLenses = (): void => {
     lensesChanged.fire();

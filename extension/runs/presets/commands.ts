@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { EaglerayError } from "../../common/errors";
+import type { TextDocuments } from "../../text_documents";
 import { longWork } from "../../dialogs";
 import type { Row } from "../../rows";
 import { draftOf, emptyDraft, NO_PRESET, type Draft } from "../draft";
@@ -20,7 +21,6 @@ import {
 import { launch } from "./launch";
 import type { OptionsSection } from "./options_messages";
 import { OptionsPages } from "./options_page";
-import type { ReviewDocuments } from "./review_documents";
 import { managePresets } from "./user_presets";
 
 export class PresetCommands {
@@ -29,7 +29,7 @@ export class PresetCommands {
   constructor(
     private readonly app: App,
     private readonly starting: RunStarter,
-    reviewed: ReviewDocuments,
+    reviewed: TextDocuments,
   ) {
     this.pages = new OptionsPages(app, starting, reviewed);
   }

@@ -5,12 +5,12 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { lazily, registerCommands, type CommandDefinition } from "../../commands";
 import type { Disposable } from "../../common/disposables";
+import { TextDocuments } from "../../text_documents";
 import { COMMANDS, PANELS } from "../../contributions";
 import { restoreTabs } from "../../page/restored_tabs";
 import { ifTrusted } from "../../workspace";
 import type { RunsFeature } from "..";
 import { PresetCommands } from "./commands";
-import { ReviewDocuments } from "./review_documents";
 
 /** Commands that execute something of the workspace. */
 const TRUSTED: readonly CommandDefinition<PresetCommands>[] = [
@@ -46,7 +46,10 @@ interface PresetsFeature {
 }
 
 export function register(app: App, { starting }: RunsFeature): PresetsFeature {
-  const reviewed = new ReviewDocuments();
+  const reviewed = new TextDocuments(
+    "eagleray-run",
+    vscode.l10n.t("This comparison is no longer available. Open it again from the options page."),
+  );
   const commands = lazily(async () => {
     const { PresetCommands } = await import("./commands.js");
     return new PresetCommands(app, await starting(), reviewed);

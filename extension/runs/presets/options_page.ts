@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../../app";
 import { asEaglerayError, isCancellation } from "../../common/errors";
+import type { TextDocuments } from "../../text_documents";
 import { plain } from "../../common/texts";
 import { COMMANDS, PANELS } from "../../contributions";
 import { PageTab, type PageKind } from "../../page/tabs";
@@ -36,7 +37,6 @@ import {
 } from "./options_messages";
 import { mistakesOf, type Field, type OptionsForm } from "./options_model";
 import { interpreterText } from "./options_texts";
-import type { ReviewDocuments } from "./review_documents";
 import { reviewTexts } from "./review_model";
 import { RunChecks } from "./run_checks";
 import { saveAnswers } from "./user_presets";
@@ -58,7 +58,7 @@ export class OptionsPages {
   constructor(
     private readonly app: App,
     private readonly starting: RunStarter,
-    private readonly documents: ReviewDocuments,
+    private readonly documents: TextDocuments,
   ) {}
 
   /** Opens the page of a file with the options of `draft`; an open page of that file is filled again. */
@@ -125,7 +125,7 @@ class OptionsPage extends PageTab<unknown, ToOptionsPage> {
   constructor(
     app: App,
     private readonly starting: RunStarter,
-    private readonly documents: ReviewDocuments,
+    private readonly documents: TextDocuments,
     panel: vscode.WebviewPanel,
     private content: PageContent,
   ) {

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from eagleray.common.errors import EaglerayError, printable
+from eagleray.common.errors import EaglerayError, error, printable
 from eagleray.common.l10n import t
 from eagleray.remote.injected.nsys import installations
 from eagleray.remote.injected.nsys.installations import parse_version
@@ -33,31 +33,14 @@ _PROGRESS_BAR = re.compile(r"[^\x20-\x7e]|\[[^\]]*\]?")
 OnPercent = Callable[[int], None]
 
 
-def export_failed(path: str, version: str, output: str) -> EaglerayError:
-    return EaglerayError(
-        "export-failed",
-        t(
-            "nsys {version} can't read {path}.",
-            version=printable(version, 40),
-            path=printable(path),
-        ),
-        t(
-            "It may be damaged. Copy it again, or export it with its own nsys (`nsys export --type sqlite`)."
-        ),
-        output=output,
-    )
-
-
-def export_slow(path: str, seconds: float) -> EaglerayError:
-    return EaglerayError(
-        "export-slow",
-        t(
-            "nsys took longer than {seconds} s to export {path}.",
-            path=printable(path),
-            seconds=f"{seconds:g}",
-        ),
-        t("Run `nsys export --type sqlite` yourself and open the .sqlite."),
-    )
+# fmt: off
+@error("export-failed", "nsys {version} can't read {path}.",
+       "It may be damaged. Copy it again, or export it with its own nsys (`nsys export --type sqlite`).")
+def export_failed(path: str, version: str, output: str) -> EaglerayError: ...
+@error("export-slow", "nsys took longer than {seconds} s to export {path}.",
+       "Run `nsys export --type sqlite` yourself and open the .sqlite.")
+def export_slow(path: str, seconds: float) -> EaglerayError: ...
+# fmt: on
 
 
 @frozen
