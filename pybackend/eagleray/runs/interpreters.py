@@ -6,7 +6,6 @@ key that is typed.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Mapping
@@ -20,7 +19,12 @@ from eagleray.common.errors import printable
 from eagleray.runs.errors import missing_python, not_a_python, silent_python
 from eagleray.runs.model import InterpreterFacts
 from eagleray.runs.program_kind import python_here
-from eagleray.runs.program_python import activated_environment, files_on_path
+from eagleray.runs.program_python import (
+    activated_environment,
+    changed_at,
+    files_on_path,
+    printed_json,
+)
 
 # A Python on a network file system may take long to start.
 LIMIT_S = 10.0
@@ -68,14 +72,16 @@ class Interpreters:
         program = next((file for file in files if os.access(file, os.X_OK)), None)
         if program is None or not program.is_file():
             raise missing_python(python)
-        key = (str(program), environ.get("PYTHONPATH", ""), _changed(program))
+        key = (str(program), environ.get("PYTHONPATH", ""), changed_at(program))
         cached = self._cache.get(key)
-        if cached is not None and all(_changed(Path(p)) == at for p, at in cached.folders.items()):
+        if cached is not None and all(
+            changed_at(Path(p)) == at for p, at in cached.folders.items()
+        ):
             return cached.facts
         facts, folders = _probed(str(program), cwd, environ)
         while len(self._cache) >= _MOST_CACHED:
             self._cache.pop(next(iter(self._cache)), None)
-        self._cache[key] = _Cached(facts, {folder: _changed(Path(folder)) for folder in folders})
+        self._cache[key] = _Cached(facts, {folder: changed_at(Path(folder)) for folder in folders})
         return facts
 
 
@@ -83,30 +89,13 @@ def _probed(
     python: str, cwd: str, environ: Mapping[str, str]
 ) -> tuple[InterpreterFacts, list[str]]:
     try:
-        ran = subprocess.run(
-            [python, "-c", _PROBE],
-            cwd=cwd if Path(cwd).is_dir() else None,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
+        folder = cwd if Path(cwd).is_dir() else None
+        version, ray, folders = printed_json([python, "-c", _PROBE], folder, environ, LIMIT_S)
     except subprocess.TimeoutExpired as error:
         raise silent_python(python, LIMIT_S) from error
     except OSError as error:
         raise not_a_python(python, error.strerror or str(error)) from error
-    try:
-        # Customised interpreters print lines of their own.
-        version, ray, folders = json.loads(ran.stdout.strip().rpartition(b"\n")[2])
     except (ValueError, TypeError) as error:
-        raise not_a_python(python, ran.stderr.decode("utf-8", "replace")) from error
+        raise not_a_python(python, str(error)) from error
     facts = InterpreterFacts(python, printable(str(version), 40), printable(str(ray), 40))
     return facts, [str(folder) for folder in folders]
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from attrs import evolve, frozen
 
@@ -184,10 +184,10 @@ def _interpreter(plan: RunPlan) -> Interpreter | None:
     files = files_on_path(plan.argv[0], plan.cwd, environ.get("PATH"))
     if target_of(plan) is None or not files:
         return None
-    return (str(files[0]), _modified(files[0]), environ.get("PYTHONPATH", ""))
+    return (str(files[0]), changed_at(files[0]), environ.get("PYTHONPATH", ""))
 
 
-def _modified(file: Path) -> float:
+def changed_at(file: Path) -> float:
     try:
         return file.stat().st_mtime
     except OSError:
@@ -208,20 +208,29 @@ def _probed(plan: RunPlan, packages: Sequence[str]) -> Probed | None:
     first = str((Path(plan.cwd) / target.name).parent) if is_file else plan.cwd
     command = [str(files[0]), "-c", _PROBE, first, *packages]
     try:
-        ran = subprocess.run(
-            command,
-            cwd=plan.cwd,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=LIMIT_S,
-            check=True,
-        )
-        # Customised interpreters print lines of their own.
-        version, names = json.loads(ran.stdout.strip().rpartition(b"\n")[2])
-    except (OSError, subprocess.SubprocessError, ValueError, TypeError):
+        version, names = printed_json(command, plan.cwd, environ, LIMIT_S)
+    except (OSError, subprocess.TimeoutExpired, ValueError, TypeError):
         return None
     return Probed(command[0], str(version), frozenset(names))
+
+
+def printed_json(
+    command: Sequence[str], cwd: str | None, environ: Mapping[str, str], limit_s: float
+) -> Any:
+    """The JSON in the last line that a Python prints, since customised ones print others; ValueError has its stderr."""
+    ran = subprocess.run(
+        command,
+        cwd=cwd,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=limit_s,
+        check=False,
+    )
+    try:
+        return json.loads(ran.stdout.strip().rpartition(b"\n")[2])
+    except ValueError as error:
+        raise ValueError(ran.stderr.decode("utf-8", "replace")) from error
 
 
 class PythonVersions:
