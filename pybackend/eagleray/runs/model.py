@@ -492,11 +492,6 @@ def plan_of_json(value: dict[str, Any]) -> RunPlan:
     return _converter.structure(value, RunPlan)
 
 
-def breakpoints_of_json(value: list[dict[str, Any]]) -> tuple[Breakpoint, ...]:
-    """The breakpoints in JSON values; raises a `cattrs` error, ValueError or TypeError."""
-    return tuple(_converter.structure(file, Breakpoint) for file in value)
-
-
 def state_to_json(state: RunState) -> dict[str, Any]:
     """A state as plain JSON values."""
     value: dict[str, Any] = _converter.unstructure(state)

@@ -331,17 +331,6 @@ def lives(pid: int, birth: float) -> bool:
     return pid > 0 and birth > 0 and abs(born(pid) - birth) < 2.0
 
 
-def group_lives(group: int) -> bool:
-    """Whether any process of a group of this user is left."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def own_environment() -> dict[str, str]:
     """Returns the environment of this process for those that it starts: without the access that only we use.
 

@@ -8,13 +8,13 @@ import json
 import pickle
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from eagleray.common.errors import EaglerayError
 from eagleray.observe.hangs.model import Picture
-from eagleray.observe.hangs.pasted.dumps_in_text import DumpedProcess, dumps_in
+from eagleray.observe.hangs.pasted.dumps_in_text import DumpedProcess, dumps_in_lines
 from eagleray.observe.hangs.pasted.given_files import GivenFiles
 from eagleray.observe.hangs.pasted.pasted import picture_of
 from eagleray.observe.hangs.texts import lines
@@ -63,6 +63,10 @@ Traceback (most recent call first):
   File "/work/train.py", line 12, in <module>
     thread.join()
 """
+
+
+def dumps_in(text: str) -> Iterator[DumpedProcess]:
+    return dumps_in_lines(text.splitlines())
 
 
 def stacks(dump: DumpedProcess) -> dict[str, list[str]]:

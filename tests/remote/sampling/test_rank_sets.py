@@ -29,25 +29,6 @@ def test_text_that_names_no_ranks_is_refused(text: str) -> None:
         RankSet.parse(text)
 
 
-@pytest.mark.parametrize(
-    ("numbers", "text"),
-    [
-        (range(8), "all"),
-        ([0, 1, 2, 3, 4, 6, 7], "0-4,6-7"),
-        ([0, 2, 3, 5, 6, 7], "0,2-3,5-7"),
-        ([0, 1, 3, 5, 7], "0-1,3,5,7"),
-        ([2], "2"),
-    ],
-)
-def test_text_within_all_ranks_is_the_shorter_one(numbers: list[int], text: str) -> None:
-    assert RankSet.of(numbers).text_within(RankSet.of(range(8))) == text
-
-
-def test_text_names_the_one_rank_that_is_missing_of_many() -> None:
-    numbers = [rank for rank in range(4096) if rank not in (1000, 2000)]
-    assert RankSet.of(numbers).text_within(RankSet.of(range(4096))) == "all but 1000,2000"
-
-
 @given(ranks, ranks)
 def test_sets_behave_as_sets(one: frozenset[int], other: frozenset[int]) -> None:
     left, right = RankSet.of(one), RankSet.of(other)

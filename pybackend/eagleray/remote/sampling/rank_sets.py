@@ -75,14 +75,6 @@ class RankSet:
                 result.append((start, last))
         return RankSet(tuple(result))
 
-    def text_within(self, all_ranks: RankSet) -> str:
-        """The shorter of `0-1,3` and `all but 2`; `all` for all ranks."""
-        missing = all_ranks.without(self)
-        if not missing and len(self) > 1:
-            return "all"
-        exceptions = f"all but {missing}"
-        return exceptions if missing and len(exceptions) < len(str(self)) else str(self)
-
     def __contains__(self, rank: object) -> bool:
         return isinstance(rank, int) and any(
             first <= rank <= last for first, last in self.intervals

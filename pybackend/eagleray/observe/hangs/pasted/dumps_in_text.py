@@ -159,11 +159,6 @@ class DumpedProcess:
     problem: str = ""
 
 
-def dumps_in(text: str) -> Iterator[DumpedProcess]:
-    """All dumps in `text`, in their order."""
-    return dumps_in_lines(text.splitlines())
-
-
 def dumps_in_lines(all_lines: Iterable[str]) -> Iterator[DumpedProcess]:
     lines = list(_near_heads(all_lines))
     reader = _DumpReader(_counting_shapes(lines))
