@@ -11,31 +11,12 @@ from eagleray.runs.scripts.bash_tokens import commands_of
 from eagleray.runs.scripts.script import read_script
 
 # Options without a value; all other long ones take the next word unless they have a `=`.
-_FLAGS = frozenset(
-    {
-        "--contiguous",
-        "--exclusive",
-        "--get-user-env",
-        "--help",
-        "--hold",
-        "--ignore-pbs",
-        "--no-kill",
-        "--no-requeue",
-        "--overcommit",
-        "--oversubscribe",
-        "--parsable",
-        "--quiet",
-        "--reboot",
-        "--requeue",
-        "--spread-job",
-        "--test-only",
-        "--usage",
-        "--use-min-nodes",
-        "--verbose",
-        "--version",
-        "--wait",
-    }
-)
+_FLAGS = frozenset({
+    "--contiguous", "--exclusive", "--get-user-env", "--help", "--hold", "--ignore-pbs",
+    "--no-kill", "--no-requeue", "--overcommit", "--oversubscribe", "--parsable", "--quiet",
+    "--reboot", "--requeue", "--spread-job", "--test-only", "--usage", "--use-min-nodes",
+    "--verbose", "--version", "--wait",
+})  # fmt: skip
 _SHORT_FLAGS = frozenset("HIkOQshuvVW")
 # A larger file is not a script.
 _LARGEST = 2**20

@@ -29,23 +29,11 @@ SRUN_S = 25
 
 # Variables with which a user's profile changes the output of squeue.
 _SETTINGS = (
-    "SQUEUE_ACCOUNT",
-    "SQUEUE_ALL",
-    "SQUEUE_ARRAY",
-    "SQUEUE_FEDERATION",
-    "SQUEUE_FORMAT",
-    "SQUEUE_FORMAT2",
-    "SQUEUE_LICENSES",
-    "SQUEUE_LOCAL",
-    "SQUEUE_NAMES",
-    "SQUEUE_PARTITION",
-    "SQUEUE_PRIORITY",
-    "SQUEUE_QOS",
-    "SQUEUE_SIBLING",
-    "SQUEUE_SORT",
-    "SQUEUE_STATES",
+    "SQUEUE_ACCOUNT", "SQUEUE_ALL", "SQUEUE_ARRAY", "SQUEUE_FEDERATION", "SQUEUE_FORMAT",
+    "SQUEUE_FORMAT2", "SQUEUE_LICENSES", "SQUEUE_LOCAL", "SQUEUE_NAMES", "SQUEUE_PARTITION",
+    "SQUEUE_PRIORITY", "SQUEUE_QOS", "SQUEUE_SIBLING", "SQUEUE_SORT", "SQUEUE_STATES",
     "SQUEUE_USERS",
-)
+)  # fmt: skip
 # Variables of an allocation in which we run, which must not affect steps of other jobs.
 _STEP_SETTINGS = (
     "SLURM_JOB_ID",

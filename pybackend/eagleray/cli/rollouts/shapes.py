@@ -26,43 +26,17 @@ from eagleray.rollouts.trajectories.model import (
 )
 
 _ROW = (
-    "item",
-    "file",
-    "line",
-    "format",
-    "group",
-    "sample",
-    "step",
-    "reward",
-    "tokens",
-    "prompt_tokens",
-    "first_version",
-    "last_version",
-    "truncated",
-    "prompt",
-    "completion",
+    "item", "file", "line", "format", "group", "sample", "step", "reward", "tokens",
+    "prompt_tokens", "first_version", "last_version", "truncated", "prompt", "completion",
     "problem",
-)
+)  # fmt: skip
 _TRAJECTORY = ("row", "turns", "columns", "fields", "raw", "cut")
 _GROUP = ("name", "prompt", "shared", "equal_rewards", "members")
 _STATISTICS = (
-    "items",
-    "problems",
-    "formats",
-    "unit",
-    "lengths",
-    "rewards",
-    "reward_bins",
-    "length_bins",
-    "without_reward",
-    "truncated",
-    "groups",
-    "singles",
-    "zero_advantage",
-    "duplicates",
-    "findings",
+    "items", "problems", "formats", "unit", "lengths", "rewards", "reward_bins", "length_bins",
+    "without_reward", "truncated", "groups", "singles", "zero_advantage", "duplicates", "findings",
     "by_group",
-)
+)  # fmt: skip
 TRAJECTORIES: Shape = {
     **VERSIONED,
     "path": Field("the dump"),

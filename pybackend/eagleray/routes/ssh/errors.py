@@ -11,34 +11,14 @@ from eagleray.common.l10n import later, t, translated
 from eagleray.common.redact import redact_text
 
 # Every error of this module: ssh fails, or it does not reach a host behind its destination.
-CODES = frozenset(
-    {
-        "ssh-missing",
-        "ssh-host-unknown",
-        "ssh-unreachable",
-        "ssh-key-refused",
-        "ssh-answer-refused",
-        "ssh-asks",
-        "ssh-cancelled",
-        "ssh-host-key-not-accepted",
-        "ssh-host-key-changed",
-        "ssh-too-many-connections",
-        "ssh-too-many-sessions",
-        "ssh-forwarding-forbidden",
-        "ssh-path-too-long",
-        "ssh-control-socket-taken",
-        "ssh-bad-configuration",
-        "ssh-no-shell",
-        "ssh-failed",
-        "ssh-slow",
-        "ssh-lost",
-        "far-port-refused",
-        "far-host-unknown",
-        "far-host-unreachable",
-        "far-slow",
-        "far-refused",
-    }
-)
+CODES = frozenset({
+    "ssh-missing", "ssh-host-unknown", "ssh-unreachable", "ssh-key-refused", "ssh-answer-refused",
+    "ssh-asks", "ssh-cancelled", "ssh-host-key-not-accepted", "ssh-host-key-changed",
+    "ssh-too-many-connections", "ssh-too-many-sessions", "ssh-forwarding-forbidden",
+    "ssh-path-too-long", "ssh-control-socket-taken", "ssh-bad-configuration", "ssh-no-shell",
+    "ssh-failed", "ssh-slow", "ssh-lost", "far-port-refused", "far-host-unknown",
+    "far-host-unreachable", "far-slow", "far-refused",
+})  # fmt: skip
 
 
 # fmt: off
