@@ -22,8 +22,7 @@ export const ANSWER = request<QuestionAnswer, Nothing>("eagleray/clusters/answer
 /**
  * An ssh host that the user added so that their jobs there are listed.
  *
- * It is the displayed part of `HostStatus`, whose error becomes the problem and whose schedule
- * stays in the sidecar.
+ * It is the displayed part of `HostStatus`, whose error becomes the problem and whose schedule stays in the sidecar.
  */
 export interface JobHost {
   readonly host: string;
@@ -44,11 +43,9 @@ export interface Clusters {
 }
 
 /**
- * `address`: `8265`, `host:8265`, `http(s)://…`, `ssh://HOST/8265`, `ssh://HOST/node:8265`,
- * `slurm://JOB`,
- * `ssh://HOST/slurm://JOB`.  `anyway`: without a check that a Ray dashboard answers there.  The
- * rest only if the
- * user gave it, see `Access`.
+ * `address`: `8265`, `host:8265`, `http(s)://…`, `ssh://HOST/8265`, `ssh://HOST/node:8265`, `slurm://JOB`,
+ * `ssh://HOST/slurm://JOB`.  `anyway`: without a check that a Ray dashboard answers there.  The rest only if the user
+ * gave it, see `Access`.
  */
 export interface AddCluster {
   readonly address: string;
@@ -113,9 +110,8 @@ export interface ClusterProblem {
 /**
  * The route to a cluster that is not reached directly, and its state.
  *
- * `via`: "login", "job 12345 on node-1", "job 12345 on node-1, through login".  `sentence` is the
- * reason of
- * the state, "" when all is well; `message` the last message of ssh or srun.
+ * `via`: "login", "job 12345 on node-1", "job 12345 on node-1, through login".  `sentence` is the reason of the state,
+ * "" when all is well; `message` the last message of ssh or srun.
  */
 export interface ClusterRoute {
   readonly kind: "direct" | "ssh" | "srun";
@@ -128,17 +124,11 @@ export interface ClusterRoute {
 /**
  * A Ray cluster as the panel shows it.
  *
- * `id` is opaque: the normalised address of a dashboard, alone or behind an ssh host, or a SLURM
- * job.
- * `origin` "added" also for one that was named on the command line.  `sentence` describes the
- * status
- * ("Connected, Ray 2.60.0, 6 workers, none paused").  `session` is Ray's session name, or ""
- * before the
- * first answer; everything that is remembered of a cluster is keyed by it.  `route` is None for
- * one that
- * is reached directly.  `run` is the id of the run that has started it and ends it, "" for none.
- * `stops` and `workers`
- * count as `sentence` does, -1 workers are not yet known.
+ * `id` is opaque: the normalised address of a dashboard, alone or behind an ssh host, or a SLURM job. `origin` "added"
+ * also for one that was named on the command line.  `sentence` describes the status ("Connected, Ray 2.60.0, 6 workers,
+ * none paused").  `session` is Ray's session name, or "" before the first answer; everything that is remembered of a
+ * cluster is keyed by it.  `route` is None for one that is reached directly.  `run` is the id of the run that has
+ * started it and ends it, "" for none.  `stops` and `workers` count as `sentence` does, -1 workers are not yet known.
  */
 export interface Cluster {
   readonly job: string;
@@ -160,10 +150,7 @@ export interface Cluster {
   readonly workers: number;
 }
 
-/**
- * A job as `host` ("" for this machine) listed it at `at` (of the clock), and whether a Ray
- * answers in it.
- */
+/** A job as `host` ("" for this machine) listed it at `at` (of the clock), and whether a Ray answers in it. */
 export interface JobStatus {
   readonly host: string;
   readonly job: SlurmJob;
@@ -175,9 +162,8 @@ export interface JobStatus {
 /**
  * A SLURM job as the panel shows it: its status, and what is computed from that when it is sent.
  *
- * `address` is what `AddCluster` takes, and the id of its cluster once it was added.  `starts_s`:
- * seconds until
- * SLURM expects a pending job to start.
+ * `address` is what `AddCluster` takes, and the id of its cluster once it was added.  `starts_s`: seconds until SLURM
+ * expects a pending job to start.
  */
 export interface Job {
   readonly status: JobStatus;
@@ -188,8 +174,7 @@ export interface Job {
 }
 
 /**
- * The choices to add: the user's jobs, and the hosts of the ssh config with those whose jobs are
- * polled.
+ * The choices to add: the user's jobs, and the hosts of the ssh config with those whose jobs are polled.
  *
  * `problems` are failed polls.
  */
@@ -203,8 +188,7 @@ export interface Choices {
 /**
  * The page of Ray's dashboard, for a browser on this machine.
  *
- * `asks_for`: what the browser has to give besides, since credentials are never put into an
- * address.
+ * `asks_for`: what the browser has to give besides, since credentials are never put into an address.
  */
 export interface DashboardPage {
   readonly url: string;
@@ -218,20 +202,14 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/**
- * `paused` workers wait for a debugger, `held` ones are kept by an adapter, and editors debug the
- * others.
- */
+/** `paused` workers wait for a debugger, `held` ones are kept by an adapter, and editors debug the others. */
 export interface StopCounts {
   readonly paused: number;
   readonly held: number;
   readonly debugging: number;
 }
 
-/**
- * A question of ssh.  `secret`: not shown while it is typed; a "notice" wants no answer (touch the
- * key).
- */
+/** A question of ssh.  `secret`: not shown while it is typed; a "notice" wants no answer (touch the key). */
 export interface SshQuestion {
   readonly id: number;
   readonly ssh: string;
@@ -248,11 +226,9 @@ export interface QuestionAnswer {
 /**
  * A job of the user as `squeue` lists it; its texts are untrusted data of the submitter.
  *
- * `word` is SLURM's own word for the state.  `nodelist` is not expanded, "" while the job has no
- * nodes.
- * `exclusive`: no other job can run on its nodes; `checked`: a second query has confirmed or
- * denied that.
- * `started`: its start, or expected start, in seconds since the epoch; 0 if it is unknown.
+ * `word` is SLURM's own word for the state.  `nodelist` is not expanded, "" while the job has no nodes. `exclusive`: no
+ * other job can run on its nodes; `checked`: a second query has confirmed or denied that. `started`: its start, or
+ * expected start, in seconds since the epoch; 0 if it is unknown.
  */
 export interface SlurmJob {
   readonly id: string;

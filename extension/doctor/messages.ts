@@ -6,9 +6,8 @@ export const FIRST_PROBLEM = request<FollowedRun, FirstProblem>("eagleray/doctor
 export const FIRST_CLUSTER_PROBLEM = request<ClusterLogs, FirstProblem>("eagleray/doctor/firstClusterProblem");
 
 /**
- * A run by its ID, whose output is followed until its first problem; causes that were `reported`,
- * by their IDs,
- * don't count any more.  `rule_folders` are as in a DiagnosisTarget.
+ * A run by its ID, whose output is followed until its first problem; causes that were `reported`, by their IDs, don't
+ * count any more.  `rule_folders` are as in a DiagnosisTarget.
  */
 export interface FollowedRun {
   readonly id: string;
@@ -17,8 +16,7 @@ export interface FollowedRun {
 }
 
 /**
- * A cluster by its ID, whose logs are followed; causes that were `reported`, by their IDs, don't
- * count any more.
+ * A cluster by its ID, whose logs are followed; causes that were `reported`, by their IDs, don't count any more.
  *
  * `rule_folders` are as in a DiagnosisTarget.
  */
@@ -28,10 +26,7 @@ export interface ClusterLogs {
   readonly rule_folders?: readonly string[];
 }
 
-/**
- * The first cause of trouble in the output of a run or a cluster; None for a run that has ended
- * without one.
- */
+/** The first cause of trouble in the output of a run or a cluster; None for a run that has ended without one. */
 export interface FirstProblem {
   readonly cause: Cause | null;
 }
@@ -39,9 +34,8 @@ export interface FirstProblem {
 /**
  * A setting of a run that a fix changes: its name and new value.
  *
- * An override is added to the command as `name=value`, or as `--name value` if it begins with
- * hyphens.  `framework` is the
- * one that has it, "" for any.
+ * An override is added to the command as `name=value`, or as `--name value` if it begins with hyphens.  `framework` is
+ * the one that has it, "" for any.
  */
 export interface SettingChange {
   readonly where: "environment" | "override" | "preset";
@@ -51,18 +45,13 @@ export interface SettingChange {
 }
 
 /**
- * The target of a diagnosis: log files and folders of this machine, the output of a run by its ID,
- * or all nodes of
- * a cluster (its ID or address) or of a job of SLURM, with logs as far as they can be read.
+ * The target of a diagnosis: log files and folders of this machine, the output of a run by its ID, or all nodes of a
+ * cluster (its ID or address) or of a job of SLURM, with logs as far as they can be read.
  *
- * `before`: only nodes are checked, for a program that isn't started yet: the cluster's nodes, and
- * this machine,
- * whose facts `python` reads, the program's interpreter; "" is the one on the path.  `command` is
- * what starts the
- * program.
+ * `before`: only nodes are checked, for a program that isn't started yet: the cluster's nodes, and this machine, whose
+ * facts `python` reads, the program's interpreter; "" is the one on the path.  `command` is what starts the program.
  *
- * `rule_folders` are folders of a workspace that the user trusts: rules of a team in them count,
- * too.
+ * `rule_folders` are folders of a workspace that the user trusts: rules of a team in them count, too.
  */
 export interface DiagnosisTarget {
   readonly paths?: readonly string[];
@@ -76,11 +65,9 @@ export interface DiagnosisTarget {
 }
 
 /**
- * A line of a log, without secrets and control characters: `line` is its number from 1, `time` in
- * seconds since 1970.
+ * A line of a log, without secrets and control characters: `line` is its number from 1, `time` in seconds since 1970.
  *
- * `worker` is as Ray prefixes it ("WorkerDict pid=29197"), `node` its address; `repeats` counts
- * what Ray has folded.
+ * `worker` is as Ray prefixes it ("WorkerDict pid=29197"), `node` its address; `repeats` counts what Ray has folded.
  * `rank` is None where no line says it.
  */
 export interface LogEvidence {
@@ -132,8 +119,7 @@ export interface Checked {
 /**
  * The earliest cause first; `unknown` are errors that no rule explains, the named one first.
  *
- * `raised` says of the exception that is the first error where it was raised, on which condition,
- * and what it advises.
+ * `raised` says of the exception that is the first error where it was raised, on which condition, and what it advises.
  */
 export interface Diagnosis {
   readonly sentence: string;

@@ -34,10 +34,7 @@ export interface DebugAgent {
   readonly breakpoints?: readonly Breakpoint[];
 }
 
-/**
- * A wave of a page, which gives it a name of its own; `timeout_s` is 0 for none, `server` a name
- * or URL.
- */
+/** A wave of a page, which gives it a name of its own; `timeout_s` is 0 for none, `server` a name or URL. */
 export interface WaveRequest {
   readonly target: string;
   readonly cwd: string;
@@ -70,8 +67,7 @@ export interface WaveRun {
 /**
  * The end of a wave: `runs` are those that failed, then the slowest.
  *
- * `ending` says why it ended early, that the server didn't answer, or that tokens aren't counted,
- * "" if none of these.
+ * `ending` says why it ended early, that the server didn't answer, or that tokens aren't counted, "" if none of these.
  * `trace` is the file with all runs.
  */
 export interface WaveReport {
@@ -112,10 +108,7 @@ export interface CodeLine {
   readonly inner: string;
 }
 
-/**
- * How long a line held the event loop: waiting for something, computing, or making clients; in so
- * many samples.
- */
+/** How long a line held the event loop: waiting for something, computing, or making clients; in so many samples. */
 export interface HeldLoop {
   readonly place: CodeLine;
   readonly waiting_s: number;
@@ -134,10 +127,7 @@ export interface BlockingCall {
   readonly calls: number;
 }
 
-/**
- * The line at which most runs waited for each other, and their share of the runs of so many
- * samples.
- */
+/** The line at which most runs waited for each other, and their share of the runs of so many samples. */
 export interface Contention {
   readonly place: CodeLine;
   readonly kind: "lock" | "thread";
@@ -148,8 +138,7 @@ export interface Contention {
 /**
  * The totals at a moment; `lag_p50_ms` and `lag_max_ms` are lags of the event loop.
  *
- * Requests come from known clients, with `unattributed` ones to the server from threads of which
- * no run is known;
+ * Requests come from known clients, with `unattributed` ones to the server from threads of which no run is known;
  * `unobserved` is the number of connections to the server that other clients opened.
  */
 export interface WaveTotals {
@@ -245,8 +234,7 @@ export interface BatchValue {
 /**
  * A batch as `torch.load` gives it.
  *
- * `loaded` is "weights_only" or "unpickled", `names` are those that the file may have executed
- * then; `left_out` counts
+ * `loaded` is "weights_only" or "unpickled", `names` are those that the file may have executed then; `left_out` counts
  * parts that are not listed.
  */
 export interface BatchSummary {
@@ -268,10 +256,7 @@ export interface WrittenBatch {
   readonly tensors: Readonly<Record<string, readonly number[]>>;
 }
 
-/**
- * A and B as `target_of` reads them, the file of the prompts ("" for dumps), and what `torch:DIR`
- * runs in.
- */
+/** A and B as `target_of` reads them, the file of the prompts ("" for dumps), and what `torch:DIR` runs in. */
 export interface ComparisonRequest {
   readonly a: string;
   readonly b: string;
@@ -282,8 +267,7 @@ export interface ComparisonRequest {
 }
 
 /**
- * The metrics that the trainer would see: A are the rollouts, B is the trainer; `pearson` is None
- * where it is not
+ * The metrics that the trainer would see: A are the rollouts, B is the trainer; `pearson` is None where it is not
  * defined.
  */
 export interface LogprobMetrics {
@@ -298,12 +282,10 @@ export interface LogprobMetrics {
 }
 
 /**
- * The ratios p(B) / p(A) of a trainer: the shares outside 0.8 to 1.25 and above a cap of 2, and
- * the largest.
+ * The ratios p(B) / p(A) of a trainer: the shares outside 0.8 to 1.25 and above a cap of 2, and the largest.
  *
- * `quarters` are the shares outside in each quarter of the completions, `half` is the share of
- * tokens that makes half of
- * the differences.
+ * `quarters` are the shares outside in each quarter of the completions, `half` is the share of tokens that makes half
+ * of the differences.
  */
 export interface ImportanceRatios {
   readonly outside: number;
@@ -356,10 +338,7 @@ export interface ShownPromptDifference {
   readonly b: readonly number[];
 }
 
-/**
- * The greedy tokens of both engines; `agreement` is the share of tokens, `first.sequence` counts
- * from 1.
- */
+/** The greedy tokens of both engines; `agreement` is the share of tokens, `first.sequence` counts from 1. */
 export interface ShownGreedy {
   readonly sequences: number;
   readonly diverged: number;
@@ -371,8 +350,7 @@ export interface ShownGreedy {
 /**
  * A row of the heat map; `sequence` counts from 1.
  *
- * Each of `cells` is the largest difference (A's logprob minus B's) of `cell_tokens` tokens, at
- * the position that `at`
+ * Each of `cells` is the largest difference (A's logprob minus B's) of `cell_tokens` tokens, at the position that `at`
  * has.  `divergence` is the position of the first other greedy token.
  */
 export interface DeltaRow {
@@ -400,10 +378,9 @@ export interface WorstToken {
 /**
  * Two engines compared: A are the rollouts, B is the trainer.
  *
- * `readings` are all of the verdict, the likeliest first.  `rows` are the sequences with the
- * largest differences, of
- * `sequences` in all.  `steps` are the last ones of a training.  `stored` is the name by which it
- * can be saved, "" if it isn't stored.
+ * `readings` are all of the verdict, the likeliest first.  `rows` are the sequences with the largest differences, of
+ * `sequences` in all.  `steps` are the last ones of a training.  `stored` is the name by which it can be saved, "" if
+ * it isn't stored.
  */
 export interface ShownComparison {
   readonly metrics: LogprobMetrics | null;
@@ -455,10 +432,7 @@ export interface ComparisonText {
   readonly text: string;
 }
 
-/**
- * A file of torch.save, and the Python that reads it; `unpickle`: code that it names may be
- * executed.
- */
+/** A file of torch.save, and the Python that reads it; `unpickle`: code that it names may be executed. */
 export interface BatchFile {
   readonly path: string;
   readonly python: string;
@@ -479,9 +453,7 @@ export interface DumpToSave {
 }
 
 /**
- * The training on a saved batch: a script for AReaL, with `config`; the `command` of the training
- * for verl, in
- * `cwd`.
+ * The training on a saved batch: a script for AReaL, with `config`; the `command` of the training for verl, in `cwd`.
  *
  * `replace`: an existing script is overwritten.
  */
@@ -556,10 +528,7 @@ export interface WaveChange {
   readonly progress: WaveProgress;
 }
 
-/**
- * A part of a trajectory; `trained`: whether the loss counts its tokens, None if the dump doesn't
- * tell.
- */
+/** A part of a trajectory; `trained`: whether the loss counts its tokens, None if the dump doesn't tell. */
 export interface Turn {
   readonly role: string;
   readonly text: string;
@@ -569,8 +538,7 @@ export interface Turn {
 /**
  * A value for each token; a column that the dump doesn't have is empty.
  *
- * `mask` is 1 where the loss counts the token, `logprobs` come from the rollout,
- * `trainer_logprobs` from the trainer,
+ * `mask` is 1 where the loss counts the token, `logprobs` come from the rollout, `trainer_logprobs` from the trainer,
  * `versions` the weights that sampled the token.
  */
 export interface TokenColumns {
@@ -613,10 +581,7 @@ export interface NamedText {
   readonly text: string;
 }
 
-/**
- * A trajectory in full; `raw` is its line if it couldn't be read.  `cut`: texts or tokens were
- * left out.
- */
+/** A trajectory in full; `raw` is its line if it couldn't be read.  `cut`: texts or tokens were left out. */
 export interface TrajectoryItem {
   readonly row: TrajectoryRow;
   readonly turns: readonly Turn[];
@@ -626,10 +591,7 @@ export interface TrajectoryItem {
   readonly cut: boolean;
 }
 
-/**
- * A trajectory of a group; `duplicate_of` is the first item with the same completion, None for its
- * first.
- */
+/** A trajectory of a group; `duplicate_of` is the first item with the same completion, None for its first. */
 export interface GroupMember {
   readonly row: TrajectoryRow;
   readonly completion: string;
@@ -657,8 +619,7 @@ export interface UnfinishedLine {
 }
 
 /**
- * Requests rows: those with `search` in a text, that pass the filter, with a reward within the
- * bounds, in an order.
+ * Requests rows: those with `search` in a text, that pass the filter, with a reward within the bounds, in an order.
  *
  * `sort` "" is the order of the file.  `start` is 0 or the `next` of the page before.
  */
@@ -677,11 +638,9 @@ export interface TrajectoryQuery {
 /**
  * Rows of the list.  `next` continues the query, None at its end.
  *
- * `matches` counts the items of the query, None while nothing has counted them.  `items` is how
- * many lines were read so
- * far: all of them if `complete`; `size` bytes are in the files, `scanned` of them were read.
- * `notes` name what the rows
- * don't have.
+ * `matches` counts the items of the query, None while nothing has counted them.  `items` is how many lines were read so
+ * far: all of them if `complete`; `size` bytes are in the files, `scanned` of them were read.  `notes` name what the
+ * rows don't have.
  */
 export interface TrajectoryPage {
   readonly rows: readonly TrajectoryRow[];
@@ -735,10 +694,8 @@ export interface DumpFinding {
 /**
  * The totals of all lines of a dump.
  *
- * `unit`: "tokens" or "characters" of completions.  `groups` counts groups of two and more,
- * `singles` the others;
- * `by_group` has the first of them.  A number is None if the dump doesn't have what it is computed
- * from.
+ * `unit`: "tokens" or "characters" of completions.  `groups` counts groups of two and more, `singles` the others;
+ * `by_group` has the first of them.  A number is None if the dump doesn't have what it is computed from.
  */
 export interface DumpStatistics {
   readonly items: number;

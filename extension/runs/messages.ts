@@ -15,9 +15,7 @@ export const PAUSE = request<PauseWorker, Nothing>("eagleray/runs/pause");
 export const OUTPUT = request<OutputFrom, OutputPiece>("eagleray/runs/output");
 
 /**
- * A breakpoint on a line; `condition`, `hit` ("3", ">2" as debugpy understands it) and `log` are
- * DAP's, "" for
- * none.
+ * A breakpoint on a line; `condition`, `hit` ("3", ">2" as debugpy understands it) and `log` are DAP's, "" for none.
  */
 export interface LineBreakpoint {
   readonly line: number;
@@ -43,12 +41,9 @@ export interface RunServer {
 }
 
 /**
- * `arguments`: the program's; `started` and `ended` (0: not yet) are seconds since 1970; `reason`:
- * why it failed;
- * `output`: the file of its output; `confirm_stop`: asked before a stop; `picture`: the last that
- * was taken because
- * nothing was printed; `server`: only of an inference server; `is_agent`: it runs one item of an
- * agent.
+ * `arguments`: the program's; `started` and `ended` (0: not yet) are seconds since 1970; `reason`: why it failed;
+ * `output`: the file of its output; `confirm_stop`: asked before a stop; `picture`: the last that was taken because
+ * nothing was printed; `server`: only of an inference server; `is_agent`: it runs one item of an agent.
  */
 export interface Run {
   readonly cwd: string;
@@ -84,9 +79,8 @@ export interface StoredRuns {
 }
 
 /**
- * `plan` is the id of a prepared plan, `python` "" its interpreter; `confirmed`: yes to
- * `Proposal.confirm`;
- * `anyway`: also with a Python that has no Ray.
+ * `plan` is the id of a prepared plan, `python` "" its interpreter; `confirmed`: yes to `Proposal.confirm`; `anyway`:
+ * also with a Python that has no Ray.
  */
 export interface Start {
   readonly plan: string;
@@ -109,8 +103,7 @@ export interface Stop {
 /**
  * `breakpoints` null keeps the run's, `python` "" its interpreter; see `Start`.
  *
- * `server_env`: the variables of the chosen server, in place of an earlier server's; null keeps
- * them.
+ * `server_env`: the variables of the chosen server, in place of an earlier server's; null keeps them.
  */
 export interface Restart {
   readonly id: string;
@@ -167,14 +160,10 @@ export interface InterpreterRef {
 /**
  * The plan of a recording with nsys.
  *
- * `workers` are shell patterns; `ranks` None means every rank.  "steps": where the program itself
- * calls
- * cudaProfilerApi; `steps` ("3:5") is passed to its framework.  "seconds": that many from each
- * worker's start.
- * "on-demand": when the user requests it.  `options` are further options of nsys, "" for one
- * without a value.
- * `nsys` is the program on the nodes, "" for the one on their path; `output` is the local folder
- * for reports.
+ * `workers` are shell patterns; `ranks` None means every rank.  "steps": where the program itself calls
+ * cudaProfilerApi; `steps` ("3:5") is passed to its framework.  "seconds": that many from each worker's start. "on-
+ * demand": when the user requests it.  `options` are further options of nsys, "" for one without a value. `nsys` is the
+ * program on the nodes, "" for the one on their path; `output` is the local folder for reports.
  */
 export interface ProfilePlan {
   readonly workers: readonly string[];
@@ -188,10 +177,7 @@ export interface ProfilePlan {
   readonly output?: string;
 }
 
-/**
- * A Python; `ray` is the version of its package, "" without it, "?" if that is installed without
- * its metadata.
- */
+/** A Python; `ray` is the version of its package, "" without it, "?" if that is installed without its metadata. */
 export interface InterpreterFacts {
   readonly path: string;
   readonly version: string;
@@ -199,13 +185,10 @@ export interface InterpreterFacts {
 }
 
 /**
- * `path`: a file or module; "": `args` is the whole command.  `kind` "": detected, or a Ray job
- * with a `cluster`.
+ * `path`: a file or module; "": `args` is the whole command.  `kind` "": detected, or a Ray job with a `cluster`.
  *
- * `preset` "": the one that fits; "none": none.  `answers` are for `Proposal.questions`, by id.
- * `server_env`: the
- * variables of the chosen inference server, which `env` overrides; None for a run that gets none.
- * A run that starts
+ * `preset` "": the one that fits; "none": none.  `answers` are for `Proposal.questions`, by id.  `server_env`: the
+ * variables of the chosen inference server, which `env` overrides; None for a run that gets none.  A run that starts
  * elsewhere gets none either, since others can read what is sent there.
  */
 export interface RunRequest {
@@ -231,8 +214,7 @@ export interface RunRequest {
 }
 
 /**
- * A picture of the stacks of a run, taken at `taken_at` because nothing was printed: its file, and
- * its verdict.
+ * A picture of the stacks of a run, taken at `taken_at` because nothing was printed: its file, and its verdict.
  *
  * `is_stuck`: nothing was printed since.
  */
@@ -245,13 +227,10 @@ export interface RunPicture {
 }
 
 /**
- * A process of the run, as the adapter reports it; `path:line` is its stop location, "" and 0 for
- * none.
+ * A process of the run, as the adapter reports it; `path:line` is its stop location, "" and 0 for none.
  *
- * `stop` is the number of its stop: a later one has another, also at the same line.  It is stored,
- * so that it has the
- * phases that users see, in place of the adapter's own states in `ProcessInfo`, `RunWorkerState`
- * and `WorkerState`.
+ * `stop` is the number of its stop: a later one has another, also at the same line.  It is stored, so that it has the
+ * phases that users see, in place of the adapter's own states in `ProcessInfo`, `RunWorkerState` and `WorkerState`.
  */
 export interface RunWorkerStatus {
   readonly worker_id: string;

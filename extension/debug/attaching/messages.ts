@@ -38,8 +38,7 @@ export interface Failure {
 }
 
 /**
- * The result of an action on several workers: how many succeeded, each failure, and what is
- * ignored now.
+ * The result of an action on several workers: how many succeeded, each failure, and what is ignored now.
  *
  * A worker that had already resumed counts in neither.
  */
@@ -55,8 +54,7 @@ export interface IgnoredBreakpoints {
 }
 
 /**
- * An attached worker: the Unix socket for any DAP client, and its stop location ("" and 0 if it
- * runs).
+ * An attached worker: the Unix socket for any DAP client, and its stop location ("" and 0 if it runs).
  *
  * Scripts read it: `WorkerState` lacks the local path, `RunWorkerStatus` the socket.
  */
@@ -82,8 +80,7 @@ export interface HeldLong {
 /**
  * A breakpoint() that no worker of the cluster's session stops at any more.
  *
- * `line` is the line of the stop after attaching, `listed_line` comes from the list of paused
- * workers, 0 if unknown.
+ * `line` is the line of the stop after attaching, `listed_line` comes from the list of paused workers, 0 if unknown.
  */
 export interface IgnoredBreakpoint {
   readonly cluster: string;

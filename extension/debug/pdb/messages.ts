@@ -23,11 +23,9 @@ export interface PdbRef {
 }
 
 /**
- * A worker that waits in Ray's own pdb (`RAY_DEBUG=legacy`) at `file:line` ("" and 0: where its
- * task begins).
+ * A worker that waits in Ray's own pdb (`RAY_DEBUG=legacy`) at `file:line` ("" and 0: where its task begins).
  *
- * `error` is what it failed with, "" at a breakpoint().  Texts are printable.  `pid` is 0 when
- * unknown; `since` is in
+ * `error` is what it failed with, "" at a breakpoint().  Texts are printable.  `pid` is 0 when unknown; `since` is in
  * seconds since the epoch.
  */
 export interface PdbSession {

@@ -35,11 +35,10 @@ export interface Resolve {
 /**
  * The local file of a worker's file, and the rule that decided.
  *
- * `how` is the rule: "setting", "mounts", "same-path", "working-dir", "suffix", or "none".
- * "ask" means that several local files fit or none does: put the one question to the user, whose
- * answer is a SetFolder.  "none": there is nothing to ask; `local` is "" (show the worker's own
- * file) or Ray's
- * copy of an uploaded package on this machine.  `candidates` are local files that fit.
+ * `how` is the rule: "setting", "mounts", "same-path", "working-dir", "suffix", or "none". "ask" means that several
+ * local files fit or none does: put the one question to the user, whose answer is a SetFolder.  "none": there is
+ * nothing to ask; `local` is "" (show the worker's own file) or Ray's copy of an uploaded package on this machine.
+ * `candidates` are local files that fit.
  */
 export interface Resolution {
   readonly how: "same-path" | "setting" | "mounts" | "working-dir" | "suffix" | "ask" | "none";
@@ -48,12 +47,10 @@ export interface Resolution {
 }
 
 /**
- * The user's answer: the folder `remote` of the worker is `local`; applied to attached workers at
- * once.
+ * The user's answer: the folder `remote` of the worker is `local`; applied to attached workers at once.
  *
- * `remote` may be a file (….py): then `local` is that file or a folder that holds it at any depth,
- * and the
- * folders that correspond are worked out.
+ * `remote` may be a file (….py): then `local` is that file or a folder that holds it at any depth, and the folders that
+ * correspond are worked out.
  */
 export interface SetFolder {
   readonly cluster: string;
@@ -61,10 +58,7 @@ export interface SetFolder {
   readonly local: string;
 }
 
-/**
- * A file of an attached worker, by the path that the worker uses; `local` the file that it is
- * taken for.
- */
+/** A file of an attached worker, by the path that the worker uses; `local` the file that it is taken for. */
 export interface WorkerFile {
   readonly cluster: string;
   readonly worker_id: string;

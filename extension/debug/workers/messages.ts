@@ -28,10 +28,7 @@ export interface AllWorkersOf {
   readonly cluster: string;
 }
 
-/**
- * All live workers of one cluster, sorted by class, rank and name, and its live nodes, the head
- * first.
- */
+/** All live workers of one cluster, sorted by class, rank and name, and its live nodes, the head first. */
 export interface AllWorkers {
   readonly workers: readonly LiveWorker[];
   readonly nodes: readonly LiveNode[];
@@ -58,10 +55,7 @@ export interface StopFollowing {
   readonly follow_id: string;
 }
 
-/**
- * Further text of a followed log, without terminal escapes and secrets; `ended` with a follower's
- * last.
- */
+/** Further text of a followed log, without terminal escapes and secrets; `ended` with a follower's last. */
 export interface LogText {
   readonly follow_id: string;
   readonly text: string;
@@ -88,28 +82,17 @@ export interface Location {
 /**
  * A worker that waits in breakpoint() or in post-mortem, or that a debug adapter is connected to.
  *
- * `state`: "paused" waits without a debugger, or an adapter holds it and no editor has shown it
- * yet; "held": an
- * adapter holds it and no editor is attached; "debugging": an editor shows its stop; "running": it
- * runs while an
- * editor or adapter is connected; "gone": Ray still lists it, but its node is dead, so it can't be
- * debugged.
- * `port` is its debug port, 0 if Ray no longer reports one.  `children` are the workers that only
- * relay its error.
- * `exception` is "ValueError: …" of a post-mortem, "" if unknown.  `held_on` is the other machine
- * with the same
- * home whose adapter is connected to it, where alone it can be debugged; "" for this machine.
- * `is_held`: an
- * adapter holds it, whatever its state.  `is_attached`: an editor debugs it, also while it runs.
- * `waiting_s`
- * counts from when it began to wait, None if that is unknown; `held_s` from when an adapter began
- * to hold it without
- * an editor, 0.0 if none does.  `location` is the breakpoint() call's, also once a debugger shows
- * the line after it.
- * `stop` is the number of the stop in its debug adapter, which a later one at the same line
- * doesn't have; 0 without
- * one.  Joins `WorkerRow` of Ray with `WorkerState` of the adapter; `RunWorkerStatus` belongs to a
- * run, also without Ray.
+ * `state`: "paused" waits without a debugger, or an adapter holds it and no editor has shown it yet; "held": an adapter
+ * holds it and no editor is attached; "debugging": an editor shows its stop; "running": it runs while an editor or
+ * adapter is connected; "gone": Ray still lists it, but its node is dead, so it can't be debugged. `port` is its debug
+ * port, 0 if Ray no longer reports one.  `children` are the workers that only relay its error. `exception` is
+ * "ValueError: …" of a post-mortem, "" if unknown.  `held_on` is the other machine with the same home whose adapter is
+ * connected to it, where alone it can be debugged; "" for this machine.  `is_held`: an adapter holds it, whatever its
+ * state.  `is_attached`: an editor debugs it, also while it runs.  `waiting_s` counts from when it began to wait, None
+ * if that is unknown; `held_s` from when an adapter began to hold it without an editor, 0.0 if none does.  `location`
+ * is the breakpoint() call's, also once a debugger shows the line after it. `stop` is the number of the stop in its
+ * debug adapter, which a later one at the same line doesn't have; 0 without one.  Joins `WorkerRow` of Ray with
+ * `WorkerState` of the adapter; `RunWorkerStatus` belongs to a run, also without Ray.
  */
 export interface PausedWorker {
   readonly cluster: string;
@@ -140,10 +123,8 @@ export interface PausedWorker {
 /**
  * Workers of one cluster that run the same thing, or that failed in it.
  *
- * `title` is "PolicyWorker.train", the class alone while the method is not known, or "Driver".
- * `waiting` says which
- * ranks wait for them, "Ranks 0 and 2 wait for rank 1", and `sentence` where; both are "" if that
- * isn't known.
+ * `title` is "PolicyWorker.train", the class alone while the method is not known, or "Driver".  `waiting` says which
+ * ranks wait for them, "Ranks 0 and 2 wait for rank 1", and `sentence` where; both are "" if that isn't known.
  */
 export interface PausedGroup {
   readonly cluster: string;
@@ -155,13 +136,11 @@ export interface PausedGroup {
 }
 
 /**
- * A live worker of a cluster, paused or not, or an actor without a worker (`worker_id` "" and
- * `pid` 0 then).
+ * A live worker of a cluster, paused or not, or an actor without a worker (`worker_id` "" and `pid` 0 then).
  *
- * `state` "pending" is an actor that waits for its worker, "idle" a worker that runs nothing; a
- * debugged worker has
- * the state of its row among the paused ones.  Joins `WorkerRow` and `TaskRow` of Ray with
- * `WorkerState` of the adapter.  `running` names what it runs now.
+ * `state` "pending" is an actor that waits for its worker, "idle" a worker that runs nothing; a debugged worker has the
+ * state of its row among the paused ones.  Joins `WorkerRow` and `TaskRow` of Ray with `WorkerState` of the adapter.
+ * `running` names what it runs now.
  */
 export interface LiveWorker {
   readonly cluster: string;
@@ -204,11 +183,9 @@ export interface LogMatch {
 }
 
 /**
- * All matches, in the order of the workers; `unread` names the workers whose log couldn't be read,
- * and why.
+ * All matches, in the order of the workers; `unread` names the workers whose log couldn't be read, and why.
  *
- * The last `lines` lines of each log were searched, and line numbers count from the first of
- * these.
+ * The last `lines` lines of each log were searched, and line numbers count from the first of these.
  */
 export interface LogMatches {
   readonly matches: readonly LogMatch[];

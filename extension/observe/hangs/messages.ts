@@ -14,10 +14,7 @@ export interface PictureFile {
   readonly path: string;
 }
 
-/**
- * The inputs that may have stacks dumped by other tools: files and folders by their paths, or a
- * text.
- */
+/** The inputs that may have stacks dumped by other tools: files and folders by their paths, or a text. */
 export interface GivenStacks {
   readonly paths: readonly string[];
   readonly text: string;
@@ -67,17 +64,12 @@ export interface PausedGroupName {
 /**
  * The target of a picture; an empty field doesn't restrict it.
  *
- * `cluster` is the id of a cluster, `job_id` the id of a Ray job in it, `workers` the title of a
- * group of workers in
- * it or patterns for their names, `run_id` the id of a run.  Without Ray these are `pids` of this
- * machine, the steps
- * of a `slurm_job`, and processes of `hosts` that are reached through ssh: ranks, or those with
- * the text `matching` in
- * their command line. `inside`: a thread in some of the processes reads exceptions, awaited tasks
- * and collectives.
- * `native`: native frames of one process of each class are read, which stops it for a moment.
- * `ras` is the address of
- * NCCL's RAS, as HOST:PORT, which alone is read.
+ * `cluster` is the id of a cluster, `job_id` the id of a Ray job in it, `workers` the title of a group of workers in it
+ * or patterns for their names, `run_id` the id of a run.  Without Ray these are `pids` of this machine, the steps of a
+ * `slurm_job`, and processes of `hosts` that are reached through ssh: ranks, or those with the text `matching` in their
+ * command line. `inside`: a thread in some of the processes reads exceptions, awaited tasks and collectives. `native`:
+ * native frames of one process of each class are read, which stops it for a moment. `ras` is the address of NCCL's RAS,
+ * as HOST:PORT, which alone is read.
  */
 export interface PictureTarget {
   readonly cluster?: string;
@@ -107,8 +99,7 @@ export interface FrameRow {
 }
 
 /**
- * Processes with the same stack, outermost frame first; `group` is their world, or what they have
- * in common.
+ * Processes with the same stack, outermost frame first; `group` is their world, or what they have in common.
  *
  * Of threads besides the leading one `doing` is "", and `thread` has the names of several.
  */
@@ -120,10 +111,7 @@ export interface StackClass {
   readonly frames: readonly FrameRow[];
 }
 
-/**
- * The last collectives of a process group that a rank has started and ended, by their numbers;
- * `call` is the last.
- */
+/** The last collectives of a process group that a rank has started and ended, by their numbers; `call` is the last. */
 export interface CollectiveRow {
   readonly group: string;
   readonly started: number;
@@ -134,8 +122,7 @@ export interface CollectiveRow {
 /**
  * A GPU that a process uses, by its `number` on the node.
  *
- * `first` and `last` are the percent of time in which any process kept it busy at the first and at
- * the last sample, and
+ * `first` and `last` are the percent of time in which any process kept it busy at the first and at the last sample, and
  * `memory_mib` is what this process holds; -1 where nvidia-smi doesn't say it.
  */
 export interface GpuRow {
@@ -146,12 +133,10 @@ export interface GpuRow {
 }
 
 /**
- * A process: `cpu` is in cores, `state` the kernel's letter, and `moves` whether it made progress
- * between samples.
+ * A process: `cpu` is in cores, `state` the kernel's letter, and `moves` whether it made progress between samples.
  *
- * `collectives` come from its flight recorder, none where that is off or wasn't read; `gpus` are
- * the GPUs that it
- * uses, none without nvidia-smi.
+ * `collectives` come from its flight recorder, none where that is off or wasn't read; `gpus` are the GPUs that it uses,
+ * none without nvidia-smi.
  */
 export interface RankRow {
   readonly group: string;
@@ -190,8 +175,8 @@ export interface VerdictRow {
 }
 
 /**
- * A rank that wasn't read: `ended`, `not-found`, `not-given`, `permission`, `timeout`, `no-tool`,
- * `not-python`, `files-deleted` or `seccomp`.
+ * A rank that wasn't read: `ended`, `not-found`, `not-given`, `permission`, `timeout`, `no-tool`, `not-python`, `files-
+ * deleted` or `seccomp`.
  */
 export interface Unseen {
   readonly group: string;
@@ -209,12 +194,10 @@ export interface SilentNode {
 /**
  * `processes` counts those whose stacks were read; in JSON it is `seen`.
  *
- * `workers` is the title or pattern of the workers that alone were sampled, "" for all.
- * `main_only` are the ranks that
- * wrote the stack of their main thread themselves, since tracing them isn't allowed.  `resumed`
- * are those that py-spy had
- * left stopped, so that they were sent SIGCONT.  `samples` is how often processes were looked at,
- * 0 for stacks that were given.
+ * `workers` is the title or pattern of the workers that alone were sampled, "" for all.  `main_only` are the ranks that
+ * wrote the stack of their main thread themselves, since tracing them isn't allowed.  `resumed` are those that py-spy
+ * had left stopped, so that they were sent SIGCONT.  `samples` is how often processes were looked at, 0 for stacks that
+ * were given.
  */
 export interface Coverage {
   readonly processes: number;
@@ -227,11 +210,9 @@ export interface Coverage {
 }
 
 /**
- * An exception that a process handles, with `variable` "", or holds in that variable; `frames` are
- * its traceback.
+ * An exception that a process handles, with `variable` "", or holds in that variable; `frames` are its traceback.
  *
- * `text` is its type with its arguments, and `first` the text of the exception which came first,
- * "" for itself.
+ * `text` is its type with its arguments, and `first` the text of the exception which came first, "" for itself.
  */
 export interface ExceptionRow {
   readonly text: string;
@@ -240,10 +221,7 @@ export interface ExceptionRow {
   readonly frames: readonly FrameRow[];
 }
 
-/**
- * Tasks of event loops that await the same: `state` is `waits`, `runs` or `ready`, `waits_for`
- * what they await.
- */
+/** Tasks of event loops that await the same: `state` is `waits`, `runs` or `ready`, `waits_for` what they await. */
 export interface AwaitRow {
   readonly state: string;
   readonly count: number;
@@ -252,10 +230,7 @@ export interface AwaitRow {
   readonly waits_for: string;
 }
 
-/**
- * The answers of a process about itself; `reason` is why answers are missing (`cut`: some), "" if
- * none are.
- */
+/** The answers of a process about itself; `reason` is why answers are missing (`cut`: some), "" if none are. */
 export interface InsideRow {
   readonly group: string;
   readonly rank: number;
@@ -271,11 +246,9 @@ export interface NativeFrameRow {
 }
 
 /**
- * The native frames of a thread below its Python code, outermost frame first; no frames if it runs
- * Python code.
+ * The native frames of a thread below its Python code, outermost frame first; no frames if it runs Python code.
  *
- * `reason` is why that wasn't read, "" if it was.  Reading it stopped the process for at most
- * `paused_s` seconds, and
+ * `reason` is why that wasn't read, "" if it was.  Reading it stopped the process for at most `paused_s` seconds, and
  * `resumed`: py-spy had left it stopped.
  */
 export interface NativeRow {
@@ -291,10 +264,8 @@ export interface NativeRow {
 /**
  * The record of a rank that has ended, or whose log ends with an exception.
  *
- * `exit_code` is negative for a signal, None if it is unknown; `oom_kills` counts the processes
- * that the kernel has
- * killed for lack of memory beside it.  `exception` is what the rank has printed last, raised at
- * `path` and `line`.
+ * `exit_code` is negative for a signal, None if it is unknown; `oom_kills` counts the processes that the kernel has
+ * killed for lack of memory beside it.  `exception` is what the rank has printed last, raised at `path` and `line`.
  */
 export interface ExitRow {
   readonly group: string;
@@ -307,12 +278,10 @@ export interface ExitRow {
 }
 
 /**
- * A communicator of NCCL of which ranks lack launches of `call` (`behind`), or say nothing
- * (`absent`), by its own
+ * A communicator of NCCL of which ranks lack launches of `call` (`behind`), or say nothing (`absent`), by its own
  * ranks.
  *
- * `joined` are ranks of sampled processes, `dead` the ranks that NCCL considers dead, and `places`
- * processes of the
+ * `joined` are ranks of sampled processes, `dead` the ranks that NCCL considers dead, and `places` processes of the
  * others.
  */
 export interface CommunicatorRow {
@@ -329,13 +298,10 @@ export interface CommunicatorRow {
 /**
  * The answers of NCCL's RAS on a node: how many communicators, and the `ranks` of the largest.
  *
- * `state` says whether ranks have launched `equal` numbers of collectives, and if not, whether
- * these `advance`, or
- * ranks are `behind`; "" if that isn't known.  Send and recv aren't counted, and equal numbers
- * don't exclude a hang.
- * `reasons` say why answers are missing: `timeout`, `refused`, `unreadable`, or `old` for a
- * version that a question
- * may crash.
+ * `state` says whether ranks have launched `equal` numbers of collectives, and if not, whether these `advance`, or
+ * ranks are `behind`; "" if that isn't known.  Send and recv aren't counted, and equal numbers don't exclude a hang.
+ * `reasons` say why answers are missing: `timeout`, `refused`, `unreadable`, or `old` for a version that a question may
+ * crash.
  */
 export interface RasRow {
   readonly node: string;
@@ -349,11 +315,9 @@ export interface RasRow {
 }
 
 /**
- * The state at one time, `taken_at` in seconds since 1970; `inside` of those processes that were
- * asked.
+ * The state at one time, `taken_at` in seconds since 1970; `inside` of those processes that were asked.
  *
- * `native` is of the one process whose native frames say more, none for most verdicts.  `exits`
- * are of those ranks of
+ * `native` is of the one process whose native frames say more, none for most verdicts.  `exits` are of those ranks of
  * which logs or the system say something.  `ras` is of the nodes where NCCL's RAS listens.
  *
  * `threads` has all threads besides the leading ones, without idle threads of libraries.

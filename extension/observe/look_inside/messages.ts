@@ -12,8 +12,7 @@ export interface OpenInspection {
 /**
  * A process: of a node of `cluster`, or of this machine if that is "".
  *
- * `node_id` may also be the name or address of the node.  `worker_id` is the worker's, "" if
- * unknown.  `pausable`: a
+ * `node_id` may also be the name or address of the node.  `worker_id` is the worker's, "" if unknown.  `pausable`: a
  * debugger of ours can really stop it.
  */
 export interface InspectionTarget {

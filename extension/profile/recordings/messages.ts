@@ -9,11 +9,10 @@ export const GATHER = request<GatherReports, GatheredReports>("eagleray/profilin
 export const WORKERS = request<PreviewRequest, Preview>("eagleray/profiling/workers");
 
 /**
- * A worker of a profiled run; `sentence` is the last line of its log, or why it runs without nsys
- * ("missing").
+ * A worker of a profiled run; `sentence` is the last line of its log, or why it runs without nsys ("missing").
  *
- * `reports` are the absolute paths of its collected reports.  `WorkerProfile`, which is stored,
- * has more than a view shows.
+ * `reports` are the absolute paths of its collected reports.  `WorkerProfile`, which is stored, has more than a view
+ * shows.
  */
 export interface ProfiledWorker {
   readonly run: string;
@@ -26,10 +25,7 @@ export interface ProfiledWorker {
   readonly reports: readonly string[];
 }
 
-/**
- * A run with a profile in its plan; `gathered` of `expected` complete reports are in the folder
- * `output`.
- */
+/** A run with a profile in its plan; `gathered` of `expected` complete reports are in the folder `output`. */
 export interface ProfiledRun {
   readonly run: string;
   readonly output: string;
@@ -45,10 +41,7 @@ export interface ProfiledRuns {
   readonly runs: readonly ProfiledRun[];
 }
 
-/**
- * Starts a recording of these workers ([]: all), for `seconds` unless that is 0; also limits one
- * that is running.
- */
+/** Starts a recording of these workers ([]: all), for `seconds` unless that is 0; also limits one that is running. */
 export interface StartRecording {
   readonly run: string;
   readonly workers?: readonly string[];
@@ -66,10 +59,7 @@ export interface RecordingResult {
   readonly workers: number;
 }
 
-/**
- * Gathers complete reports.  `finish`: stops all recordings, waits for their reports, then ends
- * the program.
- */
+/** Gathers complete reports.  `finish`: stops all recordings, waits for their reports, then ends the program. */
 export interface GatherReports {
   readonly run: string;
   readonly finish?: boolean;
@@ -92,10 +82,7 @@ export interface Preview {
   readonly classes: readonly ClassMatch[];
 }
 
-/**
- * A class or a named actor; `running` counts the live ones, `matched_by` is the matching pattern
- * or "".
- */
+/** A class or a named actor; `running` counts the live ones, `matched_by` is the matching pattern or "". */
 export interface ClassMatch {
   readonly name: string;
   readonly running: number;

@@ -89,11 +89,9 @@ export interface ReportText {
 }
 
 /**
- * A column; `kind` decides how its cells are shown: names, counts, nanoseconds, bytes, bytes/s,
- * shares.
+ * A column; `kind` decides how its cells are shown: names, counts, nanoseconds, bytes, bytes/s, shares.
  *
- * Users sort by its `id`, on the page and on the command line.  `title` is translated where it is
- * shown.
+ * Users sort by its `id`, on the page and on the command line.  `title` is translated where it is shown.
  */
 export interface Column {
   readonly id: string;
@@ -104,12 +102,9 @@ export interface Column {
 /**
  * A GPU, and how much of the recording at least one kernel ran on it (`busy_ns`).
  *
- * Counts from `begin_ns`, where the first kernel of any GPU begins, to `end_ns`, where the last
- * one ends; `curve`
- * is the busy share in equal steps between them.  `nccl_ns` is how long a kernel of NCCL ran,
- * `nccl_alone_ns` how
- * long nothing else ran beside it; both are None if a kernel has no name, as in a graph that is
- * recorded as one.
+ * Counts from `begin_ns`, where the first kernel of any GPU begins, to `end_ns`, where the last one ends; `curve` is
+ * the busy share in equal steps between them.  `nccl_ns` is how long a kernel of NCCL ran, `nccl_alone_ns` how long
+ * nothing else ran beside it; both are None if a kernel has no name, as in a graph that is recorded as one.
  */
 export interface GpuUsage {
   readonly id: number;

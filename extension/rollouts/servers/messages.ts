@@ -7,10 +7,7 @@ export const ADD = request<AddServer, ListedServer>("eagleray/inference/add");
 export const REMOVE = request<ServerName, Nothing>("eagleray/inference/remove");
 export const VARIABLES = request<ServerName, ServerVariables>("eagleray/inference/variables");
 
-/**
- * A server without its key; `run` is "" for an address that was added; `reason`: why it isn't
- * ready.
- */
+/** A server without its key; `run` is "" for an address that was added; `reason`: why it isn't ready. */
 export interface ListedServer {
   readonly name: string;
   readonly state: "starting" | "ready" | "unhealthy" | "stopping" | "stopped" | "failed";

@@ -26,8 +26,7 @@ export interface Change {
 }
 
 /**
- * `plan`: the id of the plan for `runs/start`; `preset`: the one that it uses; `confirm`: asked
- * before the start;
+ * `plan`: the id of the plan for `runs/start`; `preset`: the one that it uses; `confirm`: asked before the start;
  * `text`: the lines that `eagleray run --dry-run` prints above the difference.
  */
 export interface Proposal {
@@ -48,8 +47,7 @@ export interface Proposal {
 }
 
 /**
- * A problem of one field of the options page, "" for none of them; `answer.NAME` is an answer to a
- * question.
+ * A problem of one field of the options page, "" for none of them; `answer.NAME` is an answer to a question.
  *
  * `blocks`: the run cannot start.
  */
@@ -62,11 +60,10 @@ export interface FieldProblem {
 }
 
 /**
- * `proposal`: None if the program can't be prepared.  `nsys` is the one of this machine, "" if it
- * isn't needed or there is none.
+ * `proposal`: None if the program can't be prepared.  `nsys` is the one of this machine, "" if it isn't needed or there
+ * is none.
  *
- * `ports` are the arguments of the command and its variables that name ports, and nothing else of
- * them.
+ * `ports` are the arguments of the command and its variables that name ports, and nothing else of them.
  */
 export interface OptionsCheck {
   readonly problems: readonly FieldProblem[];
@@ -103,10 +100,7 @@ export interface PresetRef {
   readonly name: string;
 }
 
-/**
- * A line of the form: a tick with `choices`, else a text; an empty text leaves the program as it
- * is.
- */
+/** A line of the form: a tick with `choices`, else a text; an empty text leaves the program as it is. */
 export interface PresetQuestion {
   readonly id: string;
   readonly text: string;
@@ -115,10 +109,7 @@ export interface PresetQuestion {
   readonly value: string;
 }
 
-/**
- * A preset: one of ours for a framework, or `own`: the user's; `text` is its JSON, for ours one to
- * begin with.
- */
+/** A preset: one of ours for a framework, or `own`: the user's; `text` is its JSON, for ours one to begin with. */
 export interface PresetRow {
   readonly name: string;
   readonly title: string;

@@ -218,8 +218,9 @@ def _fields_of(cls: type[Any]) -> list[tuple[str, bool]]:
 
 def _comment(text: str) -> str:
     assert "*/" not in text
-    lines = [part for line in text.splitlines() for part in textwrap.wrap(line, 96) or [""]]
-    if len(lines) == 1:
+    paragraphs = (textwrap.wrap(paragraph, 117) for paragraph in text.split("\n\n"))
+    lines = [line for paragraph in paragraphs for line in (*paragraph, "")][:-1]
+    if len(lines) == 1 and len(lines[0]) <= 113:
         return f"/** {lines[0]} */"
     return "\n".join(["/**", *(f" * {line}".rstrip() for line in lines), " */"])
 
