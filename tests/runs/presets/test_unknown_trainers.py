@@ -348,3 +348,84 @@ def test_folder_of_hydra_may_be_computed_from_the_programs_own(
     assert set(found) == keys
     if is_known:
         assert found["no_checkpoint"].endswith("lib/config/base.yaml:2")
+
+
+@pytest.mark.parametrize(
+    "enter", ['cd "$(git rev-parse --show-toplevel)/rl/code"', "export PYTHONPATH=$HOME/rl/code"]
+)
+def test_program_is_found_in_the_only_folder_that_has_it(tmp_path: Path, enter: str) -> None:
+    """VLM-R1 and ARPO enter folders whose names they compute."""
+    files = {f"rl/code/{name}": text for name, text in FORK.items() if name != "run.sh"}
+    line = FORK["run.sh"].replace("examples/", "")
+    files |= {"rl/code/base.yaml": FORK["examples/base.yaml"], "run.sh": f"{enter}\n{line}"}
+    expected = {
+        "steps": "trainer.max_steps=2 verl/trainer/settings.py:6",
+        "no_checkpoint": "trainer.save_freq=1000000 verl/trainer/settings.py:7",
+    }
+    assert settings(made(tmp_path / "1", files)).items() >= expected.items()
+    two = files | {f"old/{name}": text for name, text in FORK.items()}
+    assert settings(made(tmp_path / "2", two)) == {}
+    installed = {"env/lib/python3.11/site-packages/verl/__init__.py": ""}
+    assert settings(made(tmp_path / "3", files | installed)) == {}
+
+
+def test_search_for_a_program_is_bounded(tmp_path: Path) -> None:
+    for number in range(2100):
+        (tmp_path / f"{number}").mkdir()
+    files = {f"rl/{name}": text for name, text in FORK.items()} | {"run.sh": FORK["run.sh"]}
+    assert settings(made(tmp_path, files)) == {}
+
+
+def test_key_whose_value_is_another_keys_is_set_there(tmp_path: Path) -> None:
+    """NeMo-Aligner's loops read `trainer.dpo.max_steps`; `trainer.max_steps` only refers to it."""
+    files = {
+        "train.py": "import hydra\n\n\n@hydra.main(config_path='.', config_name='own')\ndef main(config):\n    pass\n",
+        "own.yaml": (
+            "trainer:\n  loop:\n    max_steps: -1\n  max_steps: ${.loop.max_steps}  # do not change\n"
+            "  save_interval: ${..every}\nevery: 9\n"
+        ),
+        "run.sh": "python train.py trainer.devices=8\n",
+    }
+    assert settings(made(tmp_path, files)) == {
+        "steps": "++trainer.loop.max_steps=2 own.yaml:3",
+        "no_checkpoint": "++every=1000000 own.yaml:6",
+    }
+    line = {"run.sh": "python train.py trainer.max_steps=50\n"}
+    steps = settings(made(tmp_path, files | line))["steps"]
+    assert steps == "++trainer.max_steps=2 own.yaml:4"
+
+
+def test_lines_of_another_unknown_trainer_are_listed(tmp_path: Path) -> None:
+    """nanochat's scripts train twice, with programs between that only evaluate."""
+    program = "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--num-iterations')\n"
+    files = {
+        "base.py": program,
+        "tune.py": program,
+        "tokens.py": program.replace("iterations", "tokens"),
+        "run.sh": "python tokens.py\npython base.py --fast\npython tune.py --fast\npython tokens.py\n",
+    }
+    proposal = made(tmp_path, files)
+    assert settings(proposal) == {"steps": "--num-iterations 2 tune.py:4"}
+    (left,) = [change for change in proposal.changes if change.outcome == "not changed"]
+    assert (left.request, left.where) == ("Another training line", "line 2 of run.sh")
+    assert left.why.startswith("base.py has options of a trainer, too.")
+
+
+def test_unknown_command_that_limits_steps_and_saves_is_a_training(tmp_path: Path) -> None:
+    line = ("arm-train", "--policy=act", "--steps=800", "--save_freq=100")
+    proposal = made(tmp_path, {}, *line)
+    assert settings(proposal) == {
+        "steps": "--steps 2 command:1",
+        "no_checkpoint": "--save_freq 1000000 command:1",
+    }
+    assert proposal.plan.command[-4:] == ("--steps", "2", "--save_freq", "1000000")
+    assert settings(made(tmp_path, {}, "arm-agent", "--max-steps=5", "--model=m")) == {}
+    assert settings(made(tmp_path, {}, "docker", "run", "image", *line)) == {}
+
+
+def test_length_of_a_rollout_does_not_limit_steps(tmp_path: Path) -> None:
+    """CleanRL's `num_steps` is the length of a rollout, its `num_iterations` is computed."""
+    line = ("python", "ppo.py", "--num-steps=256", "--save-interval=9")
+    files = {"ppo.py": "print(1)\n"}
+    assert settings(made(tmp_path, files, *line))["steps"] == "--num-steps 2 command:1"
+    assert "steps" not in settings(made(tmp_path, files, *line, "--total-timesteps=9000"))

@@ -14,7 +14,7 @@ from eagleray.common.l10n import t
 from eagleray.remote.injected.outside_files import whole
 from eagleray.runs.model import RunPlan
 from eagleray.runs.presets.checkout.keys import CheckoutKeys, checkout_keys
-from eagleray.runs.presets.checkout_files import near, roots, text_of
+from eagleray.runs.presets.checkout_files import entered_folder, near, roots, text_of
 from eagleray.runs.presets.elsewhere import Elsewhere, elsewhere_in, elsewhere_of, handed_over
 from eagleray.runs.presets.families import recognised_by_keys
 from eagleray.runs.presets.framework_table import FrameworkTable
@@ -58,20 +58,22 @@ def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
     stamp = now.strftime("%m%d-%H%M%S")
     if script := _script_argument(plan, cwd):
         return _of_script(plan, script, python, stamp)
-    launch = launch_of(list(map(LineWord, plan.command)))
-    identity = _Frameworks([cwd]).of(launch) if launch else Identity()
-    line = launch or Launch(
-        tuple(map(LineWord, plan.command[1:])), (), plan.command[0], module=False
-    )
-    recognised, keys = _recognised(identity, line, [cwd], python, _hints(plan, None))
+    tokens = tuple(map(LineWord, plan.command))
+    launch = launch_of(tokens)
+    identity = _Frameworks([cwd], python).of(launch) if launch else Identity(folders=(cwd,))
+    line = launch or Launch(tokens[1:], tokens, plan.command[0], module=False)
+    recognised, keys = _recognised(identity, line, identity.folders, python, _hints(plan, None))
+    # An unknown command trains here if its line limits steps and saves: `lerobot-train`, not `docker run`.
     if launch is None and recognised and recognised.table.syntax != "none":
-        recognised = keys = None
+        trains = {"steps", "no_checkpoint"} <= recognised.table.offers.keys()
+        trains &= elsewhere_of([*plan.command, "python"]) is None
+        launch, recognised, keys = (line, recognised, keys) if trains else (None, None, None)
     elsewhere = (handed_over if recognised else elsewhere_of)(plan.command)
     return ProgramAnalysis(
         launch=launch,
         recognised=recognised,
         keys=keys,
-        config=_config(launch, [cwd]),
+        config=_config(launch, identity.folders),
         stamp=stamp,
         remark="" if recognised else _remark(identity, launch.target if launch else ""),
         elsewhere=elsewhere,
@@ -89,7 +91,7 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
     cwd = Path(plan.cwd)
     file = cwd / name
     arguments = plan.command[plan.command.index(name) + 1 :]
-    frameworks = _Frameworks([cwd, file.parent])
+    frameworks = _Frameworks([cwd, file.parent], python)
     tree = ScriptTree(lambda start, folder: _inner(plan, start, [cwd, folder]))
     outer = tree.of(ScriptFile(name, str(file), plan.copy_text or text_of(file)), arguments)
     root, in_variable = outer, ""
@@ -104,16 +106,19 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
         candidates += _other_programs(main, lines)
     # A program in a quoted text may be one of a container.
     elsewhere = None if main and identity.trains else elsewhere_in(outer.script)
-    for main, identity in candidates:
-        near_line = [cwd, file.parent, *([Path(main.node.path).parent] if main else [])]
+
+    def recognise(
+        main: TrainingLine | None, identity: Identity
+    ) -> tuple[Recognised | None, CheckoutKeys | None]:
         hints = _hints(plan, (main.node if main and not in_variable else outer).script)
         line = main.launch if main else None
         if line and any("$@" in word.text or "$*" in word.text for word in line.arguments):
             line = evolve(line, arguments=(*line.arguments, *map(LineWord, arguments)))
-        if line and line.folder:
-            near_line.insert(0, cwd / line.folder)
         name = main.node.name if main else ""
-        recognised, keys = _recognised(identity, line, near_line, python, hints, name)
+        return _recognised(identity, line, identity.folders, python, hints, name)
+
+    for main, identity in candidates:
+        recognised, keys = recognise(main, identity)
         if recognised and (main or elsewhere is None):
             elsewhere = None
             break
@@ -126,8 +131,11 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
     node = main.node if main and not in_variable else outer
     hidden = 0 if main else outer.script.hidden
     alike = [line for line, other in lines if _is_same(identity, other)]
-    if recognised and recognised.table.is_unknown and launch:
-        alike = [line for line, _ in lines if line.launch.target == launch.target]
+    others = [line for line, other in lines if other.trains and line not in alike]
+    if recognised and recognised.table.is_unknown and main:
+        alike = [line for line, _ in lines if line.launch.target == main.launch.target]
+        rest = _other_programs(main, lines)
+        others = [line for line, other in rest if recognise(line, other)[0]]
     return ProgramAnalysis(
         launch=launch,
         recognised=recognised,
@@ -135,11 +143,11 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
         script=evolve(node.script, launch=None if in_variable else launch),
         script_argument=node.name,
         in_variable=in_variable,
-        config=_config(launch, near_line),
+        config=_config(launch, identity.folders),
         stamp=stamp,
         root=root,
         lines=tuple(alike or ([main] if main else [])),
-        other_lines=tuple(line for line, other in lines if other.trains and line not in alike),
+        other_lines=tuple(others),
         remark="" if recognised else _remark(identity, launch.target if launch else "", hidden),
         elsewhere=elsewhere,
     )
@@ -173,9 +181,10 @@ def _is_same(main: Identity, other: Identity) -> bool:
 class _Frameworks:
     """Identifies programs; each file is read once."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    def __init__(self, folders: Sequence[Path], python: str) -> None:
         self.tables = [table for table in tables() if table.package]
         self._folders = folders
+        self._python = python
         self._read: dict[tuple[str, bool, str, Path | None], Identity] = {}
 
     def of(self, launch: Launch, folder: Path | None = None) -> Identity:
@@ -187,7 +196,11 @@ class _Frameworks:
                 folders = [folders[0] / launch.folder, *folders]
             packages = {table.package for table in self.tables}
             file = ProgramFiles(folders, packages).of(launch)
-            self._read[key] = identify(file, self.tables)
+            path = f"{launch.target.replace('.', '/')}.py" if launch.module else launch.target
+            if not file.path and (entered := entered_folder(path, folders, self._python)):
+                folders.insert(0, entered)
+                file = ProgramFiles(folders, packages).of(launch)
+            self._read[key] = evolve(identify(file, self.tables), folders=tuple(folders))
         return self._read[key]
 
     def quoted_in(self, script: Script) -> Identity:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -20,6 +20,9 @@ _LARGEST_PACKAGE = 2**19
 _MOST_FILES = 400
 # How many folders above the program are searched for the framework's own files.
 _ABOVE = 8
+# How deep below a checkout, and in how many folders, a program is searched for.
+_BELOW = 4
+_MOST_FOLDERS = 2000
 # The end of a variable or command substitution, or of its quotes.
 _EXPANSION_END = re.compile(r"[})\"'`]|\$\w+")
 
@@ -117,11 +120,36 @@ def installed_folders(python: str) -> tuple[Path, ...]:
 
 def near(written: str, folders: Iterable[Path]) -> Path | None:
     """The file that a script means by `written`, which may begin with a variable of unknown value."""
-    fixed = re.split(r"[})\"]", written)[-1]
-    rest = fixed.lstrip("/") if fixed != written else written
-    rest = re.sub(r"^\$\w+/", "", rest)
+    rest = _fixed_part(written)
     tried = (folder / rest for folder in roots(folders)) if rest else iter(())
     return next((file for file in tried if is_file(file)), None)
+
+
+def _fixed_part(written: str) -> str:
+    fixed = re.split(r"[})\"]", written)[-1]
+    rest = fixed.lstrip("/") if fixed != written else written
+    return re.sub(r"^\$\w+/", "", rest)
+
+
+def entered_folder(written: str, folders: Sequence[Path], python: str) -> Path | None:
+    """The only folder of the checkout that holds a program at the path that a script means by `written`.
+
+    The script enters it by a name of its own (`cd "$ROOT/rl"`) or adds it to PYTHONPATH.  None for a bare name and for an
+    installed package.  The first of `folders` is the current one.
+    """
+    rest = _fixed_part(written)
+    installed = (folder / rest.partition("/")[0] for folder in installed_folders(python))
+    if rest.startswith("/") or "/" not in rest.lstrip("./") or any(map(_exists, installed)):
+        return None
+    checkout = next((root for root in roots(folders) if _exists(root / ".git")), folders[0])
+    holders: list[Path] = []
+    for count, (folder, names, _) in enumerate(os.walk(checkout)):
+        holders += [Path(folder)] if is_file(Path(folder, rest)) else []
+        if count > _MOST_FOLDERS or len(holders) > 1:
+            return None
+        is_deep = len(Path(folder).relative_to(checkout).parts) >= _BELOW
+        names[:] = [] if is_deep else [name for name in names if name[0] != "."]
+    return holders[0] if holders else None
 
 
 def roots(folders: Iterable[Path]) -> Iterator[Path]:

@@ -114,10 +114,14 @@ def _entries(
         beside = rule.get("beside")
         if beside and not any(keys.allows(key, "no") for key, _ in _spellings(keys, beside)):
             continue
+        # Beside a limit of time steps they are the length of a rollout, and computed (CleanRL).
+        if "apart" in rule and any(_spellings(keys, rule["apart"])):
+            continue
         for name in rule["names"]:
             declared_keys = [
                 (key, value)
-                for key, is_list in _spellings(keys, name)
+                for place, is_list in _spellings(keys, name)
+                for key in [_source(place, keys, launch)]
                 for value in [rule.get("list", rule["value"]) if is_list else rule["value"]]
                 if keys.allows(key, value.replace("{value}", "2"))
             ]
@@ -133,6 +137,13 @@ def _entries(
             if declared_keys:
                 break
     return entries, flags
+
+
+def _source(key: str, keys: Declared | WrittenKeys, launch: Launch) -> str:
+    """The key from which YAML takes the value of `key`, unless the line sets it."""
+    if isinstance(keys, WrittenKeys) or value_of(launch.arguments, key, keys.syntax):
+        return key
+    return keys.source(key)
 
 
 def _spellings(keys: Declared | WrittenKeys, name: str) -> Iterator[tuple[str, bool]]:

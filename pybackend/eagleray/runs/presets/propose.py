@@ -235,10 +235,11 @@ def _about_other_lines(analysis: ProgramAnalysis, place: Placement) -> list[Prop
     left = list(place.unreached)
     for line in analysis.other_lines:
         program = Path(line.launch.target).name
-        why = t(
-            "It starts another trainer, {program}. Run it separately to shorten it.",
-            program=program,
-        )
+        is_unknown = analysis.recognised and analysis.recognised.table.is_unknown
+        other = t("It starts another trainer, {program}.", program=program)
+        if is_unknown:
+            other = t("{program} has options of a trainer, too.", program=program)
+        why = f"{other} {t('Run it separately to shorten it.')}"
         left.append((line, why))
     return [
         ProposedChange(t("Another training line"), "not changed", lines_text([line]), why)

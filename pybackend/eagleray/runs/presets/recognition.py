@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from attrs import frozen
 
@@ -39,7 +40,8 @@ class Identity:
     """The framework of a program by its tables.  `section` is the part of the configuration that it reads.
 
     `trains`: it is a trainer.  `listed`: the tables name it, or it calls a program that they name.  `module` is its name.
-    `launches` is how it starts a trainer whose command it puts together itself.
+    `launches` is how it starts a trainer whose command it puts together itself.  `folders` are those where its files may
+    be, the program's first.
     """
 
     tables: tuple[FrameworkTable, ...] = ()
@@ -48,6 +50,7 @@ class Identity:
     listed: bool = False
     module: str = ""
     launches: str = ""
+    folders: tuple[Path, ...] = ()
 
 
 @frozen

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attrs import field, frozen
 
-_PYTHON = re.compile(r"(?:.*/)?(?:python(?:\d+(?:\.\d+)*)?|torchrun|deepspeed)")
+_PYTHON = re.compile(r"(?:.*/)?(?:python(?:\d+(?:\.\d+)*)?|torchrun|deepspeed|composer)")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 # Modules that prepare and do not train.
 _TOOLS = frozenset({"pip", "venv", "ensurepip", "http.server", "json.tool", "site", "compileall"})

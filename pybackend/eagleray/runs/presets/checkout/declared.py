@@ -44,6 +44,10 @@ _LINES = 6
 # The head of a section of YAML: `logger:` of RLinf.
 _HEAD = re.compile(r"""(?P<indent> *)["']?[\w-]+["']?: *(?P<open>\{)?(?(open)|(?:#.*)?$)""")
 _LONGEST = 300
+# A value of YAML that is another key's.
+_LINK = re.compile(
+    r"""\s*["']?[\w-]+["']?:\s*["']?\$\{(?P<dots>\.*)(?P<path>\w[\w.]*)\}["']?\s*(?:#.*)?(?:\n|$)"""
+)
 # A switch or a share of an epoch (Lightning) as the value in YAML, or the default of a field.
 _DEFAULT = re.compile(
     r"""\s*["']?[\w-]+["']?\s*(?::[^=\n#]*=|:)\s*(?:(?P<switch>true|false)|(?P<share>\d*\.\d+))\s*(?:[,#\n]|$)""",
@@ -84,6 +88,16 @@ class Declared:
             if place := self.fields.find(module, written, name.split(".")):
                 return place
         return None
+
+    def source(self, key: str) -> str:
+        """The key whose value a YAML file gives to `key`, as `${.dpo.max_steps}` does; else itself."""
+        place = self.find(key) if self.layers else None
+        link = _LINK.match(self._text_at(place)) if place else None
+        if link is None:
+            return key
+        above = key.split(".")[: -len(link["dots"])] if link["dots"] else []
+        source = ".".join([*above, link["path"]])
+        return source if self.find(source) else key
 
     def is_list(self, key: str) -> bool:
         """Whether the line that declares a key holds a list."""
