@@ -53,11 +53,13 @@ EXPECTED = {
     ),
     "unread_queue": (
         "deadlock",
-        r"P waits for the end of P, which waits for P to read its data: none of them can continue\.",
+        r"P waits for the end of P in unread_queue \(waits\.py:\d+\), "
+        r"which waits for P to read its data: none of them can continue\.",
     ),
     "full_pipe": (
         "deadlock",
-        r"P waits for the end of P, which waits for P to read its data: none of them can continue\.",
+        r"P waits for the end of P in full_pipe \(waits\.py:\d+\), "
+        r"which waits for P to read its data in <module> \(<string>:1\): none of them can continue\.",
     ),
     "file_lock": (
         "wait-chain",
@@ -87,6 +89,21 @@ EXPECTED = {
     "polled_file_lock": (
         "wait-chain",
         r"P waits for the lock file /\S+/lock of P, which waits for an answer from P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
+    ),
+    "crossed_file_locks": (
+        "deadlock",
+        r"P waits for the lock file \S+/[ab]\.lock of P in lock_both \(waits\.py:\d+\), "
+        r"which waits for the lock file \S+/[ab]\.lock of P in lock_both \(waits\.py:\d+\): none of them can continue\.",
+    ),
+    "crossed_lock_files": (
+        "wait-chain",
+        r"P waits for the lock file \S+/[ab]\.lock of P in make \(waits\.py:\d+\), "
+        r"which waits for the lock file \S+/[ab]\.lock of P in make \(waits\.py:\d+\): they seem to wait for each other\.",
+    ),
+    "unread_output": (
+        "deadlock",
+        r"P waits for an answer from P in ask \(waits\.py:\d+\), "
+        r"which waits for P to read its data in Printer\.answer \(waits\.py:\d+\): none of them can continue\.",
     ),
     "silent_server": (
         "wait-chain",
@@ -128,7 +145,8 @@ EXPECTED = {
     ),
     "both_receive": (
         "deadlock",
-        r"P waits for (data of|an answer from) P, which waits for an answer from P: none of them can continue\.",
+        r"P waits for (data of|an answer from) P in both_receive \(waits\.py:\d+\), "
+        r"which waits for an answer from P in ask \(waits\.py:\d+\): none of them can continue\.",
     ),
     "server_thread": (
         "wait-chain",
@@ -137,8 +155,8 @@ EXPECTED = {
     ),
     "left_barrier": (
         "deadlock",
-        r"P waits for the end of P, which waits for others at a barrier that it shares with P: "
-        r"none of them can continue\.",
+        r"P waits for the end of P in left_barrier \(waits\.py:\d+\), "
+        r"which waits for others at a barrier that it shares with P in meet \(waits\.py:\d+\): none of them can continue\.",
     ),
     "ended_child": (
         "wait-chain",

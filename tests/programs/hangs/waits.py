@@ -273,6 +273,81 @@ def lock_again(path: Path) -> None:
     again.acquire()
 
 
+def crossed_file_locks() -> None:
+    """Two processes lock two files in opposite order."""
+    folder = Path(sys.argv[2]).parent
+    both = FORKED.Barrier(2)
+    child = FORKED.Process(target=lock_both, args=(folder / "b.lock", folder / "a.lock", both))
+    child.start()
+    lock_both(folder / "a.lock", folder / "b.lock", both, ready)
+
+
+def lock_both(first: Path, second: Path, both: Any, before: Any = lambda: None) -> None:
+    with FileLock(first):
+        both.wait()
+        before()
+        with FileLock(second):
+            pass
+
+
+def crossed_lock_files() -> None:
+    """Two processes wait until the other one deletes its file, in which its number is."""
+    folder = Path(sys.argv[2]).parent
+    both = FORKED.Barrier(2)
+    child = FORKED.Process(target=make_both, args=(folder / "b.lock", folder / "a.lock", both))
+    child.start()
+    make_both(folder / "a.lock", folder / "b.lock", both, ready)
+
+
+def make_both(first: Path, second: Path, both: Any, before: Any = lambda: None) -> None:
+    make(str(first))
+    both.wait()
+    before()
+    make(str(second))
+
+
+def make(lock_path: str) -> None:
+    while True:
+        try:
+            descriptor = os.open(lock_path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        except FileExistsError:
+            time.sleep(0.1)
+            continue
+        os.write(descriptor, str(os.getpid()).encode())
+        return os.close(descriptor)
+
+
+def unread_output() -> None:
+    """A server in a child writes more output for each request than its pipe has room for."""
+    source, target = os.pipe()
+    listener = socket.create_server(("127.0.0.1", 0))
+    if os.fork() == 0:
+        os.close(source)
+        Printer.output = target
+        server = socketserver.ThreadingTCPServer(listener.getsockname(), Printer, False)
+        server.socket.close()
+        server.socket = listener
+        server.socket = listener
+        server.serve_forever()
+    os.close(target)
+    address = listener.getsockname()
+    listener.close()
+    ready()
+    ask(address)
+    os.read(source, 1)
+
+
+class Printer(socketserver.BaseRequestHandler):
+    output = 0
+
+    def handle(self) -> None:
+        self.answer(b"." * 2**20)
+
+    def answer(self, text: bytes) -> None:
+        with open(self.output, "wb", closefd=False) as output:
+            output.write(text)
+
+
 def silent_server() -> None:
     """A server that never answers, outside of what is sampled: its address ends the chain."""
     address = server()

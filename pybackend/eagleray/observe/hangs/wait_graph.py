@@ -39,6 +39,7 @@ from eagleray.remote.sampling.kernel_waits import (
     OWN,
     READ,
     SHARED_LOCK,
+    WRITE,
 )
 from eagleray.remote.sampling.merging import ThreadStack
 from eagleray.remote.sampling.rank_sets import RankSet
@@ -85,7 +86,8 @@ class Wait:
 class Path:
     """The waits from `start` on; `processes` are those that wait, and `end` is where the last wait leads, if it is in the picture.
 
-    `name` stands for `start` at the beginning of a sentence.  `is_cycle`: they lead back.
+    `name` stands for `start` at the beginning of a sentence.  `leads_back`: the last wait leads to one of `processes`, and
+    `is_cycle`: nothing else can end any of these waits.
     """
 
     start: SampledProcess
@@ -94,6 +96,7 @@ class Path:
     processes: tuple[SampledProcess, ...]
     end: SampledProcess | None
     is_cycle: bool = False
+    leads_back: bool = False
 
     @property
     def is_unsure(self) -> bool:
@@ -102,6 +105,15 @@ class Path:
     @property
     def is_of_ray(self) -> bool:
         return all(wait.kind == "" for wait in self.waits)
+
+    @property
+    def _places(self) -> list[str]:
+        """The places of the waits in the kernel."""
+        waiting = (self.start, *self.processes)[-len(self.waits) :]
+        return [
+            (wait.place or wording.place([each])) if wait.kind else ""
+            for wait, each in zip(self.waits, waiting, strict=True)
+        ]
 
     @property
     def is_idle_server(self) -> bool:
@@ -115,10 +127,14 @@ class Path:
             Process=self.name,
             what=self.waits[0].what,
         )
-        for before, wait in pairwise(self.waits):
-            text += before.which(t("waits for {what}", what=wait.what))
+        places = self._places if self.leads_back else [""] * len(self.waits)
+        text += places[0]
+        for (before, wait), place in zip(pairwise(self.waits), places[1:], strict=True):
+            text += before.which(t("waits for {what}", what=wait.what)) + place
         if self.is_cycle:
             return t("{text}: none of them can continue.", text=text)
+        if self.leads_back:
+            return t("{text}: they seem to wait for each other.", text=text)
         if self.waits[-1].kind in (NO_ROOM, NEVER_ROOM):
             return t("{text}, but {reason}.", text=text, reason=self.waits[-1].alone)
         if self.end is None:
@@ -182,7 +198,12 @@ class WaitGraph:
                 what = t("an answer from itself at {address}", address=printable(address, 80))
             return [Wait(what, kind=OWN, alone=_why_alone(process))]
         of_leading = [each for each in outward if each.thread == leading]
-        return [self._of_kernel(process, each) for each in of_leading or outward]
+        chosen = of_leading or outward
+        if all(each.kind == CLIENT for each in chosen):
+            # Its other threads serve those that have connected, alike only if all wait for the same processes.
+            serving = [each for each in outward if each.kind != CLIENT]
+            chosen = serving if len({(each.kind, each.pids) for each in serving}) == 1 else chosen
+        return [self._of_kernel(process, each) for each in chosen]
 
     def ray_waits(self, process: SampledProcess) -> list[Wait]:
         """The waits for tasks, or a single one for any of them, where one is enough or nothing tells which."""
@@ -214,19 +235,26 @@ class WaitGraph:
         listed: list[Wait] = []
         processes = [start]
         end = None
+        back: list[Wait] = []
         while len(listed) < _LONGEST_PATH:
             step = self._step(processes)
             # A server waits for clients in one thread, while others answer the one that waits for it.
             if step is None or (listed and step[0].kind == CLIENT):
+                back = [each for each in self.waits_of(processes[-1]) if each.targets][:1]
                 break
             wait, end = step
             listed.append(wait)
             if end is None:
                 break
             processes.append(end)
-        passed = processes if end is None else processes[:-1]
+        # Locks and queues of `multiprocessing` are shared by more processes than those that hold or fill them.
+        leads_back = bool(listed and back) and back[0].kind in (FILE_LOCK, WRITE)
+        passed = processes if end is None or leads_back else processes[:-1]
+        if leads_back:
+            listed += back
         name = self.name(start)
-        return Path(start, name, tuple(listed), tuple(passed), end) if listed else None
+        waits = tuple(listed)
+        return Path(start, name, waits, tuple(passed), end, False, leads_back) if waits else None
 
     def is_stuck(self, process: SampledProcess) -> bool:
         """Whether the process waits for others that do, too, or for what nothing else does, as the kernel tells."""
@@ -261,7 +289,7 @@ class WaitGraph:
             for wait, target in edges.get(_place(processes[-1]), ()):
                 if target is start:
                     name = self.name(start)
-                    return Path(start, name, (*passed, wait), processes, start, is_cycle=True)
+                    return Path(start, name, (*passed, wait), processes, start, True, True)
                 if _place(target) not in visited:
                     visited.add(_place(target))
                     paths.append(((*passed, wait), (*processes, target)))
@@ -624,8 +652,11 @@ def _may_answer(process: SampledProcess) -> bool:
 
 def _has_only_whole_waits(process: SampledProcess) -> bool:
     """Whether nothing but processes of this machine ends its waits; what a collective waits for may come over the network."""
+    kinds = {wait.kind for wait in process.last.waits}
     return (
-        bool(process.last.waits)
+        # A new client may cause that another thread continues, but not that another process does its part.
+        bool(kinds - {CLIENT})
+        and not {CLIENT, OWN} <= kinds
         and process.stack is not None
         and process.activity.doing not in (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
         and not process.is_busy

@@ -15,8 +15,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from ..injected.outside_files import content_of
+from . import proc
 from .frames import PythonFrame, is_users
-from .source_blocks import around
+from .source_blocks import around, parsed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,12 +29,14 @@ _BY_PATH = re.compile(r"(^|/)(torch/utils/file_baton|filelock/\w+)\.py$")
 _BY_OPEN_FILE = re.compile(r"(^|/)(portalocker|fasteners)/\w+\.py$")
 # They wait until the file is deleted, which the process that made it has open (torch 2.13, filelock 4.2).
 _UNTIL_DELETED = re.compile(r"<(?:[\w.]+\.)?(FileBaton|SoftFileLock) at ")
+_MAKES_OR_CHECKS = re.compile(r"\b(O_EXCL|exists|isfile|is_file|FileExistsError)\b")
 _TEXT = re.compile(r'"(.*[^.])"', re.DOTALL)
 _NAME = re.compile(r"(?<![a-z])(file)?lock", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_CALLERS = 3
 _MOST_FILES = 256
 _SEARCH_S = 1.0
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class PolledLock(NamedTuple):
@@ -64,7 +68,7 @@ def polled_lock(pid: int, frames: Sequence[dict[str, Any]]) -> PolledLock | None
         (at for at, frame in enumerate(frames) if not _BY_PATH.search(str(frame["filename"]))), 0
     )
     if not inner:
-        return None
+        return _own_lock(pid, frames[0]) if frames else None
     own = [variable for frame in frames[:inner] for variable in frame.get("locals") or []]
     is_until_deleted = any(_UNTIL_DELETED.match(str(variable["repr"])) for variable in own)
     for variables in (own, *(each.get("locals") or [] for each in frames[inner:][:_MOST_CALLERS])):
@@ -77,10 +81,35 @@ def polled_lock(pid: int, frames: Sequence[dict[str, Any]]) -> PolledLock | None
     return None
 
 
-def _lock_paths(pid: int, text: str) -> Iterator[tuple[str, LockFile]]:
+def _own_lock(pid: int, frame: dict[str, Any]) -> PolledLock | None:
+    """The lock file until whose end a loop in `frame`, the innermost one, sleeps; None if its path isn't certain."""
+    file, line = str(frame["filename"]), frame["line"]
+    if not isinstance(line, int) or not is_users(PythonFrame(str(frame["name"]), file, line)):
+        return None
+    loop = next((node for node in around(file, line) if isinstance(node, ast.While)), None)
+    text = ast.unparse(loop) if loop else ""
+    if not loop or "sleep" not in text or not _MAKES_OR_CHECKS.search(text):
+        return None
+    names = {node.id for node in ast.walk(loop) if isinstance(node, ast.Name)}
+    module = parsed(file)
+    values = [node.value for node in ast.walk(loop) if isinstance(node, ast.Constant)]
+    for node in module.body if module else ():
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            assigned = {each.id for each in node.targets if isinstance(each, ast.Name)}
+            values += [node.value.value] if assigned & names else []
+    texts = [f'"{value}"' for value in values if isinstance(value, str)]
+    variables = frame.get("locals") or []
+    texts += [str(each["repr"]) for each in variables if each["name"] in names]
+    paths = {
+        found: path for each in texts for path, found in _lock_paths(pid, each, is_path=True)
+    }
+    return PolledLock(next(iter(paths.values())), True) if len(paths) == 1 else None
+
+
+def _lock_paths(pid: int, text: str, *, is_path: bool = False) -> Iterator[tuple[str, LockFile]]:
     """The files with the name of a lock which the text of a variable, or a folder of this name, leads to."""
     match = _TEXT.fullmatch(text)
-    if not match or not match[1].isprintable() or "/" not in match[1]:
+    if not match or not match[1].isprintable() or not (is_path or "/" in match[1]):
         return
     path = Path(_link(f"/proc/{pid}/cwd"), match[1])
     for each in (path, path / "lock"):
@@ -105,6 +134,21 @@ def polls_open_file(frames: Sequence[PythonFrame]) -> bool:
         and ast.unparse(node.func).rpartition(".")[2] in ("flock", "lockf")
         for node in ast.walk(function)
     )
+
+
+def maker_of(pid: int, path: str) -> int:
+    """The living process whose number is in the lock file at a path of `pid`, 0 without one."""
+    try:
+        match = re.match(rb"\s*(\d{1,7})\b", content_of(_of_process(pid, path), 64))
+        made = Path(_of_process(pid, path)).stat().st_mtime
+    except OSError:
+        return 0
+    maker = proc.stat(int(match[1])) if match else None
+    if not maker or _link(f"/proc/{pid}/ns/pid") != _link("/proc/self/ns/pid"):
+        return 0
+    running_s = time.clock_gettime(time.CLOCK_BOOTTIME) - maker.started / _TICKS_PER_S
+    # Another process may have got the number of one that has ended.
+    return maker.pid if time.time() - made < running_s + 1 and maker.state not in "ZX" else 0
 
 
 def lock_file(path: str) -> LockFile | None:

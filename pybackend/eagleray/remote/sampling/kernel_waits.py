@@ -91,7 +91,8 @@ class KernelWait(NamedTuple):
 
     `OWN`: another thread of its process ends it.  `OPEN`: a process that opens the other end of a FIFO.  `address` is the other end of a connection, `host:port`, or the
     path of a lock file or a FIFO, else "".
-    `is_whole`: nothing but `pids` can end it, as far as open files tell, and all threads of the process wait.
+    `is_whole`: nothing but `pids` can end it, as far as open files tell, and all threads of the process wait; for a `CLIENT`,
+    the thread does nothing else.
     `program` is what the first of `pids` runs, if it is known.
     """
 
@@ -149,7 +150,10 @@ def kernel_waits(
             if place in calls and (wait := _wait(place, calls[place], children, tables))
         ]
         first = next((each.kind for place, each in listed if place is places[0]), "")
-        is_whole = len(listed) == len(places) and not any(calls[place].is_timed for place in places)
+        # A server looks now and then whether it should end, and a library whether it has waited for too long.
+        is_whole = len(listed) == len(places) and not any(
+            calls[place].is_timed for place, each in listed if each.kind not in (CLIENT, FILE_LOCK)
+        )
         # No other process can end the wait for a lock that is in the memory of this one alone.
         is_closed = (
             is_whole
@@ -354,13 +358,14 @@ def _wait(
         pids = tables.sharing(place.pid, call.files[0])
         return KernelWait(thread, SHARED_LOCK, pids, is_whole=tables.is_whole)
     if call.kind == CLIENT:
-        return KernelWait(thread, CLIENT, ())
+        return KernelWait(thread, CLIENT, (), is_whole=True)
     if call.kind == OPEN:
         return KernelWait(thread, OPEN, (), call.files[0])
     if call.kind == OWN:
         return KernelWait(thread, OWN, (), is_whole=True)
-    if any(tables.is_listening(place.pid, name) for name in call.files):
-        return KernelWait(thread, CLIENT, ())
+    listening = [tables.is_listening(place.pid, name) for name in call.files]
+    if any(listening):
+        return KernelWait(thread, CLIENT, (), is_whole=call.kind != _EPOLL and all(listening))
     if call.kind == _EPOLL:
         return None
     ends = [tables.other_end(place.pid, name, call.kind) for name in call.files]
@@ -431,11 +436,15 @@ class _Tables:
         for path, file in self._lock_files.get(place, {}).items():
             holders = self._locks[file]
             pids = holders.locked_by or (holders.open_in if polled.is_until_deleted else ())
+            if not pids and polled.is_until_deleted and (maker := file_locks.maker_of(place.pid, path)):
+                pids = (maker,)
             if place.pid in pids and not polled.path:
                 # Its own lock: it waits for the lock of another file, or has it twice.
                 continue
             if pids or (polled.is_until_deleted and holders.is_whole):
-                return KernelWait(place.name, FILE_LOCK, pids, path)
+                # Of several open files nothing tells which one it polls, and any process may delete one.
+                is_sure = bool(polled.path) and not polled.is_until_deleted
+                return KernelWait(place.name, FILE_LOCK, pids, path, is_sure and holders.is_whole)
         return None
 
     def sharing(self, pid: int, memory: str) -> tuple[int, ...]:

@@ -35,8 +35,11 @@ def deadlocks(scene: Scene) -> Iterator[Reading]:
     if cycle and not cycle.is_of_ray:
         ranks = wording.ranks(cycle.processes)
         step = t("Let one of {ranks} do its part before it waits.", ranks=ranks)
-        if WRITE in (wait.kind for wait in cycle.waits):
-            step = t("Read the data before the other process has to end.")
+        kinds = {wait.kind for wait in cycle.waits}
+        if WRITE in kinds:
+            step = t("Read the output all the time, as in a thread, or write it to a file.")
+        elif kinds == {FILE_LOCK}:
+            step = t("Take the locks in the same order everywhere.")
         yield reading(scene, Kind.DEADLOCK, cycle.processes, 0.9, cycle.sentence, step)
 
 
@@ -86,8 +89,10 @@ def chains(scene: Scene) -> Iterator[Reading]:
         else:
             step = t("Look at {ranks}, and at the end of its log.", ranks=wording.ranks(last[:1]))
             ending = shown[0].waits[-1]
-            if ending.kind == FILE_LOCK and not (ending.targets or ending.outside):
-                step = t("Delete the file, unless another machine uses it.")
+            if shown[0].leads_back:
+                step = t("Take the locks in the same order everywhere.")
+            elif ending.kind == FILE_LOCK and not (ending.targets or ending.outside):
+                step = t("Delete the file if the process that has made it has ended.")
             elif outside := ending.outside:
                 step = t("Look at {processes}.", processes=outside)
             confidence = 0.4 if any(path.is_unsure for path in shown) else 0.75
@@ -132,6 +137,9 @@ def follow(scene: Scene, ranks: Sequence[SampledProcess]) -> str:
 
 
 def _paths(scene: Scene) -> list[Path]:
-    """The paths from processes for which no other waits, the longest first."""
+    """The paths from processes for which no other waits, the longest first; else one that leads back to its start."""
     paths = [path for start in scene.graph.starts() if (path := scene.graph.path(start))]
+    if not paths:
+        all_paths = map(scene.graph.path, scene.evidence.processes)
+        paths = [path for path in all_paths if path and path.leads_back][:1]
     return sorted(paths, key=lambda path: -len(path.waits))
