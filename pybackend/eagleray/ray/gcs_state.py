@@ -19,7 +19,8 @@ _LIMIT_S = 15.0
 @frozen
 class GcsState:
     """The nodes of a cluster, of which those in `local` are this machine; and of some jobs the actors, dead ones
-    included, the drivers, the tasks that have not ended, and the placement groups without room.
+    included, the drivers, the tasks that have not ended, and the placement groups without room.  `others` are actors of
+    other jobs that live, and `live_jobs` all jobs with a driver.
     """
 
     nodes: tuple[rows.NodeRow, ...]
@@ -28,6 +29,8 @@ class GcsState:
     drivers: tuple[rows.WorkerRow, ...]
     tasks: tuple[rows.TaskRow, ...]
     groups: tuple[rows.PlacementGroupRow, ...]
+    others: tuple[rows.ActorRow, ...] = ()
+    live_jobs: frozenset[str] = frozenset()
 
 
 async def gcs_state(raylets: Collection[Raylet], jobs: Collection[str]) -> GcsState | None:
@@ -54,4 +57,6 @@ async def gcs_state(raylets: Collection[Raylet], jobs: Collection[str]) -> GcsSt
             for row in rows.each(rows.placement_group, lists.get("groups", ()))
             if row.job_id in jobs
         ),
+        tuple(rows.each(rows.actor, lists.get("others", ()))),
+        frozenset(row.worker_id[:8] for row in workers if row.kind == "driver"),
     )

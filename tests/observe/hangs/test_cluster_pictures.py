@@ -287,6 +287,20 @@ CHAINS = {
         r"The driver waits for Starting\.step, whose actor is still in its constructor, "
         r"which waits for data of process \d+, which runs sleep\.",
     ),
+    "queue": (
+        {"fill": "RUNNING", "_QueueActor.put": "RUNNING"},
+        r"The driver waits for fill, which waits for room in a queue of Ray, from which no call takes\. "
+        r"All other open tasks wait in ray\.get\. Policy 0 has no task\.",
+    ),
+    "polling": (
+        {"Follower.follow": "RUNNING"},
+        r"The driver waits for Follower\.follow, which sleeps in a loop in Follower\.follow \(ray_tasks\.py:\d+\)\. "
+        r"Policy 0 has no task\.",
+    ),
+    "generator": (
+        {"make": "RUNNING"},
+        r"The driver waits for make, which runs no code, as a generator whose results are not read yet\.",
+    ),
     "group": (
         {},
         r"The driver waits for a placement group, but no node has room for its bundles \(CPU: 1000\)\.",
@@ -313,7 +327,7 @@ async def test_cluster_without_a_free_cpu_is_sampled_and_its_driver_starves(
     verdict = (await take(dashboard)).verdict
     assert verdict.kind == "starvation"
     assert verdict.sentence == (
-        "The driver waits for train, but other tasks or actors hold all CPU: 1, such as Holder (4)."
+        "The driver waits for train, but no node has CPU: 1 free: held by Holder (CPU: 4, without a task)."
     )
 
 

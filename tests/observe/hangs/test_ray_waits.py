@@ -10,7 +10,7 @@ from eagleray.observe.hangs.collecting.drivers_here import elsewhere
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import evidence
 from eagleray.observe.hangs.ray_tasks import rows
-from eagleray.observe.hangs.task_graph import OpenTask, waits
+from eagleray.observe.hangs.task_graph import Holder, OpenTask, waits
 from eagleray.observe.hangs.verdict import Reading
 from eagleray.ray.gcs_state import GcsState
 from eagleray.ray.rows import ActorRow, NodeRow, RuntimeEnv, TaskRow
@@ -170,7 +170,7 @@ STARVES = {
     ),
     "now": (
         [MAIN, LARGE],
-        "The driver waits for train, but other tasks or actors hold all GPU: 8.",
+        "The driver waits for train, but no node has GPU: 8 free.",
     ),
 }
 
@@ -207,7 +207,7 @@ def test_placement_group_is_what_a_reference_to_no_task_means() -> None:
     group = evolve(LARGE, task_id="9c" * 18, name="a placement group", is_group=True)
     reading = verdict([MAIN, CALL, group], objects={DRIVER_PID: [reference(OTHER_ID)]})
     assert reading.sentence == (
-        "The driver waits for a placement group, but other tasks or actors hold all GPU: 8."
+        "The driver waits for a placement group, but no node has GPU: 8 free."
     )
 
 
@@ -234,7 +234,7 @@ def test_constructor_that_waits_for_a_lock_of_its_caller_is_a_deadlock() -> None
     assert (reading.kind.value, reading.sentence) == (
         "deadlock",
         "The driver waits for A.call, whose actor is still in its constructor, "
-        "which waits for a file lock of the driver: none of them can continue.",
+        "which waits for a file lock of the driver in step (train.py:3): none of them can continue.",
     )
 
 
@@ -263,7 +263,20 @@ def test_room_for_a_task_is_what_no_running_task_or_actor_has() -> None:
         *(RuntimeEnv(), {"CPU": 1.0}),
     )
     [full] = rows([task], [holder], (), {}, {"CPU": 1.0}, free=[{"CPU": 0.0}])
-    assert (full.held_by, full.fits, full.has_room) == ("Engine (1)", True, False)
+    assert (full.held_by, full.fits, full.has_room) == (
+        (Holder("Engine", "CPU: 1", (("", 5),)),),
+        True,
+        False,
+    )
+    left = evolve(holder, job_id="02", holds={"CPU": 2.0})
+    [task_of_next_job] = rows(
+        [task], [], (), {}, {"CPU": 2.0}, free=[{"CPU": 0.0}], others=[left], live_jobs=["03"]
+    )
+    held = evolve(task_of_next_job, parent_id="t0")
+    assert verdict([MAIN, held], library={LEFT_PID: (), RIGHT_PID: ()}).sentence == (
+        "The driver waits for train, but no node has CPU: 1 free: "
+        "held by Engine (CPU: 2, of a job that has ended)."
+    )
     [starting] = rows([task], [], (), {}, {"CPU": 1.0}, free=[{"CPU": 1.0}])
     assert starting.has_room
     assert verdict([MAIN, evolve(starting, parent_id="t0")]).kind.value != "starvation"

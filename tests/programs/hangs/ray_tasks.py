@@ -5,9 +5,11 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import ray
 from ray.util import placement_group
+from ray.util.queue import Queue
 
 
 @ray.remote(num_cpus=0)
@@ -106,6 +108,51 @@ class Starting:
 
     def step(self) -> None:
         pass
+
+
+def queue() -> list[object]:
+    """A task fills a queue, and the actor that should read it has no task."""
+    global reader
+    reader = Policy.remote()
+    ray.get(reader.value.remote())
+    return [fill.remote(Queue(maxsize=2, actor_options={"num_cpus": 0}))]
+
+
+@ray.remote(num_cpus=0)
+def fill(filled: Queue) -> None:
+    for number in range(9):
+        filled.put(number)
+
+
+def polling() -> list[object]:
+    """Two actors ask another actor again and again for what that never has."""
+    global followers
+    policy = Policy.remote()
+    followers = [Follower.remote(policy) for _ in range(2)]
+    return [each.follow.remote() for each in followers]
+
+
+@ray.remote(num_cpus=0)
+class Follower:
+    def __init__(self, policy: object) -> None:
+        self.policy = policy
+
+    def follow(self) -> None:
+        while ray.get(self.policy.value.remote()) < 2:
+            time.sleep(0.5)
+
+
+def generator() -> list[object]:
+    """A generator may be two results ahead, and the driver waits for its end before it reads them."""
+    global made
+    made = make.remote()
+    return [made.completed()]
+
+
+@ray.remote(num_cpus=0, num_returns="streaming", _generator_backpressure_num_objects=2)
+def make() -> Iterator[int]:
+    for number in range(9):
+        yield square(number)
 
 
 def group() -> list[object]:

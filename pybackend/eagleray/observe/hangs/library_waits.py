@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import frozen
 
 from eagleray.common.l10n import counted, later, t, translated
-from eagleray.observe.hangs import wording
+from eagleray.observe.hangs import source_lines, wording
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.remote.sampling.frames import PythonFrame, is_users
 from eagleray.remote.sampling.merging import ThreadStack
@@ -51,6 +51,7 @@ PAUSES = (
 _WORK = later("the work of a queue")
 _BARRIER = later("others at a barrier")
 _POOL = later("the processes of a pool")
+ROOM = later("room in a queue of Ray")
 OUTPUT = later("the output of a child process")
 # Waits for processes that a lock in shared memory ends.
 OF_SHARED_LOCKS = (_WORK, _BARRIER)
@@ -67,6 +68,8 @@ TABLE = (
     _wait(r"multiprocessing/synchronize\.py", "acquire|wait|__enter__|wait_for", later("a lock that processes share")),
     _wait(r"subprocess\.py", "wait|_wait|_try_wait", later("the end of a child process")),
     _wait(r"subprocess\.py", "communicate|_communicate|run", OUTPUT),
+    _wait(r"ray/util/queue\.py", "put", ROOM),
+    _wait(r"ray/util/queue\.py", "get", later("an item of a queue of Ray")),
     _wait(r"queue\.py", "get", later("an item of a queue"), is_own=True),
     _wait(r"queue\.py", "put", later("room in a queue"), is_own=True),
     _wait(r"queue\.py", "join", _WORK, is_own=True),
@@ -107,6 +110,16 @@ def wait_of(frames: Sequence[PythonFrame]) -> LibraryWait | None:
         *((wait, frame) for frame in frames[end:] for wait in TABLE),
     )
     return next((wait for wait, frame in pairs if _fits(wait, frame)), None)
+
+
+def pause_of(frames: Sequence[PythonFrame]) -> str:
+    """`polls`: what the user's innermost code does in a call that has no frame of Python; "" if that isn't known."""
+    last = frames[-1] if frames and is_users(frames[-1]) else None
+    called = source_lines.calls_at(last.file, last.line) if last else ()
+    if last and "sleep" in called:
+        is_loop = source_lines.is_in_loop(last.file, last.line)
+        return t("sleeps in a loop") if is_loop else t("sleeps")
+    return t("waits for input") if "input" in called else ""
 
 
 def is_without_task(process: SampledProcess, files: re.Pattern[str] = _LOOPS) -> bool:
@@ -166,6 +179,9 @@ def sentence_of(processes: Iterable[SampledProcess]) -> str:
 
 def _sentence(wait: LibraryWait | None, place: str, alike: Sequence[SampledProcess]) -> str:
     ranks = wording.Ranks(alike)
+    stack = alike[0].stack
+    if wait is None and len(alike) == 1 and stack and (pause := pause_of(stack.frames)):
+        return f"{ranks} {pause}{place}."
     if wait is None:
         return counted(
             len(alike), "{Ranks} is{place}.", "{Ranks} are{place}.", Ranks=ranks, place=place

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from attrs import frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.observe.hangs.ray_names import job_of_driver
-from eagleray.observe.hangs.task_graph import CONSTRUCTORS, NEEDS_NODE, RUNNING, OpenTask
+from eagleray.observe.hangs.task_graph import (
+    CONSTRUCTORS,
+    NEEDS_NODE,
+    RUNNING,
+    Holder,
+    OpenTask,
+    Process,
+)
 from eagleray.ray.rows import ActorRow, PlacementGroupRow, TaskRow, WorkerRow
 
 _CREATION = "ACTOR_CREATION_TASK"
@@ -29,17 +38,30 @@ def rows(
     groups: Iterable[PlacementGroupRow] = (),
     earlier: Iterable[TaskRow] | None = None,
     free: Collection[Mapping[str, float]] = (),
+    others: Iterable[ActorRow] = (),
+    live_jobs: Collection[str] = (),
 ) -> tuple[OpenTask, ...]:
     """The `tasks`, and one that runs for each driver.  `room`: the most that a single node has of each resource.
-    `earlier` are the tasks before the samples, None if these are the same, and `free` what each node has now.
+    `earlier` are the tasks before the samples, None if these are the same, and `free` what each node has now.  `others` are
+    actors of other jobs, and `live_jobs` the jobs that have a driver, () if that isn't known.
 
     Ray 2.60 lists no task for `ray.get(group.ready())`: a placement group stands for it.
     """
     actors = list(actors)
     names = {row.actor_id: printable(row.name or row.class_name, 100) for row in actors}
     holding = [
-        *((row.class_name, row.holds) for row in actors if row.state == "ALIVE"),
-        *((task.name, task.resources) for task in tasks if task.state == "RUNNING"),
+        _Holding(
+            row.class_name,
+            row.holds,
+            (hosts.get(row.node_id, ""), row.pid),
+            bool(live_jobs) and row.job_id not in live_jobs,
+        )
+        for row in (*actors, *others)
+        if row.state == "ALIVE"
+    ] + [
+        _Holding(task.name, task.resources, (hosts.get(task.node_id, ""), task.pid))
+        for task in tasks
+        if task.state == RUNNING
     ]
     needs = {task.actor_id: task.resources for task in tasks if task.kind == _CREATION}
     before = {_state(task) for task in (tasks if earlier is None else earlier)}
@@ -113,22 +135,37 @@ def amounts_text(resources: Mapping[str, float]) -> str:
     return t("{amounts} of a placement group", amounts=text) if is_of_group else text
 
 
-def _holders(
-    needed: Mapping[str, float], holding: Iterable[tuple[str, Mapping[str, float]]]
-) -> str:
-    """`Shard (2), score (1)`: the actors and running tasks that have any of the `needed` resources."""
+@frozen
+class _Holding:
+    name: str
+    resources: Mapping[str, float]
+    process: Process
+    is_left: bool = False
+
+
+def _holders(needed: Mapping[str, float], holding: Iterable[_Holding]) -> tuple[Holder, ...]:
+    """The actors and running tasks that have any of the `needed` resources, those with most first."""
     names = {_OF_GROUP.sub(r"\1", name) for name in needed}
-    holders = Counter(
-        printable(holder, 60)
-        for holder, resources in holding
-        if any(_OF_GROUP.sub(r"\1", name) in names for name in resources)
+    amounts: dict[tuple[str, bool], dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    processes = defaultdict(list)
+    for each in holding:
+        key = printable(each.name, 60), each.is_left
+        held = {
+            plain: amount
+            for name, amount in each.resources.items()
+            if (plain := _OF_GROUP.sub(r"\1", name)) in names and amount
+        }
+        for name, amount in held.items():
+            amounts[key][name] += amount
+        if held:
+            processes[key].append(each.process)
+    most = sorted(amounts, key=lambda key: -sum(amounts[key].values()))[:_MOST_BUNDLES]
+    return tuple(
+        Holder(key[0], amounts_text(amounts[key]), tuple(processes[key]), key[1]) for key in most
     )
-    return ", ".join(f"{name} ({n})" for name, n in holders.most_common(_MOST_BUNDLES))
 
 
-def _of_group(
-    group: PlacementGroupRow, holding: Iterable[tuple[str, Mapping[str, float]]]
-) -> OpenTask:
+def _of_group(group: PlacementGroupRow, holding: Iterable[_Holding]) -> OpenTask:
     bundles = ", ".join(amounts_text(bundle) for bundle in group.bundles[:_MOST_BUNDLES])
     more = ", …" if len(group.bundles) > _MOST_BUNDLES else ""
     name = printable(group.name, 100)

@@ -30,6 +30,14 @@ def calls_at(file: str, line: int) -> tuple[str, ...]:
     return tuple(name for call in _calls(file, line) if (name := _name(call)))
 
 
+def is_in_loop(file: str, line: int) -> bool:
+    result = False
+    for node in around(file, line):
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        result = not is_function and (result or isinstance(node, ast.While | ast.For))
+    return result
+
+
 def group_at(file: str, line: int, function: str) -> str:
     """The text of the argument `group` in the call of `function` at `line`; "" for the default group."""
     for call in _calls(file, line):

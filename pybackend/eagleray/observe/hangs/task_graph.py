@@ -26,13 +26,23 @@ Process = tuple[str, int]
 
 
 @frozen
+class Holder:
+    """The actors or running tasks of a name that hold `amounts` of what a task needs; `is_left`: their job has ended."""
+
+    name: str
+    amounts: str
+    processes: tuple[Process, ...] = ()
+    is_left: bool = False
+
+
+@frozen
 class OpenTask:
     """A task that has not ended; `actor_id` is "" for a task without an actor, `parent_id` the task that has called it.
 
     `name` is "" for a driver's.  `actor` is the name of its actor, `process` where it runs, and `needs` the
     resources that it or its actor needs; `fits`: some node has as many, if nothing else runs there.  `is_constructor`:
     it makes its actor.  `is_steady`: it was in the same state before the samples.  `is_group`: it stands for a placement group.
-    `held_by` names what has resources that it needs; `has_room`: some node has them now.
+    `held_by` has the resources that it needs; `has_room`: some node has them now.
     """
 
     task_id: str
@@ -47,7 +57,7 @@ class OpenTask:
     is_constructor: bool = False
     is_steady: bool = True
     is_group: bool = False
-    held_by: str = ""
+    held_by: tuple[Holder, ...] = ()
     has_room: bool = False
 
 

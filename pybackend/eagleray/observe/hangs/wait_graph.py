@@ -22,6 +22,7 @@ from eagleray.observe.hangs.task_graph import (
     NEEDS_NODE,
     QUEUED_AT_ACTOR,
     Call,
+    Holder,
     OpenTask,
     Process,
     is_running,
@@ -42,6 +43,7 @@ from eagleray.remote.sampling.kernel_waits import (
     WRITE,
 )
 from eagleray.remote.sampling.merging import ThreadStack
+from eagleray.remote.sampling.processes import ACTOR, OTHER
 from eagleray.remote.sampling.rank_sets import RankSet
 
 # Kinds of waits for a task for which no node has room now, or ever.
@@ -168,12 +170,23 @@ def doing_of(process: SampledProcess) -> str:
     frames = process.stack.frames if process.stack else ()
     if wait := library_waits.wait_of(frames):
         return t("waits for {what}{place}", what=translated(wait.what), place=place)
+    if pause := library_waits.pause_of(frames):
+        return f"{pause}{place}"
     if place:
         return t("is{place}", place=place)
+    if _is_in_loop_of_ray(process):
+        return t("runs no code, as a generator whose results are not read yet")
     program = process.process.title.partition(" ")[0].rpartition("/")[2]
     if process.last.reason == "not-python" and program:
         return t("runs {program}", program=printable(program, 40))
     return ""
+
+
+def _is_in_loop_of_ray(process: SampledProcess) -> bool:
+    """Whether a worker of Ray, which isn't an actor, runs no code of the user."""
+    frames = process.stack.frames if process.stack else ()
+    is_in_loop = bool(frames) and frames[-1].function == "Worker.main_loop"
+    return is_in_loop and process.process.role == OTHER and not process.is_busy
 
 
 @define(slots=False)
@@ -214,14 +227,29 @@ class WaitGraph:
             )
             for each in calls
         ]
+        frames = process.stack.frames if process.stack else ()
+        queue = library_waits.wait_of(frames)
+        if len(listed) == 1 and queue and queue.what == library_waits.ROOM:
+            return [self._for_room(calls[0].called, listed[0])]
         is_any = any(frame.function == "wait" for frame in _ray_frames(process))
         if len(listed) < 2 or not (is_any or any(not each.is_sure for each in calls)):
             return listed
         texts = list(dict.fromkeys(task_text(each.called) for each in calls))
         more = [*texts[:_MOST_NAMED], *(["…"] if len(texts) > _MOST_NAMED else [])]
         targets = {_place(each): each for wait in listed for each in wait.targets}
-        is_unsure = any(wait.is_unsure for wait in listed)
+        # Whichever call it is, its name is certain where all have the same.
+        is_unsure = len(texts) > 1 and any(wait.is_unsure for wait in listed)
+        is_unsure |= not all(each.called.is_steady for each in calls)
         return [Wait(t(" or ").join(more), tuple(targets.values()), is_unsure=is_unsure)]
+
+    def _for_room(self, put: OpenTask, wait: Wait) -> Wait:
+        """The wait for room in a queue of Ray, by what else its actor does."""
+        open_calls = (each for each in self.evidence.tasks if each.actor_id == put.actor_id)
+        is_read = any(each.name.endswith(".get") for each in open_calls)
+        text = t("room in a queue of Ray")
+        if not is_read:
+            text = t("{text}, from which no call takes", text=text)
+        return evolve(wait, what=text)
 
     def name(self, process: SampledProcess) -> str:
         """The process at the beginning of a sentence: by the only task that it runs, if that is known."""
@@ -474,13 +502,37 @@ class WaitGraph:
         if called.state == NEEDS_NODE and called.has_room:
             return Wait(t("{task}, for which a node has room, but no worker yet", task=name))
         if called.state == NEEDS_NODE and called.fits:
-            why = t("other tasks or actors hold all {needs}", needs=called.needs)
+            why = t("no node has {needs} free", needs=called.needs)
             if called.held_by:
-                why = t("{why}, such as {holders}", why=why, holders=called.held_by)
+                holders = ", ".join(map(self._holder_text, called.held_by))
+                why = t("{why}: held by {holders}", why=why, holders=holders)
             return Wait(name, kind=NO_ROOM, alone=why)
         if called.state == NEEDS_NODE:
             return Wait(name, kind=NEVER_ROOM, alone=t("no node has {needs}", needs=called.needs))
         return Wait(name, self._targets([called.process]))
+
+    def _holder_text(self, holder: Holder) -> str:
+        """`Trial (CPU: 2, waits in ray.get)`."""
+        there = self._targets(holder.processes)
+        state = ""
+        if holder.is_left:
+            state = t("of a job that has ended")
+        elif len(there) == len(holder.processes) and all(each.is_in_ray_get for each in there):
+            state = counted(len(there), "waits in ray.get", "all wait in ray.get")
+        elif len(there) == len(holder.processes) and not any(map(self._has_task, there)):
+            state = t("without a task")
+        held = f"{holder.amounts}, {state}" if state else holder.amounts
+        return f"{holder.name} ({held})"
+
+    def _has_task(self, process: SampledProcess) -> bool:
+        is_active = process.is_busy or process.activity.place is not None
+        return is_active or bool(self._running_in.get(_place(process)))
+
+    @property
+    def idle_actors(self) -> list[SampledProcess]:
+        """The actors in the picture that run no task, by Ray's list."""
+        actors = [each for each in self.evidence.processes if each.process.role == ACTOR]
+        return [each for each in actors if self.evidence.has_tasks and not self._has_task(each)]
 
     def _lacking(self, name: str, task: OpenTask) -> Wait:
         """The wait for the arguments of a task.  Ray doesn't list which calls return them: the only open call is likely."""

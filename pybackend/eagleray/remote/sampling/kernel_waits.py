@@ -436,7 +436,11 @@ class _Tables:
         for path, file in self._lock_files.get(place, {}).items():
             holders = self._locks[file]
             pids = holders.locked_by or (holders.open_in if polled.is_until_deleted else ())
-            if not pids and polled.is_until_deleted and (maker := file_locks.maker_of(place.pid, path)):
+            if (
+                not pids
+                and polled.is_until_deleted
+                and (maker := file_locks.maker_of(place.pid, path))
+            ):
                 pids = (maker,)
             if place.pid in pids and not polled.path:
                 # Its own lock: it waits for the lock of another file, or has it twice.

@@ -69,6 +69,12 @@ def main() -> None:
     lists = {
         "nodes": nodes,
         "actors": [row for row in actors if row["job_id"] in request["jobs"]],
+        # They may hold what these jobs need.
+        "others": [
+            row
+            for row in actors
+            if row["state"] == "ALIVE" and row["job_id"] not in request["jobs"]
+        ][:MOST],
         "workers": [{**row, **row["worker_address"]} for row in workers if row["is_alive"]],
         "tasks": [
             row for row in tasks if row["state"] not in ENDED and row["type"] != "DRIVER_TASK"

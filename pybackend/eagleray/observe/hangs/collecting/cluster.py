@@ -33,6 +33,7 @@ from eagleray.observe.hangs.collecting.ray_jobs import (
     ClusterRows,
     dead_in,
     graph_of,
+    live_jobs_of,
     of_workers,
     restricted,
     with_jobs,
@@ -265,7 +266,8 @@ async def rows_of(dashboard: Dashboard) -> ClusterRows:
     actors, workers, tasks = await asyncio.gather(
         dashboard.actors(), dashboard.all_workers(), _tasks(dashboard)
     )
-    return ClusterRows(tuple(actors), tuple(workers), tuple(tasks))
+    live_jobs = live_jobs_of(workers)
+    return ClusterRows(tuple(actors), tuple(workers), tuple(tasks), live_jobs=live_jobs)
 
 
 async def _dead(dashboard: Dashboard, jobs: Collection[str]) -> list[DeadActor]:

@@ -78,4 +78,4 @@ def elsewhere(state: GcsState) -> list[SilentNode]:
 
 
 def _rows(state: GcsState) -> ClusterRows:
-    return ClusterRows(state.actors, state.drivers, state.tasks)
+    return ClusterRows(state.actors, state.drivers, state.tasks, state.others, state.live_jobs)

@@ -29,11 +29,19 @@ _RUNNING = "RUNNING"
 
 @frozen
 class ClusterRows:
-    """The rows that Ray lists; `tasks` have not ended."""
+    """The rows that Ray lists; `tasks` have not ended.  `others` are actors of other jobs, which may hold resources, and
+    `live_jobs` the jobs whose drivers run.
+    """
 
     actors: tuple[ActorRow, ...]
     workers: tuple[WorkerRow, ...]
     tasks: tuple[TaskRow, ...]
+    others: tuple[ActorRow, ...] = ()
+    live_jobs: frozenset[str] = frozenset()
+
+
+def live_jobs_of(workers: Iterable[WorkerRow]) -> frozenset[str]:
+    return frozenset(job_of_driver(row.worker_id) for row in workers if row.kind == "driver")
 
 
 def jobs_of(rows: Iterable[JobRow], written: str) -> frozenset[str]:
@@ -71,6 +79,8 @@ def restricted(rows: ClusterRows, jobs: Collection[str]) -> ClusterRows:
             if row.kind == "driver" and job_of_driver(row.worker_id) in jobs
         ),
         tuple(row for row in rows.tasks if row.job_id in jobs),
+        tuple(row for row in rows.actors if row.job_id not in jobs),
+        rows.live_jobs,
     )
 
 
@@ -149,7 +159,8 @@ def graph_of(
     room = _room(nodes)
     free = [node.available for node in nodes if node.alive]
     return ray_tasks.rows(
-        after.tasks, before.actors, before.workers, hosts, room, groups, before.tasks, free
+        *(after.tasks, before.actors, before.workers, hosts, room, groups, before.tasks, free),
+        *(before.others, before.live_jobs),
     )
 
 

@@ -29,11 +29,18 @@ def starvation(scene: Scene) -> Iterator[Reading]:
     path = min(paths, key=lambda path: path.waits[0].kind != NEVER_ROOM)
     # Processes that were not sampled may work, too.
     works = bool(scene.evidence.workers) or any(map(_works, scene.evidence.processes))
-    step, confidence = t("End a task that holds them, or start fewer tasks."), 0.4 if works else 0.8
+    step, confidence = (
+        t("End what holds that, or start fewer actors or tasks."),
+        0.4 if works else 0.8,
+    )
     if path.waits[0].kind == NEVER_ROOM:
         step, confidence = t("Ask for less, or add a node that has it."), 0.9
     group, culprits = path.start.process.group, RankSet.of([path.start.rank])
-    yield Reading(Kind.STARVATION, culprits, confidence, path.sentence, step, group)
+    # From the process on that waits for this one, if that is sure.
+    whole = map(scene.graph.path, scene.graph.starts())
+    sure = [each for each in whole if each and not each.is_unsure]
+    longest = next((each for each in sure if each.processes[-1] is path.start), path)
+    yield Reading(Kind.STARVATION, culprits, confidence, longest.sentence, step, group)
 
 
 def _works(process: SampledProcess) -> bool:

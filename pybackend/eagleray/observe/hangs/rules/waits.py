@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eagleray.common.l10n import t
+from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import library_waits, thread_locks, wording
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import Scene, reading
@@ -37,7 +37,7 @@ def deadlocks(scene: Scene) -> Iterator[Reading]:
         step = t("Let one of {ranks} do its part before it waits.", ranks=ranks)
         kinds = {wait.kind for wait in cycle.waits}
         if WRITE in kinds:
-            step = t("Read the output all the time, as in a thread, or write it to a file.")
+            step = t("Read this output in a thread, or write it to a file.")
         elif kinds == {FILE_LOCK}:
             step = t("Take the locks in the same order everywhere.")
         yield reading(scene, Kind.DEADLOCK, cycle.processes, 0.9, cycle.sentence, step)
@@ -89,7 +89,7 @@ def chains(scene: Scene) -> Iterator[Reading]:
         else:
             step = t("Look at {ranks}, and at the end of its log.", ranks=wording.ranks(last[:1]))
             ending = shown[0].waits[-1]
-            if shown[0].leads_back:
+            if shown[0].leads_back and ending.kind == FILE_LOCK:
                 step = t("Take the locks in the same order everywhere.")
             elif ending.kind == FILE_LOCK and not (ending.targets or ending.outside):
                 step = t("Delete the file if the process that has made it has ended.")
@@ -107,9 +107,18 @@ def chains(scene: Scene) -> Iterator[Reading]:
                 yield Reading(Kind.ASYNCIO, culprits, confidence, text, step, group)
                 return
             if last[0].process.role == ACTOR and last[0].activity.place is None:
-                step = t("Read from inside what its tasks await.")
+                if not last[0].reading:
+                    step = t("Read from inside what its tasks await (--inside).")
                 if scene.graph.is_all_in_ray_get(last[0]):
                     text += " " + t("All other open tasks wait in ray.get.")
+            actors = [each for each in scene.graph.idle_actors if each not in last]
+            if actors and any(path.waits[0].kind == "" for path in shown):
+                text += " " + counted(
+                    len(actors),
+                    "{Actors} has no task.",
+                    "{Actors} have no task.",
+                    Actors=wording.Ranks(actors),
+                )
             yield reading(scene, Kind.WAIT_CHAIN, last, confidence, text, step)
 
 
