@@ -316,6 +316,27 @@ def test_ranks_in_different_named_groups_leave_a_doubt(tmp_path: Path) -> None:
     )
 
 
+def test_only_rank_in_a_collective_of_a_dtensor_is_in_another_than_those_at_a_barrier() -> None:
+    """As `get_model_state_dict` on one rank alone (torch 2.13)."""
+    folder = "/venv/lib/python3.11/site-packages/torch/distributed"
+    gathers = (
+        PythonFrame("save", TRAINER, 14),
+        PythonFrame("get_model_state_dict", f"{folder}/checkpoint/state_dict.py", 0),
+        PythonFrame("_gather_state_dict", f"{folder}/_state_dict_utils.py", 0),
+        PythonFrame("DTensor.redistribute", f"{folder}/tensor/_api.py", 0),
+        PythonFrame("wait_tensor", f"{folder}/_functional_collectives.py", 0),
+    )
+    waits = (PythonFrame("main", TRAINER, 37), PythonFrame("barrier", TORCH, 0))
+    alone = verdict_on({rank(0): gathers, rank(1): waits, rank(2): waits})
+    assert (alone.kind, alone.sentence) == (
+        Kind.COLLECTIVE_MISMATCH,
+        "Rank 0 waits in get_model_state_dict (train.py:14) while ranks 1-2 wait in barrier (train.py:37).",
+    )
+    # The group of two ranks may be all of it.
+    several = verdict_on({rank(0): gathers, rank(1): gathers, rank(2): waits})
+    assert several.kind is Kind.UNKNOWN
+
+
 def test_flight_recorder_that_advances_shows_that_nothing_hangs() -> None:
     stacks = dict.fromkeys(map(rank, range(3)), REDUCES)
     assert verdict_on(stacks, reading=ProcessReading(advances=True)).kind is Kind.SLOW

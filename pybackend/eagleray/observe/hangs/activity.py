@@ -133,12 +133,25 @@ def collective_of(frames: Sequence[PythonFrame], place: PythonFrame | None) -> s
     name = outer_name(frames, is_collective)
     if name:
         return name
+    if any(map(is_functional, frames)):
+        # Its public function that comes first, such as `get_model_state_dict` or a DTensor's `full_tensor`.
+        return outer_name(frames, _is_distributed) or WAIT
     if _BACKWARD.search(frames[-1].file) and frames[-1].function.endswith("_engine_run_backward"):
         return BACKWARD
     if place is not None and place is frames[-1]:
         called = source_lines.calls_at(place.file, place.line)
         return WAIT if any(method in called for method in _BLOCKING_METHODS) else ""
     return ""
+
+
+def is_functional(frame: PythonFrame) -> bool:
+    """Whether `frame` waits for a collective of a DTensor, whose group no Python code names (torch 2.13)."""
+    return frame.file.endswith("torch/distributed/_functional_collectives.py")
+
+
+def _is_distributed(frame: PythonFrame) -> bool:
+    is_private = frame.function.rpartition(".")[2].startswith("_")
+    return "/torch/distributed/" in frame.file and not (is_private or is_functional(frame))
 
 
 def is_initializer(frame: PythonFrame) -> bool:

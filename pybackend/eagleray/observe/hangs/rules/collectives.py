@@ -6,11 +6,20 @@ from collections.abc import Iterator, Sequence
 
 from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import counter_readings, source_lines, wording
-from eagleray.observe.hangs.activity import BACKWARD, MESSAGES, WAIT, collective_of, innermost
+from eagleray.observe.hangs.activity import (
+    BACKWARD,
+    MESSAGES,
+    WAIT,
+    collective_of,
+    innermost,
+    is_functional,
+)
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import COMPUTES_CPU, Scene, about, minority, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.remote.sampling.frames import is_users
+
+_UNKNOWN = "?"
 
 
 def counters(scene: Scene) -> Iterator[Reading]:
@@ -59,6 +68,8 @@ def different_calls(scene: Scene) -> Iterator[Reading]:
         )
         step = t("Make all ranks call the same collectives in the same order.")
         confidence = _mismatch_confidence(waiting)
+        if any(_is_alone(each, waiting) for each in waiting) and not (scene.unread or scene.gone):
+            confidence = max(confidence, 0.8)
         if scene.is_single_sample:
             # A rank may be just between two of them.
             confidence = min(confidence, 0.7)
@@ -130,6 +141,14 @@ def _mismatch_confidence(waiting: Sequence[SampledProcess]) -> float:
     return 0.9 if groups == {""} else 0.6
 
 
+def _is_alone(process: SampledProcess, waiting: Sequence[SampledProcess]) -> bool:
+    """Whether all others are in collectives of other groups, though a group of one rank doesn't wait."""
+    others = [each for each in waiting if each is not process]
+    return _group(process) == _UNKNOWN and all(_group(each) == "" for each in others)
+
+
 def _group(process: SampledProcess) -> str:
+    if process.stack and any(map(is_functional, process.stack.frames)):
+        return _UNKNOWN
     place = process.activity.place
     return source_lines.group_at(place.file, place.line, process.activity.call) if place else ""
