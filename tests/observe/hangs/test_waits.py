@@ -27,6 +27,17 @@ EXPECTED = {
         r"(reader|writer) waits for self\.\w+ in Cache\.\w+ \(waits\.py:\d+\), which (reader|writer) holds, "
         r"which waits for self\.\w+ in Cache\.\w+ \(waits\.py:\d+\), which (reader|writer) holds: none of them can continue\.",
     ),
+    "logging_locks": (
+        "deadlock",
+        r"MainThread waits for the lock of a log handler in (logging_locks\.<locals>\.)?Opening\.acquire \(waits\.py:\d+\), which trainer holds, "
+        r"which waits for the lock of logging in (logging_locks\.<locals>\.)?Opening\.emit \(waits\.py:\d+\), which MainThread holds: "
+        r"none of them can continue\.",
+    ),
+    "import_lock": (
+        "deadlock",
+        r"MainThread waits for the import of plugin in load \(waits\.py:\d+\), which loader holds, "
+        r"which waits for LOCK in take_lock \(waits\.py:\d+\), which MainThread holds: none of them can continue\.",
+    ),
     "own_lock": (
         "deadlock",
         r"MainThread waits for LOCK in take_lock \(waits\.py:\d+\), which it holds itself: it can't continue\.",

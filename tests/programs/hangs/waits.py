@@ -4,6 +4,8 @@ import asyncio
 import concurrent.futures
 import fcntl
 import importlib
+import logging
+import logging.config
 import multiprocessing
 import os
 import queue
@@ -19,6 +21,7 @@ from typing import Any
 from filelock import FileLock, SoftFileLock
 
 LOCK = threading.Lock()
+BEGUN = threading.Event()
 FORKED = multiprocessing.get_context("fork")
 
 
@@ -76,6 +79,49 @@ def own_server() -> None:
     address = listener.getsockname()
     ready()
     ask(address)
+
+
+def logging_locks() -> None:
+    """A thread that logs makes a handler, while another configures logging."""
+    opening, clearing = threading.Event(), threading.Event()
+
+    class Opening(logging.Handler):
+        def acquire(self) -> None:
+            if opening.is_set():
+                clearing.set()
+            super().acquire()
+
+        def emit(self, record: logging.LogRecord) -> None:
+            opening.set()
+            clearing.wait()
+            logging.StreamHandler()
+
+    logging.getLogger("steps").addHandler(Opening())
+    threading.Thread(target=log_step, name="trainer").start()
+    opening.wait()
+    ready()
+    logging.config.dictConfig({"version": 1})
+
+
+def log_step() -> None:
+    logging.getLogger("steps").warning("step")
+
+
+def import_lock() -> None:
+    """A thread imports a module, which needs a lock whose holder imports it, too."""
+    folder = Path(sys.argv[2]).parent
+    source = "from __main__ import take_lock, BEGUN\nBEGUN.set()\ntake_lock()\n"
+    (folder / "plugin.py").write_text(source)
+    sys.path.insert(0, str(folder))
+    with LOCK:
+        threading.Thread(target=load, name="loader").start()
+        BEGUN.wait()
+        ready()
+        load()
+
+
+def load() -> None:
+    import plugin  # type: ignore[import-not-found]  # noqa: F401 (made above)
 
 
 def own_lock() -> None:

@@ -7,8 +7,12 @@ same name in a file; of two objects of a class the locks can't be told apart.
 from __future__ import annotations
 
 import ast
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
+from pathlib import PurePosixPath
 
 from attrs import frozen
 
@@ -30,6 +34,14 @@ class Lock:
 
     owner: str
     name: str
+
+
+# Locks that the functions of `logging` take themselves; each handler has its own (Python 3.10 to 3.14).
+_HANDLER = Lock("logging", "the lock of a log handler")
+_OF_LOGGING = Lock("logging", "the lock of logging")
+_LOGGING = re.compile(r"/logging/(__init__|config)\.py$")
+_HOLDERS = ("configure", "fileConfig", "basicConfig")
+_IMPORTS = "<frozen importlib._bootstrap>"
 
 
 @frozen
@@ -57,17 +69,18 @@ def lock_waits(processes: Iterable[SampledProcess]) -> tuple[LockWait, ...]:
     """Waits for locks up to a thread that waits for none, or the shortest cycle of them; () if no thread waits."""
     threads = [thread for process in processes for thread in _threads(process)]
     # Locks of `threading` belong to one process, locks of `multiprocessing` to one machine.
-    holders: dict[tuple[object, Lock], LockingThread] = {}
+    holders: dict[tuple[object, Lock], list[LockingThread]] = defaultdict(list)
     for thread in threads:
         for lock in thread.holds:
-            holders.setdefault((id(thread.process), lock), thread)
-            holders.setdefault((thread.process.host, lock), thread)
+            holders[id(thread.process), lock].append(thread)
+            holders[thread.process.host, lock].append(thread)
     waits: dict[int, LockWait] = {}
     for thread in threads:
         where = thread.process.host if thread.is_shared else id(thread.process)
         for lock in sorted(thread.waits_for, key=lambda lock: (lock.owner, lock.name)):
-            if holder := holders.get((where, lock)):
-                waits.setdefault(id(thread), LockWait(thread, lock, holder))
+            # Two threads can't hold the same lock, so that these are locks of several objects.
+            if len(holding := holders[where, lock]) == 1:
+                waits.setdefault(id(thread), LockWait(thread, lock, holding[0]))
     cycles = [path for start in waits if (path := _path(start, waits)) and is_cycle(path)]
     if cycles:
         return min(cycles, key=len)
@@ -131,15 +144,51 @@ def _threads(process: SampledProcess) -> Iterator[LockingThread]:
             frame.file.endswith((_THREADING, _MULTIPROCESSING)) for frame in below
         )
         waits_for = _taken_at(place.file, place.line) if place and may_wait else frozenset()
+        waits_for |= _taken_by_library(stack.frames, place)
         held = frozenset(
             lock
             for frame in stack.frames
             if is_users(frame)
             for lock in _held_at(frame.file, frame.line)
-        )
+        ) | frozenset(_held_by_library(stack.frames))
         if waits_for or held:
             is_shared = any(frame.file.endswith(_MULTIPROCESSING) for frame in below)
             yield LockingThread(process, stack, place, waits_for, held, is_shared)
+
+
+def _taken_by_library(frames: Sequence[PythonFrame], place: PythonFrame | None) -> frozenset[Lock]:
+    """The lock of `logging`, or of a module, for which the innermost frame waits."""
+    last = frames[-1] if frames else None
+    if last and _LOGGING.search(last.file):
+        names = {lock.name for lock in _taken_at(last.file, last.line)}
+        by_name = {"self.lock": _HANDLER, "_lock": _OF_LOGGING, "logging._lock": _OF_LOGGING}
+        return frozenset(lock for name, lock in by_name.items() if name in names)
+    if last and place and last.file == _IMPORTS and last.function.endswith("acquire"):
+        nodes = [*around(place.file, place.line)][-1:]
+        names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+        names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+        return frozenset(_lock_of_module(name.rpartition(".")[2]) for name in names)
+    return frozenset()
+
+
+def _held_by_library(frames: Sequence[PythonFrame]) -> Iterator[Lock]:
+    """The locks of `logging`, and of modules that the frames import."""
+    is_import = False
+    for frame, inner in pairwise(frames):
+        function = frame.function.rpartition(".")[2]
+        if _LOGGING.search(frame.file):
+            if function == "handle" and inner.function.endswith("emit"):
+                yield _HANDLER
+            elif function in _HOLDERS:
+                yield _OF_LOGGING
+        is_import |= frame.file == _IMPORTS
+        if is_import and inner.function == "<module>":
+            path = PurePosixPath(inner.file)
+            yield _lock_of_module(path.parent.name if path.stem == "__init__" else path.stem)
+
+
+def _lock_of_module(name: str) -> Lock:
+    return Lock("import", t("the import of {module}", module=name))
 
 
 @lru_cache(1024)
