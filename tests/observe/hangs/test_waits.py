@@ -74,11 +74,11 @@ EXPECTED = {
     ),
     "file_lock": (
         "wait-chain",
-        r"P waits for a file lock of P, which is in keep_file \(waits\.py:\d+\)\.",
+        r"P waits for a file lock of P, which sleeps in keep_file \(waits\.py:\d+\)\.",
     ),
     "polled_lock": (
         "wait-chain",
-        r"P waits for the lock file /\S+/lock of P, which is in keep_file \(waits\.py:\d+\)\.",
+        r"P waits for the lock file /\S+/lock of P, which sleeps in keep_file \(waits\.py:\d+\)\.",
     ),
     "inherited_lock": (
         "wait-chain",
@@ -90,7 +90,7 @@ EXPECTED = {
     ),
     "held_lock_file": (
         "wait-chain",
-        r"P waits for the lock file /\S+/lock of P, which is in keep_lock_file \(waits\.py:\d+\)\.",
+        r"P waits for the lock file /\S+/lock of P, which sleeps in keep_lock_file \(waits\.py:\d+\)\.",
     ),
     "left_lock_file": (
         "wait-chain",
@@ -183,7 +183,7 @@ EXPECTED = {
     ),
     "idle_pool": (
         "unknown",
-        r"P is in idle_pool \(waits\.py:\d+\)\..*",
+        r"P sleeps in idle_pool \(waits\.py:\d+\)\..*",
     ),
     "long_command": (
         "wait-chain",

@@ -24,7 +24,7 @@ from .printed_exceptions import PrintedException, log_of, printed_by
 from .processes import ACTOR, DRIVER, RANK, Described, described, gone_process, partners
 from .pyspy_dumps import ProcessDump, Thread, Tools, dump, dump_with_variables
 from .ras_node import RasQuestions
-from .ray_services import without_services, workers_of_drivers
+from .ray_services import members_of_jobs, without_services
 from .unwinding import handler_of, is_at_exit, is_exit_function, is_tearing_down
 
 TYPE_CHECKING = False
@@ -128,13 +128,13 @@ def sample(
 ) -> NodeSamples:
     """Samples `pids`, the ranks of their worlds and all processes below them `rounds` times, `pause_s` apart.
 
-    Of a driver of Ray, its workers on this machine are among them, and Ray's own processes are not.  `named` has the
+    Of a driver or worker of Ray, all of its job on this machine are among them, and Ray's own processes are not.  `named` has the
     names of drivers and actors on this machine.
     `on_round` and `wait`, which pauses, may raise to cancel.  This process is sampled only if it is one of `pids`: it may be
     below one of them, such as a shell, and only waits for its samples.
     """
     processes = proc.all_processes()
-    workers = [*workers_of_drivers(pids, processes), *(pid for pid in named if pid in processes)]
+    workers = [*members_of_jobs(pids, processes), *(pid for pid in named if pid in processes)]
     roots = list(dict.fromkeys((*pids, *partners(pids, processes), *workers)))
     of_programs = set(without_services(proc.descendants(roots, processes), processes))
     wanted = [

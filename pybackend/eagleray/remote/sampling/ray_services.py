@@ -49,13 +49,13 @@ def without_services(pids: Iterable[int], processes: Mapping[int, proc.ProcessSt
     return result
 
 
-def workers_of_drivers(pids: Iterable[int], processes: Mapping[int, proc.ProcessStat]) -> list[int]:
-    """The workers on this machine of the drivers among `pids` and below them.
+def members_of_jobs(pids: Iterable[int], processes: Mapping[int, proc.ProcessStat]) -> list[int]:
+    """The drivers and workers on this machine of the jobs to which `pids`, or processes below them, belong.
 
     A worker that was started before it had a job belongs to the only driver of its session; of several, that isn't
     known.
     """
-    own = jobs_of_drivers(pids, processes)
+    own = jobs_of(pids, processes)
     if not own:
         return []
     jobs = {job for pid in processes if (job := _job_of_driver(pid))}
@@ -63,15 +63,23 @@ def workers_of_drivers(pids: Iterable[int], processes: Mapping[int, proc.Process
     for each in own:
         if not any(other.logs == each.logs for other in jobs - own):
             wanted.add(SessionJob(each.logs, _NO_JOB))
-    return [pid for pid in sorted(processes) if _job_of_worker(pid) in wanted]
+    return [
+        pid
+        for pid in sorted(processes)
+        if _job_of_worker(pid) in wanted or _job_of_driver(pid) in own
+    ]
 
 
-def jobs_of_drivers(
-    pids: Iterable[int], processes: Mapping[int, proc.ProcessStat]
-) -> set[SessionJob]:
-    """The jobs of the drivers among `pids` and below them."""
-    below = proc.descendants(list(pids), processes)
-    return {job for pid in below if (job := _job_of_driver(pid))}
+def jobs_of(pids: Iterable[int], processes: Mapping[int, proc.ProcessStat]) -> set[SessionJob]:
+    """The jobs of the drivers and workers among `pids` and below them."""
+    listed = proc.descendants(list(pids), processes)
+    jobs = {job for pid in listed if (job := _job_of_driver(pid) or _job_of_worker(pid))}
+    for each in [job for job in jobs if job.id == _NO_JOB]:
+        drivers = {job for pid in processes if (job := _job_of_driver(pid))}
+        of_session = [job for job in drivers if job.logs == each.logs]
+        jobs.remove(each)
+        jobs.update(of_session if len(of_session) == 1 else ())
+    return jobs
 
 
 class SessionJob(NamedTuple):

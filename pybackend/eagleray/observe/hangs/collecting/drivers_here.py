@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,12 +18,12 @@ from eagleray.ray.gcs_state import GcsState, gcs_state
 from eagleray.ray.local_nodes import Raylet, own_raylets
 from eagleray.remote.sampling import proc
 from eagleray.remote.sampling.processes import Named
-from eagleray.remote.sampling.ray_services import jobs_of_drivers
+from eagleray.remote.sampling.ray_services import jobs_of
 
 
 @frozen
 class LocalDrivers:
-    """Drivers of one cluster: the raylets of that on this machine, and the ids of their jobs."""
+    """The drivers of a cluster: the raylets of that on this machine, and the ids of their jobs."""
 
     raylets: tuple[Raylet, ...]
     jobs: frozenset[str]
@@ -31,15 +32,20 @@ class LocalDrivers:
         return await gcs_state(self.raylets, self.jobs)
 
 
-def drivers_of(pids: Sequence[int]) -> LocalDrivers | None:
-    """The drivers among `pids` and below them; None without any, or where they are of several clusters."""
-    jobs = jobs_of_drivers(pids, proc.all_processes())
-    sessions = {job.logs for job in jobs}
-    if len(sessions) != 1:
-        return None
-    session = sessions.pop().parent
-    raylets = tuple(each for each in own_raylets() if _is_of(each, session))
-    return LocalDrivers(raylets, frozenset(job.id for job in jobs)) if raylets else None
+async def states_of(clusters: Sequence[LocalDrivers]) -> list[GcsState]:
+    """The states of those clusters whose GCS answers."""
+    return list(filter(None, await asyncio.gather(*(each.state() for each in clusters))))
+
+
+def clusters_of(pids: Sequence[int]) -> list[LocalDrivers]:
+    """The drivers of the jobs to which `pids`, and processes below them, belong, by their cluster."""
+    jobs = jobs_of(pids, proc.all_processes())
+    clusters = []
+    for logs in sorted({job.logs for job in jobs}):
+        raylets = tuple(each for each in own_raylets() if _is_of(each, logs.parent))
+        ids = frozenset(job.id for job in jobs if job.logs == logs)
+        clusters += [LocalDrivers(raylets, ids)] if raylets else []
+    return clusters
 
 
 def _is_of(raylet: Raylet, session: Path) -> bool:

@@ -11,10 +11,11 @@ from eagleray.common.blocking_calls import off_loop
 from eagleray.observe.hangs import errors
 from eagleray.observe.hangs.collecting.completed_picture import FurtherAnswers, answered, completed
 from eagleray.observe.hangs.collecting.drivers_here import (
-    drivers_of,
+    clusters_of,
     elsewhere,
     graph_between,
     named_of,
+    states_of,
 )
 from eagleray.observe.hangs.collecting.ray_jobs import dead_in
 from eagleray.observe.hangs.collecting.sampling_plan import DEFAULT_PLAN, OnProgress, SamplingPlan
@@ -41,27 +42,33 @@ class Cancelled(Exception):
 
 
 async def take(pids: Sequence[int], plan: SamplingPlan = DEFAULT_PLAN) -> Picture:
-    """The picture of `pids`, of the ranks of their worlds and of what they have started; of a driver of Ray also the
-    workers of its job on this machine.
+    """The picture of `pids`, of the ranks of their worlds and of what they have started; of a driver or worker of Ray
+    also the other processes of its job on this machine.
 
     Raises EaglerayError if none of them runs.
     """
-    drivers = await off_loop(partial(drivers_of, pids))
-    before = await drivers.state() if drivers else None
-    named = named_of(before) if before else {}
+    clusters = await off_loop(partial(clusters_of, pids))
+    before = await states_of(clusters)
+    named = {pid: name for state in before for pid, name in named_of(state).items()}
     sample = partial(_sample_now, pids, named, plan.rounds, plan.pause_s)
     node = await sampled_in_thread(sample, plan.on_progress, plan.rounds)
     if not node.processes:
         raise errors.no_processes(pids)
-    after = await drivers.state() if drivers and before else None
+    after = await states_of(clusters) if before else []
+    pairs = list(zip(before, after, strict=False)) if len(before) == len(after) else []
     sampled = evidence(
         [node],
         plan.pause_s,
         is_whole=False,
-        tasks=graph_between(before, after) if before and after else None,
-        dead=dead_in(after.actors, drivers.jobs) if drivers and after else (),
+        tasks=[task for pair in pairs for task in graph_between(*pair)] if pairs else None,
+        dead=[
+            actor
+            for state in after
+            for actor in dead_in(state.actors, {row.job_id for row in state.actors})
+        ],
     )
-    return completed(await answered(sampled, ask, plan), elsewhere(after) if after else ())
+    nodes = [node for state in after for node in elsewhere(state)]
+    return completed(await answered(sampled, ask, plan), nodes)
 
 
 async def ask(question: Question) -> FurtherAnswers:
