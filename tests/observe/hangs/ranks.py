@@ -40,7 +40,7 @@ SCENARIOS: Mapping[str, Expected] = {
     "exception_in_flight": Expected("exception-in-flight", "0-1", "barrier"),
     "gil": Expected("gil-held", "1", "parse_answer"),
     "gil_asleep": Expected("gil-held", "1", "in Trainer.wait_for_answer (trainer.py:"),
-    "stopped": Expected("stopped", "1", "Rank 1 was stopped by a signal."),
+    "stopped": Expected("stopped", "1", "Rank 1 was stopped by a signal in "),
     "data_loader": Expected("data-loader", "3", "read_remote"),
     "wrong_group": Expected("wrong-process-group", "3", "another process group"),
     "other_pair": Expected("wrong-process-group", "", "in another process group than ranks 0-1"),

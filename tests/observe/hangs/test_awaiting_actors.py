@@ -67,7 +67,7 @@ def test_actor_whose_tasks_all_wait_is_named() -> None:
     found = verdict(sampled(), WAITS)
     assert (found.kind.value, str(found.culprits)) == ("asyncio", "0")
     assert found.sentence == (
-        "The driver waits for Rollout.generate. All 2 tasks wait in Rollout.tokens (rollout.py:41)."
+        "The driver waits for Rollout.generate. Both tasks wait in Rollout.tokens (rollout.py:41)."
     )
     assert found.next_step == "Look at what the tasks of the event loop await."
 

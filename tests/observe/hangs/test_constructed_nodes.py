@@ -260,7 +260,7 @@ def test_verbs_agree_with_the_number_of_ranks(
 
 def test_tasks_of_event_loops_that_were_not_read_are_the_next_step() -> None:
     reading = verdict_on(dict.fromkeys(map(rank, range(3)), LOOP))
-    assert reading.next_step == "Read from inside what the tasks of the event loop await."
+    assert reading.next_step == "Read from inside what its tasks await (--inside)."
 
 
 def test_ranks_at_one_line_without_one_that_was_not_seen_leave_a_doubt() -> None:

@@ -168,7 +168,7 @@ def comparison(moves: Iterable[Move]) -> Iterator[str]:
 
 
 def tree_lines(nodes: list[TreeNode], taken: Picture) -> Iterator[str]:
-    several = len({each.group for each in taken.classes}) > 1
+    several = _has_names(taken)
     unprinted = [(node, 0) for node in reversed(nodes)]
     while unprinted:
         node, depth = unprinted.pop()
@@ -181,7 +181,7 @@ def tree_lines(nodes: list[TreeNode], taken: Picture) -> Iterator[str]:
 
 def thread_lines(taken: Picture) -> Iterator[str]:
     """The threads besides the leading ones."""
-    several = len({each.group for each in taken.classes}) > 1
+    several = _has_names(taken)
     chains = [(each, _folded(_frames(each))) for each in taken.threads]
     shown = [(each, chain) for each, chain in chains if chain]
     if shown:
@@ -424,6 +424,12 @@ def _shortened(chain: Sequence[str]) -> str:
             break
         last.insert(0, frame)
     return " > ".join([chain[0], "…", *last])
+
+
+def _has_names(taken: Picture) -> bool:
+    """Whether labels have the names of groups: without these, numbers are ranks or PIDs."""
+    is_named = any(row.role not in (RANK, OTHER) for row in taken.ranks)
+    return is_named or len({each.group for each in taken.classes}) > 1
 
 
 def _members(members: Mapping[str, RankSet], several: bool) -> str:

@@ -174,13 +174,14 @@ def awaited(processes: Sequence[SampledProcess]) -> str:
         counts[_awaited_place(chain)] += chain.tasks
     count = sum(counts.values())
     place, most = counts.most_common(1)[0]
+    tasks_wait = counted(count, "Its task waits", "All {n} tasks wait")
+    if count == 2:
+        tasks_wait = t("Both tasks wait")
     if not place:
-        return counted(count, "Its task waits", "All {n} tasks wait")
+        return tasks_wait
     if most == count:
-        return counted(
-            count, "Its task waits in {place}", "All {n} tasks wait in {place}", place=place
-        )
-    return t("All {n} tasks wait, {most} of them in {place}", n=count, most=most, place=place)
+        return t("{tasks_wait} in {place}", tasks_wait=tasks_wait, place=place)
+    return t("{tasks_wait}, {n} of them in {place}", tasks_wait=tasks_wait, n=most, place=place)
 
 
 def _awaited_place(chain: AwaitChain) -> str:

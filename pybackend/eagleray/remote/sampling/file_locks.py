@@ -100,7 +100,7 @@ def _own_lock(pid: int, frame: dict[str, Any]) -> PolledLock | None:
     texts = [f'"{value}"' for value in values if isinstance(value, str)]
     variables = frame.get("locals") or []
     texts += [str(each["repr"]) for each in variables if each["name"] in names]
-    paths = {found: path for each in texts for path, found in _lock_paths(pid, each, is_path=True)}
+    paths = {lock: path for each in texts for path, lock in _lock_paths(pid, each, is_path=True)}
     return PolledLock(next(iter(paths.values())), True) if len(paths) == 1 else None
 
 

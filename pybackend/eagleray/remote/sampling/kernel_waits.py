@@ -446,7 +446,7 @@ class _Tables:
                 # Its own lock: it waits for the lock of another file, or has it twice.
                 continue
             if pids or (polled.is_until_deleted and holders.is_whole):
-                # Of several open files nothing tells which one it polls, and any process may delete one.
+                # Nothing tells which of several open files it polls, and any process may delete a file.
                 is_sure = bool(polled.path) and not polled.is_until_deleted
                 return KernelWait(place.name, FILE_LOCK, pids, path, is_sure and holders.is_whole)
         return None

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eagleray.common.l10n import counted, t
-from eagleray.observe.hangs import wording
+from eagleray.observe.hangs import source_lines, wording
 from eagleray.observe.hangs.activity import Doing
+from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import Scene, about, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
+
+_OF_TERMINALS = {"tcsetattr", "tcflush", "tcdrain", "tcsetpgrp", "input"}
 
 
 def in_debugger(scene: Scene) -> Iterator[Reading]:
@@ -33,15 +36,27 @@ def in_debugger(scene: Scene) -> Iterator[Reading]:
         yield reading(scene, Kind.DEBUGGER, stopped_ranks, 0.95, text, step)
 
 
+def _uses_terminal(process: SampledProcess) -> bool:
+    """Whether it is in a call for which a terminal stops programs in the background (SIGTTIN and SIGTTOU, termios(3))."""
+    place = process.activity.place
+    last = process.stack.frames[-1] if process.stack else None
+    called = source_lines.calls_at(place.file, place.line) if place is not None else ()
+    return (place is not None and place == last and not _OF_TERMINALS.isdisjoint(called)) or (
+        last is not None and last.file.endswith(("/getpass.py", "/tty.py"))
+    )
+
+
 def stopped(scene: Scene) -> Iterator[Reading]:
     stopped_ranks = scene.world.doing(Doing.STOPPED)
     if stopped_ranks:
         text = counted(
             len(stopped_ranks),
-            "{Ranks} was stopped by a signal.",
-            "{Ranks} were stopped by a signal.",
+            "{Ranks} was stopped by a signal{place}.",
+            "{Ranks} were stopped by a signal{place}.",
             **about(scene, stopped_ranks),
         )
         pids = " ".join(str(each.process.pid) for each in stopped_ranks)
         step = t("Resume with: {command}", command=f"kill -CONT {pids}")
+        if all(map(_uses_terminal, stopped_ranks)):
+            step = t("It uses its terminal: start it in the foreground, or continue it with fg.")
         yield reading(scene, Kind.STOPPED, stopped_ranks, 0.95, text, step)

@@ -40,5 +40,5 @@ def event_loop_reading(
     if any(each.reading and each.reading.awaits for each in loops):
         step = t("Look at what the tasks of the event loop await.")
     else:
-        step = t("Read from inside what the tasks of the event loop await.")
+        step = t("Read from inside what its tasks await (--inside).")
     return reading(scene, Kind.ASYNCIO, loops, confidence, text, step)
