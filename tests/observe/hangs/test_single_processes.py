@@ -31,6 +31,6 @@ async def test_process_that_sleeps_is_shown_with_its_line(tmp_path: Path) -> Non
     verdict = picture.verdict
     assert (verdict.kind, verdict.sentence, verdict.next_step) == (
         "unknown",
-        f"Process {process.pid} is in watch (watch_checkpoints.py:6), which fits no known kind of hang.",
-        "See what this line does: it may work, sleep or wait for input.",
+        f"Process {process.pid} sleeps in a loop in watch (watch_checkpoints.py:6).",
+        "A pause isn't a hang: see for what it waits.",
     )

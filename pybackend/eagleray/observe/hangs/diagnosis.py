@@ -156,6 +156,10 @@ def _sentence_and_step(worlds: Sequence[World], evidence: HangEvidence) -> tuple
     place = wording.place(readable)
     if place and not evidence.worlds and len({each.stack for each in readable}) == 1:
         # A process that works or sleeps, with none to compare it with.
+        if len(readable) == 1 and (pause := library_waits.pause_of(frames)):
+            name = wording.Ranks(readable)
+            text = t("{Process} {pauses}{place}.", Process=name, pauses=pause, place=place)
+            return text, t("A pause isn't a hang: see for what it waits.")
         text = counted(
             len(readable),
             "{Processes} is{place}, which fits no known kind of hang.",
