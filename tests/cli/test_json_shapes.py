@@ -12,6 +12,8 @@ from eagleray.cli.clusters.shapes import CLUSTER, JOB, job_json
 from eagleray.cli.debug.shapes import ATTACHMENT, LOG, PAUSED, PDB_SESSION
 from eagleray.cli.json_schemas import SHAPES
 from eagleray.cli.json_shapes import Shape
+from eagleray.cli.observe.inspect import inspection_json
+from eagleray.cli.observe.shapes import INSPECTION
 from eagleray.cli.profile.shapes import REPORT
 from eagleray.cli.runs.shapes import RUN, RUN_WORKER, run_json
 from eagleray.clusters.jobs import Jobs
@@ -20,6 +22,7 @@ from eagleray.debug.attaching.model import Attachment
 from eagleray.debug.pdb.sessions import PdbSession
 from eagleray.debug.workers.model import LogEnd, PausedWorker
 from eagleray.profile.reports import handlers as reports
+from eagleray.remote.inspecting.inspected_process import EvaluatedValue, InspectedFrame, Inspection
 from eagleray.runs import handlers as runs
 from eagleray.runs.model import RunPlan, RunState, RunWorkerStatus
 from eagleray.runs.records import RunRecord, StoredRun
@@ -86,3 +89,16 @@ def test_workers_of_a_run_have_the_documented_fields(tmp_path: Path) -> None:
     (shown,) = run_json(StoredRun(RunRecord("r1", tmp_path), plan, state))["workers"]
     assert list(shown) == list(RUN_WORKER)
     assert (shown["cluster"], shown["worker_id"]) == ("http://head:8265", "w1")
+
+
+def test_inspection_has_the_documented_fields() -> None:
+    frames = (InspectedFrame(0, "step", "/a.py", 3),)
+    values = (EvaluatedValue("x", "1", ""),)
+    inspection = Inspection(7, "inside", "", "MainThread", "", frames, values)
+    shown = inspection_json(inspection)
+    assert list(shown) == list(INSPECTION)
+    assert (shown["version"], shown["stack"]) == (
+        1,
+        [{"function": "step", "path": "/a.py", "line": 3}],
+    )
+    assert shown["values"] == [{"expression": "x", "value": "1", "error": ""}]

@@ -13,7 +13,7 @@ import pytest
 from eagleray.cli.main import main
 from eagleray.common.errors import EaglerayError
 from eagleray.doctor import texts
-from eagleray.doctor.fact_checks import FACTS, PACKAGES, FactCheck
+from eagleray.doctor.fact_checks import FACTS, FactCheck
 from eagleray.doctor.matching import Matcher, cause_of
 from eagleray.doctor.messages import DIAGNOSE
 from eagleray.doctor.model import Checked, Diagnosis
@@ -390,10 +390,6 @@ def test_wrong_check_is_refused_with_the_reason(
         read_rules(_file(tmp_path, {**CHECK, **change}))
 
     assert reason in refused.value.message
-
-
-def test_packages_of_checks_are_those_that_nodes_read() -> None:
-    assert node_facts._PACKAGES == PACKAGES
 
 
 def test_each_fact_of_checks_is_read_from_this_machine() -> None:

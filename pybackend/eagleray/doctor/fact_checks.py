@@ -8,6 +8,8 @@ from typing import Any, Literal, get_args
 
 from attrs import frozen
 
+from eagleray.remote.scripts.node_facts import PACKAGES
+
 Facts = Mapping[str, Any]
 Fact = float | str
 Operator = Literal["below", "above", "is", "is_not"]
@@ -16,25 +18,6 @@ OPERATORS: tuple[Operator, ...] = get_args(Operator)
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?")
 _VERSION = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,5}")
 _PACKAGE = "package."
-
-
-# The packages whose versions `remote/scripts/node_facts.py` reads.
-PACKAGES = (
-    *(
-        "ray",
-        "debugpy",
-        "torch",
-        "vllm",
-        "sglang",
-        "transformers",
-        "flash-attn",
-        "numpy",
-        "pyarrow",
-    ),
-    *("nvidia-nccl-cu12", "nvidia-nccl-cu13", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
-    *("nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime"),
-    *("verl", "areal", "nemo-rl", "openrlhf", "rlinf"),
-)
 # A larger number comes from no node, and isn't exact.
 _LARGEST = 2.0**63
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json, completed
+from eagleray.cli.json_shapes import VERSION, Json, only
+from eagleray.cli.observe.shapes import INSPECTION
 from eagleray.cli.output import print_json
 from eagleray.cli.targets import cluster_ids, live_worker
 from eagleray.common.errors import printable
@@ -75,27 +77,20 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     return 1 if any(value.error for value in inspection.values) else 0
 
 
-def inspection_json(inspection: Inspection) -> dict[str, object]:
-    return {
-        "pid": inspection.pid,
-        "how": inspection.how,
-        "why_outside": inspection.why_outside,
-        "thread": inspection.thread,
-        "exception": inspection.exception,
+def inspection_json(inspection: Inspection) -> Json:
+    values = {
+        **inspection._asdict(),
+        "version": VERSION,
         "stack": [
-            {"function": frame.function, "path": frame.path, "line": frame.line}
-            for frame in inspection.stack
+            only(frame._asdict(), ("function", "path", "line")) for frame in inspection.stack
         ],
-        "variables": [
-            {"name": variable.name, "value": variable.value} for variable in inspection.variables
-        ],
-        "more_frames": inspection.more_frames,
-        "more_variables": inspection.more_variables,
+        "variables": [variable._asdict() for variable in inspection.variables],
         "values": [
             {"expression": value.expression, "value": value.value or None, "error": value.error}
             for value in inspection.values
         ],
     }
+    return only(values, INSPECTION)
 
 
 def _print(inspection: Inspection) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import Any, TypeVar
 
 from attrs import evolve, field, frozen
 
@@ -41,6 +42,8 @@ _PHASES: dict[str, ProfiledWorkerPhase] = {
     "ended": "ended",
     "missing": "missing",
 }
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -105,25 +108,18 @@ class Scanner:
     async def _scan_source(self, source: Source) -> ScanResult:
         left_out: list[MissingReport] = []
         names = (await source.names())[:_MOST_FILES]
-        status_files = [name for name in names if name.endswith(STATUS)]
-        statuses = await gather_bounded(
-            lambda name: self._status(source, name), status_files, CONCURRENCY
-        )
+
+        async def read(ending: str, one: Callable[[str], Awaitable[T]]) -> list[T]:
+            matching = [name for name in names if name.endswith(ending)]
+            return await gather_bounded(one, matching, CONCURRENCY)
+
+        statuses = await read(STATUS, partial(self._status, source))
         if [worker for worker, _ in statuses if worker and self._has_settled(source, worker)]:
             # The earlier list doesn't contain the files that it has written meanwhile.
             names = (await source.names())[:_MOST_FILES]
-        entry_files = [name for name in names if name.endswith(ENTRY)]
-        entries = await gather_bounded(
-            lambda name: self._entry(source, name, left_out), entry_files, CONCURRENCY
-        )
-        database_files = [name for name in names if name.endswith(f"{DATABASE}.json")]
-        databases = await gather_bounded(
-            lambda name: self._database(source, name), database_files, CONCURRENCY
-        )
-        class_files = [name for name in names if name.endswith(CLASSES)]
-        classes = await gather_bounded(
-            lambda name: self._class_list(source, name), class_files, CONCURRENCY
-        )
+        entries = await read(ENTRY, lambda name: self._entry(source, name, left_out))
+        databases = await read(f"{DATABASE}.json", partial(self._database, source))
+        classes = await read(CLASSES, partial(self._class_list, source))
         listed = set(names)
         return ScanResult(
             tuple(worker for worker, _ in statuses if worker is not None),

@@ -26,7 +26,7 @@ from typing import Any
 
 # Without values: only whether they are set and, of proxies, which addresses they leave out.
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-_PACKAGES = (
+PACKAGES = (
     *(
         "ray",
         "debugpy",
@@ -85,7 +85,7 @@ def facts() -> dict[str, Any]:
         "kernel": f"{os.uname().sysname} {os.uname().release} {os.uname().machine}",
         "python": sys.version.split()[0],
         "executable": sys.executable,
-        "packages": {name: version for name in _PACKAGES if (version := _version(name))},
+        "packages": {name: version for name in PACKAGES if (version := _version(name))},
         "memory": _memory(),
         "shm": _disk(_SHM, root),
         "ray_tmp": _disk(tmp or os.environ.get("RAY_TMPDIR", _TMP), root),

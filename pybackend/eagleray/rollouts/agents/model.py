@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from attrs import field, frozen
 
@@ -22,19 +22,7 @@ VerdictKind = Literal[
     "timeout",
     "straggler",
 ]
-VERDICT_KINDS: tuple[VerdictKind, ...] = (
-    "http-error",
-    "empty-answers",
-    "blocking-call",
-    "self-limited",
-    "client-per-run",
-    "pool-exhausted",
-    "server-saturated",
-    "left-tasks",
-    "shared-messages",
-    "timeout",
-    "straggler",
-)
+VERDICT_KINDS: tuple[VerdictKind, ...] = get_args(VerdictKind)
 
 
 @frozen

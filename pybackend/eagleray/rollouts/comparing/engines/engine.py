@@ -14,6 +14,16 @@ from eagleray.rollouts.comparing.model import (
     TokenSequence,
 )
 
+# Sampling parameters of vLLM and SGLang that leave the logprobs as they are.
+NEUTRAL = {
+    "temperature": 0,
+    "top_p": 1,
+    "top_k": -1,
+    "min_p": 0,
+    "repetition_penalty": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+}
 # Takes the number of sequences that are done.
 OnDone = Callable[[int], None]
 T = TypeVar("T")

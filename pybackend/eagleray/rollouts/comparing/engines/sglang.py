@@ -7,7 +7,7 @@ from typing import Any
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.rollouts.comparing import errors
-from eagleray.rollouts.comparing.engines.engine import OnDone, for_each
+from eagleray.rollouts.comparing.engines.engine import NEUTRAL, OnDone, for_each
 from eagleray.rollouts.comparing.engines.http import EngineHttp, RefusedRequest
 from eagleray.rollouts.comparing.engines.logprob_source import probed_source
 from eagleray.rollouts.comparing.model import (
@@ -19,15 +19,6 @@ from eagleray.rollouts.comparing.model import (
     TokenSequence,
 )
 
-_NEUTRAL = {
-    "temperature": 0,
-    "top_p": 1,
-    "top_k": -1,
-    "min_p": 0,
-    "repetition_penalty": 1,
-    "presence_penalty": 0,
-    "frequency_penalty": 0,
-}
 _LOGPROBS = {"return_logprob": True, "top_logprobs_num": 2, "return_text_in_logprobs": True}
 _AT_ONCE = 64
 _INFO_ROUTES = ("/get_server_info", "/server_info")
@@ -134,7 +125,7 @@ class SglangEngine:
     ) -> dict[str, Any]:
         body = {
             "input_ids": list(ids),
-            "sampling_params": {**_NEUTRAL, **sampling},
+            "sampling_params": {**NEUTRAL, **sampling},
             **_LOGPROBS,
             **(more or {}),
         }

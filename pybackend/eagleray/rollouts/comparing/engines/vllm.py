@@ -7,7 +7,7 @@ from typing import Any
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.rollouts.comparing import errors
-from eagleray.rollouts.comparing.engines.engine import OnDone, for_each
+from eagleray.rollouts.comparing.engines.engine import NEUTRAL, OnDone, for_each
 from eagleray.rollouts.comparing.engines.http import EngineHttp, RefusedRequest
 from eagleray.rollouts.comparing.engines.logprob_source import probed_source
 from eagleray.rollouts.comparing.model import (
@@ -21,13 +21,7 @@ from eagleray.rollouts.comparing.model import (
 
 # Parameters that a request leaves out come from the model's generation_config.json (vllm#15241).
 _NEUTRAL = {
-    "temperature": 0,
-    "top_p": 1,
-    "top_k": -1,
-    "min_p": 0,
-    "repetition_penalty": 1,
-    "presence_penalty": 0,
-    "frequency_penalty": 0,
+    **NEUTRAL,
     "return_token_ids": True,
     "return_tokens_as_token_ids": True,
     "stream": False,
