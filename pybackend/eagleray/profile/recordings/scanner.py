@@ -109,9 +109,9 @@ class Scanner:
         left_out: list[MissingReport] = []
         names = (await source.names())[:_MOST_FILES]
 
-        async def read(ending: str, one: Callable[[str], Awaitable[T]]) -> list[T]:
+        async def read(ending: str, parse: Callable[[str], Awaitable[T]]) -> list[T]:
             matching = [name for name in names if name.endswith(ending)]
-            return await gather_bounded(one, matching, CONCURRENCY)
+            return await gather_bounded(parse, matching, CONCURRENCY)
 
         statuses = await read(STATUS, partial(self._status, source))
         if [worker for worker, _ in statuses if worker and self._has_settled(source, worker)]:
