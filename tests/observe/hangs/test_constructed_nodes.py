@@ -212,6 +212,17 @@ def test_rank_that_computes_while_others_wait_leaves_a_doubt() -> None:
     assert reading.confidence < verdict_on(stacks).confidence
 
 
+def test_data_loader_that_computes_at_one_line_delivers() -> None:
+    child = Described(200, 100, OTHER, "process", 200, "train.py")
+    reading = verdict_on(
+        {rank(0): LOADS, child: COMPUTES}, cores=(0, 1), wakes=(0, 0), is_whole=False
+    )
+    assert (reading.kind, reading.sentence) == (
+        Kind.SLOW,
+        "Nothing hangs: rank 0 waits for its data loader, which still works.",
+    )
+
+
 def test_rank_that_could_not_be_read_is_not_at_fault() -> None:
     stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): ()}
     assert verdict_on(stacks).kind is Kind.UNKNOWN

@@ -17,7 +17,7 @@ def loading_data(scene: Scene) -> Iterator[Reading]:
     if not loading:
         return
     children = [child for each in loading for child in scene.evidence.children(each)]
-    if any(child.goes_on for child in children):
+    if any(child.goes_on or child.is_busy for child in children):
         text = counted(
             len(loading),
             "Nothing hangs: {ranks} waits for its data loader, which still works.",
