@@ -109,6 +109,7 @@ def test_script_that_reads_its_arguments_does_not_forward_ours(text: str) -> Non
     "text",
     [
         'python3 a.py "$@"',
+        'python3 a.py "${@:1}"',
         'echo "with $@" "$@"\npython3 a.py "$@"',
         "python3 a.py $@ 2>&1 | tee log",
         "python3 a.py x ${@} > log",

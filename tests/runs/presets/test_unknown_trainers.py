@@ -350,9 +350,7 @@ def test_folder_of_hydra_may_be_computed_from_the_programs_own(
         assert found["no_checkpoint"].endswith("lib/config/base.yaml:2")
 
 
-@pytest.mark.parametrize(
-    "enter", ['cd "$(git rev-parse --show-toplevel)/rl/code"', "export PYTHONPATH=$HOME/rl/code"]
-)
+@pytest.mark.parametrize("enter", ['cd "$CODE"', "export PYTHONPATH=$HOME/rl/code"])
 def test_program_is_found_in_the_only_folder_that_has_it(tmp_path: Path, enter: str) -> None:
     """VLM-R1 and ARPO enter folders whose names they compute."""
     files = {f"rl/code/{name}": text for name, text in FORK.items() if name != "run.sh"}
@@ -429,3 +427,12 @@ def test_length_of_a_rollout_does_not_limit_steps(tmp_path: Path) -> None:
     files = {"ppo.py": "print(1)\n"}
     assert settings(made(tmp_path, files, *line))["steps"] == "--num-steps 2 command:1"
     assert "steps" not in settings(made(tmp_path, files, *line, "--total-timesteps=9000"))
+
+
+def test_folder_of_a_cd_may_begin_with_a_variable(tmp_path: Path) -> None:
+    """LUFFY enters `$ROOT/luffy/verl`, and has another program of this name."""
+    files = {f"{folder}/{name}": text for folder in ("new", "old") for name, text in FORK.items()}
+    files |= {"run.sh": "cd $ROOT/new/\n" + FORK["run.sh"].replace("examples/", "examples/")}
+    assert "trainer/settings.py:6" in settings(made(tmp_path, files))["steps"]
+    files |= {"run.sh": 'cd "$(dirname "$0")/../old"\n' + FORK["run.sh"]}
+    assert "steps" not in settings(made(tmp_path, files))

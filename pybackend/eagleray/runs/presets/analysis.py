@@ -14,7 +14,13 @@ from eagleray.common.l10n import t
 from eagleray.remote.injected.outside_files import whole
 from eagleray.runs.model import RunPlan
 from eagleray.runs.presets.checkout.keys import CheckoutKeys, checkout_keys
-from eagleray.runs.presets.checkout_files import entered_folder, near, roots, text_of
+from eagleray.runs.presets.checkout_files import (
+    entered_folder,
+    fixed_part,
+    near,
+    roots,
+    text_of,
+)
 from eagleray.runs.presets.elsewhere import Elsewhere, elsewhere_in, elsewhere_of, handed_over
 from eagleray.runs.presets.families import recognised_by_keys
 from eagleray.runs.presets.framework_table import FrameworkTable
@@ -112,7 +118,7 @@ def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnal
     ) -> tuple[Recognised | None, CheckoutKeys | None]:
         hints = _hints(plan, (main.node if main and not in_variable else outer).script)
         line = main.launch if main else None
-        if line and any("$@" in word.text or "$*" in word.text for word in line.arguments):
+        if line and any(re.search(r"\$\{?[@*]", word.text) for word in line.arguments):
             line = evolve(line, arguments=(*line.arguments, *map(LineWord, arguments)))
         name = main.node.name if main else ""
         return _recognised(identity, line, identity.folders, python, hints, name)
@@ -193,11 +199,11 @@ class _Frameworks:
         if key not in self._read:
             folders = [*self._folders, *([folder] if folder else [])]
             if launch.folder:
-                folders = [folders[0] / launch.folder, *folders]
+                folders = [folders[0] / fixed_part(launch.folder), *folders]
             packages = {table.package for table in self.tables}
             file = ProgramFiles(folders, packages).of(launch)
             path = f"{launch.target.replace('.', '/')}.py" if launch.module else launch.target
-            if not file.path and (entered := entered_folder(path, folders, self._python)):
+            if not file.path and (entered := entered_folder(path, self._folders, self._python)):
                 folders.insert(0, entered)
                 file = ProgramFiles(folders, packages).of(launch)
             self._read[key] = evolve(identify(file, self.tables), folders=tuple(folders))
@@ -221,7 +227,8 @@ def _inner(plan: RunPlan, start: ScriptStart, folders: Sequence[Path]) -> Script
     """The file of a script that another one starts: a copy of the plan, else one of the checkout."""
     written = start.script.text
     # A folder that is not on this machine, or is relative to another one, does not hide the script.
-    folders = [*(folder / start.folder for folder in folders if start.folder), *folders]
+    inner = fixed_part(start.folder)
+    folders = [*(folder / inner for folder in folders if inner), *folders]
     if number := copy_number(written):
         if number > len(plan.inner_copies):
             return None

@@ -120,12 +120,13 @@ def installed_folders(python: str) -> tuple[Path, ...]:
 
 def near(written: str, folders: Iterable[Path]) -> Path | None:
     """The file that a script means by `written`, which may begin with a variable of unknown value."""
-    rest = _fixed_part(written)
+    rest = fixed_part(written)
     tried = (folder / rest for folder in roots(folders)) if rest else iter(())
     return next((file for file in tried if is_file(file)), None)
 
 
-def _fixed_part(written: str) -> str:
+def fixed_part(written: str) -> str:
+    """The end of a path behind a variable or substitution."""
     fixed = re.split(r"[})\"]", written)[-1]
     rest = fixed.lstrip("/") if fixed != written else written
     return re.sub(r"^\$\w+/", "", rest)
@@ -137,7 +138,7 @@ def entered_folder(written: str, folders: Sequence[Path], python: str) -> Path |
     The script enters it by a name of its own (`cd "$ROOT/rl"`) or adds it to PYTHONPATH.  None for a bare name and for an
     installed package.  The first of `folders` is the current one.
     """
-    rest = _fixed_part(written)
+    rest = fixed_part(written)
     installed = (folder / rest.partition("/")[0] for folder in installed_folders(python))
     if rest.startswith("/") or "/" not in rest.lstrip("./") or any(map(_exists, installed)):
         return None

@@ -213,9 +213,7 @@ def _why_copied(
         launches = [line.launch for line in analysis.lines]
         if analysis.script.forwards_to(launches) and copies.spoils(analysis.script, launches):
             return t("The script passes its arguments on without quotes: `$@`.")
-    if len(analysis.lines) > 1:
-        return t("Arguments of the command don't reach all training lines.")
-    return t("The script doesn't pass its arguments on, or reads them itself.")
+    return t("Arguments of the script may not reach its training lines unchanged.")
 
 
 def no_training_line(script: Script | None) -> str:

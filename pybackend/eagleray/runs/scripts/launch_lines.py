@@ -43,8 +43,8 @@ class LineWord:
 class LineStart:
     """A line that starts something; `arguments` come after it.
 
-    `line` and `end` are its place in a script, `inside`: in a function.  `folder` is the folder of a `cd` before it, ""
-    without one or if its value is not known.
+    `line` and `end` are its place in a script, `inside`: in a function.  `folder` is the folder of a `cd` before it, as
+    written if its value is not known, "" without one.
     """
 
     arguments: tuple[LineWord, ...]

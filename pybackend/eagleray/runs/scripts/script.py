@@ -28,11 +28,13 @@ from eagleray.runs.scripts.launch_lines import (
 _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<more>\+?)=(?P<value>.*)", re.DOTALL)
 _WHOLE_VARIABLE = re.compile(r"\"?\$\{?(?P<name>[A-Za-z_]\w*)(?P<array>\[[@*]\])?\}?\"?")
 _SETTING = frozenset({"export", "declare", "local", "readonly", "typeset"})
-_ALL_ARGUMENTS = {"$@": False, "${@}": False, '"$@"': True, '"${@}"': True}
+_ALL_ARGUMENTS = {
+    f"{quote}{name}{quote}": bool(quote) for name in ("$@", "${@}", "${@:1}") for quote in ("", '"')
+}
 # Commands that print or search for their words and run none of them.
 _ONLY_TEXT = frozenset({"echo", "printf", ":", "grep", "pgrep", "pkill", "alias", "which"})
 # Uses of a script's arguments besides passing them on.
-_READS_ARGUMENTS = re.compile(r"\$(?:[1-9]|\{[1-9]|#|\{#\}|\{@:)|\b(?:shift|getopts)\b")
+_READS_ARGUMENTS = re.compile(r"\$(?:[1-9]|\{[1-9]|#|\{#\}|\{@:(?!1\}))|\b(?:shift|getopts)\b")
 _QUOTED_PYTHON = re.compile(r"\bpython[\d.]*\s+(?:-m\s+)?[\w./]+")
 _FUNCTION = re.compile(r"^[ \t]*(?:function[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*\(\)", re.MULTILINE)
 _GLOB_OPTIONS = re.compile(r"\bshopt\s+-s\b[^\n;]*\b(?:nullglob|failglob)\b")
@@ -181,8 +183,11 @@ class _ScriptReader:
         )
 
     def _enter(self, arguments: Sequence[LineWord]) -> None:
-        is_resolved = len(arguments) == 1 and arguments[0].is_resolved
-        self._folder = str(Path(self._folder) / arguments[0].text) if is_resolved else ""
+        text = arguments[0].text if len(arguments) == 1 else ""
+        if "$" in text:
+            self._folder = "" if ".." in text else text
+        else:
+            self._folder = text and str(Path(self._folder) / text)
 
     def _line(self, word: BashWord) -> int:
         return bisect(self._ends, word.start - 1) + 1

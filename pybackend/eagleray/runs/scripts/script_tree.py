@@ -13,7 +13,7 @@ from eagleray.runs.scripts.script import Script, read_script
 
 _DEEPEST = 4
 _MOST_SCRIPTS = 40
-_ALL_ARGUMENTS = re.compile(r"\"?\$(?:@|\{@\})\"?")
+_ALL_ARGUMENTS = re.compile(r"\"?\$(?:@|\{@(?::1)?\})\"?")
 
 
 @frozen(eq=False)
