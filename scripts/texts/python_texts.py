@@ -19,7 +19,7 @@ FUNCTIONS = {"t": (0, 1), "later": (0, 1), "counted": (1, 2), "error": (1, 2)}
 # Their texts are translated when they are shown.
 LATER = ("later", "error")
 # Fields of an error, which are in no text of it.
-FIELDS = {"detail", "output"}
+FIELDS = {"detail", "output", "next_step"}
 # The properties of tables that are texts.
 TABLE_TEXTS = ("text", "detail", "why", "what")
 PLACEHOLDER = re.compile(r"\{(\w+)\}")

@@ -62,3 +62,12 @@ def test_every_declaration_without_a_body_is_a_row() -> None:
 
 def _is_constant(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+@error("worse-thing", "{path} is wrong.", "Use another one.")
+def worse_thing(path: str, next_step: str) -> EaglerayError: ...
+
+
+def test_next_step_of_a_call_replaces_the_next_step_of_its_row() -> None:
+    assert worse_thing("a", "").next_step == "Use another one."
+    assert worse_thing("a", "Use b.").next_step == "Use b."

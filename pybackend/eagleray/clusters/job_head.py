@@ -149,7 +149,7 @@ class JobHeadFinder:
                 raise not_surely_yours(job.id, answering[0].node, error.output) from error
             if starting:
                 return None
-            raise job_not_searched(job.id, error) from error
+            raise job_not_searched(job.id, error.next_step, error.output) from error
         if not dashboards and starting:
             return None
         if not dashboards:

@@ -78,7 +78,8 @@ def error(
     """Makes a row of the catalogue, a function without a body, return an error with these texts.
 
     The parameters of the function replace the `{placeholders}` of the texts, printable and at most
-    `_LONGEST_VALUE` characters long; those named `detail` and `output` become these fields of the error.
+    `_LONGEST_VALUE` characters long; those named `detail` and `output` become these fields of the error,
+    and a `next_step` that isn't "" replaces the row's.
     """
 
     def fill(row: _Row) -> _Row:
@@ -90,7 +91,7 @@ def error(
             return EaglerayError(
                 code,
                 translated(message, **values),
-                translated(next_step, **values),
+                given.arguments.get("next_step") or translated(next_step, **values),
                 given.arguments.get("detail", ""),
                 retries,
                 given.arguments.get("output", ""),

@@ -38,6 +38,8 @@ def node_not_in_job(node: str, job: str) -> EaglerayError: ...
 @error("not-surely-yours", "The dashboard on {node} may not belong to job {job}.",
        "If it is yours, connect to it by its address.")
 def not_surely_yours(job: str, node: str, output: str) -> EaglerayError: ...
+@error("no-ray-in-job", "Can't find out whether job {job} has a Ray dashboard.")
+def job_not_searched(job: str, next_step: str, output: str) -> EaglerayError: ...
 # fmt: on
 
 
@@ -92,15 +94,6 @@ def job_waits(job: str, why: str, starts: str = "") -> EaglerayError:
             expected=expected,
         ),
         retries=True,
-    )
-
-
-def job_not_searched(job: str, cause: EaglerayError) -> EaglerayError:
-    return EaglerayError(
-        "no-ray-in-job",
-        t("Can't find out whether job {job} has a Ray dashboard.", job=printable(job, 40)),
-        cause.next_step,
-        output=cause.output,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eagleray.common.errors import EaglerayError, error, printable
-from eagleray.common.l10n import later, t, translated
+from eagleray.common.l10n import later, t
 
 LOG_STEP = later("Its log may say why.")
 
@@ -57,23 +57,12 @@ def not_a_debugger(worker: str, host: str, port: int) -> EaglerayError: ...
 def attach_refused(worker: str, reason: str) -> EaglerayError: ...
 @error("no-worker-file", "The worker can't read {path}.", "The program may have generated this code.")
 def no_worker_file(path: str) -> EaglerayError: ...
+@error("debugger-gone", "The debugger of {name} exited, perhaps with its worker.", LOG_STEP)
+def debugger_gone(name: str) -> EaglerayError: ...
+@error("debugger-gone", "The debugger of {name} exited; {name} keeps running.",
+       "Restart the worker to debug it again.")
+def only_debugger_gone(name: str) -> EaglerayError: ...
 # fmt: on
-
-
-def debugger_gone(worker: str, is_running: bool = False) -> EaglerayError:
-    """`is_running`: the worker's process is running for certain; otherwise its state is unknown."""
-    name = printable(worker)
-    if is_running:
-        return EaglerayError(
-            "debugger-gone",
-            t("The debugger of {name} exited; {name} keeps running.", name=name),
-            t("Restart the worker to debug it again."),
-        )
-    return EaglerayError(
-        "debugger-gone",
-        t("The debugger of {name} exited, perhaps with its worker.", name=name),
-        translated(LOG_STEP),
-    )
 
 
 def worker_lost(worker: str, link: EaglerayError) -> EaglerayError:

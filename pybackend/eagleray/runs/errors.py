@@ -78,6 +78,8 @@ def no_code_at_line(path: str, line: int, nearest: int) -> EaglerayError: ...
 @error("bad-watch", "A picture can't be taken after {minutes} minutes.",
        "Use more than 0, and at most {most}. 0 takes none.")
 def bad_watch(minutes: float, most: float) -> EaglerayError: ...
+@error("bad-profile", "Can't profile with these options: {why}.")
+def bad_profile(why: str, next_step: str) -> EaglerayError: ...
 # fmt: on
 
 
@@ -268,12 +270,6 @@ def rest_not_read(why: str) -> str:
 def _redacted(text: str, limit: int = 200) -> str:
     """A command, or a program's message about one."""
     return printable(redact_text(text), limit)
-
-
-def bad_profile(why: str, next_step: str) -> EaglerayError:
-    return EaglerayError(
-        "bad-profile", t("Can't profile with these options: {why}.", why=printable(why)), next_step
-    )
 
 
 def remote_folder_failed(folder: str, why: str = "", output: str = "") -> EaglerayError:

@@ -10,7 +10,12 @@ from typing import Literal
 
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo
 from eagleray.common.errors import EaglerayError
-from eagleray.common.worker_errors import debugger_gone, worker_gone, worker_lost
+from eagleray.common.worker_errors import (
+    debugger_gone,
+    only_debugger_gone,
+    worker_gone,
+    worker_lost,
+)
 from eagleray.protocol.dap import Message
 
 ProcessState = Literal["running", "ended", "unknown"]
@@ -26,7 +31,9 @@ async def end_of(name: str, info: WorkerInfo, event: Message) -> EaglerayError:
     if event.get("event") == "exited":
         return worker_gone(name)
     state = await process_state(info)
-    return worker_gone(name) if state == "ended" else debugger_gone(name, state == "running")
+    if state == "ended":
+        return worker_gone(name)
+    return only_debugger_gone(name) if state == "running" else debugger_gone(name)
 
 
 async def process_state(info: WorkerInfo) -> ProcessState:

@@ -37,6 +37,16 @@ def no_slurm_job(text: str, forms: str = "JOB, slurm://JOB or ssh://HOST/slurm:/
 @error("hosts-silent", "{host} sent no stacks.", "It needs Python 3.9 or newer as `python3`.")
 def hosts_silent(host: str, output: str) -> EaglerayError:
     """None of the hosts has answered; `host` is the first of them."""
+@error("no-processes", "None of your Python processes on {hosts} has “{text}” in its command.",
+       "Check their commands with `ps -ef`.")
+def no_commands_on(hosts: Sequence[str], text: str) -> EaglerayError: ...
+@error("no-processes", "None of your ranks runs on {hosts}.", "Ranks have RANK and MASTER_PORT in their environment.")
+def no_ranks_on(hosts: Sequence[str]) -> EaglerayError: ...
+@error("run-over", "The run has ended.", "Sample a run that is running.")
+def run_over() -> EaglerayError: ...
+@error("run-not-sampled", "The run has no cluster yet, and no program on this machine.",
+       "Connect to its cluster, and sample that.")
+def run_not_sampled() -> EaglerayError: ...
 # fmt: on
 
 
@@ -55,24 +65,6 @@ def no_ras(address: str, reasons: Sequence[str]) -> EaglerayError:
     )
 
 
-def no_ranks_on(hosts: Sequence[str], matching: str) -> EaglerayError:
-    if matching:
-        return EaglerayError(
-            "no-processes",
-            t(
-                "None of your Python processes on {hosts} has “{text}” in its command.",
-                hosts=printable(", ".join(hosts), 200),
-                text=printable(matching, 80),
-            ),
-            t("Check their commands with `ps -ef`."),
-        )
-    return EaglerayError(
-        "no-processes",
-        t("None of your ranks runs on {hosts}.", hosts=printable(", ".join(hosts), 200)),
-        t("Ranks have RANK and MASTER_PORT in their environment."),
-    )
-
-
 def no_stacks(paths: Sequence[str], unread: Sequence[tuple[str, str]]) -> EaglerayError:
     named = ", ".join(path for path in paths[:3] if path != "-")
     sentence = (
@@ -88,16 +80,4 @@ def no_stacks(paths: Sequence[str], unread: Sequence[tuple[str, str]]) -> Eagler
             "Eagleray reads dumps of py-spy, faulthandler, PyStack and py-bt, also in logs."
             " It also reads flight recorders and the watchdog's lines of PyTorch."
         ),
-    )
-
-
-def run_not_sampled(is_over: bool) -> EaglerayError:
-    if is_over:
-        return EaglerayError(
-            "run-over", t("The run has ended."), t("Sample a run that is running.")
-        )
-    return EaglerayError(
-        "run-not-sampled",
-        t("The run has no cluster yet, and no program on this machine."),
-        t("Connect to its cluster, and sample that."),
     )

@@ -114,7 +114,7 @@ class Pictures:
         run = await off_loop(lambda: self._runs.load(target.run_id))
         state = run.state
         if state.is_over:
-            raise errors.run_not_sampled(is_over=True)
+            raise errors.run_over()
         if state.cluster:
             dashboard = await self._dashboard(state.cluster, plan.say)
             jobs = jobs_of_run(await dashboard.jobs(), await dashboard.all_workers(), state)
@@ -133,7 +133,7 @@ class Pictures:
 def _program(state: RunState) -> tuple[int]:
     """The PID of the program of a run; raises `run-not-sampled` without one on this machine."""
     if state.program is None or state.host not in ("", host_name()):
-        raise errors.run_not_sampled(is_over=False)
+        raise errors.run_not_sampled()
     return (state.program.pid,)
 
 

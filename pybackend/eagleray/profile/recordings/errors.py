@@ -35,6 +35,8 @@ def gathered_already(run: str) -> EaglerayError: ...
 @error("not-gathered", "The reports were not downloaded: {why}",
        "Download them again. Eagleray continues where it stopped.")
 def not_gathered(why: str) -> EaglerayError: ...
+@error("report-left-out", "Skipped {name} ({size} MB): {why}.", "Free some space, then download the reports again.")
+def report_left_out(name: str, size: str, why: str) -> EaglerayError: ...
 # fmt: on
 
 
@@ -67,19 +69,6 @@ def without_nsys(run: str, workers: Sequence[WorkerProfile]) -> EaglerayError:
         "nobody-records",
         message,
         t("Install Nsight Systems there, or enter its path in the options."),
-    )
-
-
-def report_left_out(name: str, size: int, why: str) -> EaglerayError:
-    return EaglerayError(
-        "report-left-out",
-        t(
-            "Skipped {name} ({size} MB): {why}.",
-            name=printable(name, 200),
-            size=f"{size / 1000000.0:.1f}",
-            why=printable(why),
-        ),
-        t("Free some space, then download the reports again."),
     )
 
 

@@ -148,7 +148,8 @@ class ReportStore:
             else:
                 free = None if free is None else free - needed
                 continue
-            failures[entry.key] = (entry, report_left_out(entry.source, entry.size, why))
+            size = f"{entry.size / 1e6:.1f}"
+            failures[entry.key] = (entry, report_left_out(entry.source, size, why))
         return failures
 
     def _with_names(self, missing: Sequence[CompletedReport]) -> list[tuple[CompletedReport, str]]:

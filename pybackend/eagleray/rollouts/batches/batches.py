@@ -16,7 +16,7 @@ from attrs import frozen
 
 from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
-from eagleray.common.l10n import t
+from eagleray.common.l10n import t, translated
 from eagleray.rollouts.batches.errors import (
     batch_too_large,
     needs_unpickle,
@@ -176,7 +176,7 @@ def _readable(path: str) -> Path:
     except OSError as error:
         raise no_batch(path, error.strerror or str(error)) from error
     if kind:
-        raise other_kind(path, kind)
+        raise other_kind(path, translated(kind))
     return file
 
 

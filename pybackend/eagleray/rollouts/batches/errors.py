@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eagleray.common.errors import EaglerayError, error, printable
-from eagleray.common.l10n import t, translated
+from eagleray.common.l10n import t
 
 # More names are counted only.
 _MOST_NAMES = 40
@@ -46,6 +46,8 @@ def untrusted_batch() -> EaglerayError: ...
 def bad_training_command(why: str) -> EaglerayError: ...
 @error("unlisted-pickle", "What reading {path} would execute can't be listed.", "Don't load it.")
 def unlisted_pickle(path: str, output: str) -> EaglerayError: ...
+@error("not-a-batch", "{path} is {kind}.", "Select a file that torch.save wrote.")
+def other_kind(path: str, kind: str) -> EaglerayError: ...
 # fmt: on
 
 
@@ -77,14 +79,6 @@ def _listed(names: Sequence[str]) -> str:
     shown = printable(", ".join(names[:_MOST_NAMES]), 4000)
     rest = len(names) - _MOST_NAMES
     return t("{names} and {n} more", names=shown, n=rest) if rest > 0 else shown
-
-
-def other_kind(path: str, kind: str) -> EaglerayError:
-    return EaglerayError(
-        "not-a-batch",
-        t("{path} is {kind}.", path=printable(path), kind=translated(kind)),
-        t("Select a file that torch.save wrote."),
-    )
 
 
 def no_tokens_of_wave(path: str) -> EaglerayError:

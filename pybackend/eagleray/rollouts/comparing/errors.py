@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eagleray.common.errors import EaglerayError, error, printable
-from eagleray.common.l10n import t
+from eagleray.common.errors import EaglerayError, error
 
 
 # fmt: off
@@ -51,12 +50,6 @@ def comparison_unsaved(path: Path, why: str) -> EaglerayError: ...
 def comparison_not_stored() -> EaglerayError: ...
 @error("untrusted-model", "Running a model in torch needs a trusted workspace.", "Trust the workspace first.")
 def untrusted_model() -> EaglerayError: ...
+@error("server-without-address", "The server {name} doesn't listen yet.", "Try again when it is ready.")
+def server_without_address(name: str, next_step: str) -> EaglerayError: ...
 # fmt: on
-
-
-def server_without_address(name: str, reason: str) -> EaglerayError:
-    return EaglerayError(
-        "server-without-address",
-        t("The server {name} doesn't listen yet.", name=printable(name)),
-        reason or t("Try again when it is ready."),
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from eagleray.common.errors import EaglerayError, error, printable
-from eagleray.common.l10n import t, translated
+from eagleray.common.l10n import t
 
 
 # fmt: off
@@ -19,15 +19,9 @@ def document_unreadable(path: str, why: str) -> EaglerayError: ...
 def no_dump_in(path: str) -> EaglerayError: ...
 @error("no-trajectory", "There is no trajectory {item}, only {items}.", "The list has their numbers.")
 def no_item(item: int, items: int) -> EaglerayError: ...
+@error("not-trajectories", "{path} is {kind}.", "Select JSON lines, a JSON document or a folder of them.")
+def not_trajectories(path: str, kind: str) -> EaglerayError: ...
 # fmt: on
-
-
-def not_trajectories(path: str, kind: str) -> EaglerayError:
-    return EaglerayError(
-        "not-trajectories",
-        t("{path} is {kind}.", path=printable(path), kind=translated(kind)),
-        t("Select JSON lines, a JSON document or a folder of them."),
-    )
 
 
 def no_parquet_reader(path: str, python: str) -> EaglerayError:

@@ -20,7 +20,7 @@ from typing import IO, Any
 from attrs import frozen
 
 from eagleray.common.errors import UNREADABLE_JSON
-from eagleray.common.l10n import later, t
+from eagleray.common.l10n import later, t, translated
 from eagleray.remote.injected.outside_files import content_of, opened
 from eagleray.rollouts.file_kind import file_kind
 from eagleray.rollouts.trajectories.errors import (
@@ -135,11 +135,11 @@ def _check_kind(path: Path, source: Path) -> None:
     kind = file_kind(source)
     begin = content_of(source, 4096).lstrip(codecs.BOM_UTF8)
     if kind not in _TEXTS:
-        raise not_trajectories(str(path), kind)
+        raise not_trajectories(str(path), translated(kind))
     if not kind and begin.startswith((b"\x80", b"PK")):
-        raise not_trajectories(str(path), _SAVED)
+        raise not_trajectories(str(path), translated(_SAVED))
     if b"\0" in begin and not begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise not_trajectories(str(path), later("a binary file"))
+        raise not_trajectories(str(path), t("a binary file"))
 
 
 class _Reading:
@@ -182,7 +182,7 @@ class _Reading:
             if is_lines:
                 return None
             if not text.lstrip().startswith(("{", "[")):
-                raise not_trajectories(str(self._path), later("a text")) from error
+                raise not_trajectories(str(self._path), t("a text")) from error
             raise document_unreadable(str(self._path), str(error)) from error
         return (_line(part) for value in values for part in self._nesting.trajectories(value))
 

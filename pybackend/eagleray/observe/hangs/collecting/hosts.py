@@ -61,7 +61,8 @@ class HostPictures:
             first = answers.silent()[0]
             raise errors.hosts_silent(first.node, first.detail)
         if not any(node.processes for node in samples):
-            raise errors.no_ranks_on(names, matching)
+            missing = errors.no_commands_on(names, matching) if matching else None
+            raise missing or errors.no_ranks_on(names)
         return completed(with_answers(sampled(), answers.further()), answers.silent())
 
     async def _sample(
