@@ -53,7 +53,7 @@ def rows(samples: int) -> Iterator[Row]:
     # 200 MB a second.
     yield at_most("doctor, 1 GB of logs (s)", seconds, 5.0)
     yield at_most_times("doctor, 1 GB of logs, as grep -E (s)", seconds, grep, 3)
-    yield at_most("doctor, 1 GB with 5 % errors (s)", [sample["seconds"] for sample in errors], 8.0)
+    yield at_most("doctor, 1 GB with 5 % errors (s)", [sample["seconds"] for sample in errors], 5.0)
     yield at_most("doctor, memory (MB)", [sample["memory"] for sample in measured], 150)
     yield at_most("doctor, checks of a node (s)", [_node() for _ in range(samples)], 0.5)
     facts = json.loads(

@@ -1,41 +1,74 @@
-"""Literals of rules that overlap in a line, which a scan reports only in part."""
+"""Expressions for grep: whole patterns of rules, so that a line with only a literal of one is skipped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import subprocess
 from pathlib import Path
 
 import pytest
 from eagleray.doctor.diagnosing import diagnose
 from eagleray.doctor.logs.files import list_logs
-from eagleray.doctor.matching import Matcher, Sign
+from eagleray.doctor.logs.literal_scan import LiteralScan, gnu_grep
+from eagleray.doctor.matching import Matcher
+from eagleray.doctor.regex_literals import grep_form
 from eagleray.doctor.rule_files import own_rules
-from eagleray.doctor.unknown_errors import MARKERS
 
 
-def test_reported_texts_give_the_literals_of_a_search_for_each(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    literals = Matcher(own_rules()).literals()
-    glued = [
-        f"{first}{then[size:]}"
-        for first in (*literals, *MARKERS)
-        for then in literals
-        for size in range(2, min(len(first), len(then)))
-        if first.endswith(then[:size])
-    ]
-    examples = [example for rule in own_rules() for example in rule.examples]
+def test_each_example_has_the_form_of_its_rule(tmp_path: Path) -> None:
+    missing = []
+    for rule in own_rules():
+        examples = "".join(f"(Worker pid=7) {each}\n" for each in rule.examples if rule.literals)
+        ran = subprocess.run(
+            [gnu_grep() or "grep", "-acE", "-e", grep_form(rule.pattern) if examples else b"x"],
+            input=examples.encode(),
+            capture_output=True,
+            env={"LC_ALL": "C"},
+            check=False,
+        )
+        if int(ran.stdout) != examples.count("\n") or ran.stderr:
+            missing.append((rule.id, ran.stdout, ran.stderr))
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line", "has_form"),
+    [
+        (r"exit(?:code|ed): -?(\d{1,3})\b", "exitcode: -9", True),
+        (r"exit(?:code|ed): -?(\d{1,3})\b", "exitcode=9", False),
+        (r"^Failed to (?!bind)\S{1,20} \[[^]]+\]$", "x Failed to open [a]", True),
+        (r"^Failed to (?!bind)\S{1,20} \[[^]]+\]$", "Failed to open a", False),
+        (r"[]^-]{2}(?i:oom) killed [\w.]+", "^-OOM killed größe", True),
+        (r"错误(?:码)? ?[0-9a-f]+", "错误码 7f", True),
+        (r"错误(?:码)? ?[0-9a-f]+", "错码 7f", False),
+        (r"two words fail", "two \x1b[1mwords\x1b[0m fail", True),
+    ],
+)
+def test_form_is_in_lines_with_a_match(pattern: str, line: str, has_form: bool) -> None:
+    ran = subprocess.run(
+        ["grep", "-aqE", "-e", grep_form(pattern)],
+        input=line.encode(),
+        env={"LC_ALL": "C"},
+        check=False,
+    )
+    assert (ran.returncode == 0) is has_form
+
+
+def test_lines_with_a_mere_literal_are_not_reported(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
-    log.write_text("\n".join(glued[::3] + examples))
-    near, compared = Matcher._near, []
+    log.write_text("request 7 timed out after 3 s\nanswer not found, exitcode=3\n" * 9)
+    matcher = Matcher(own_rules())
+    literals = [each.encode() for each in matcher.literals()]
+    files = list_logs([log])[0]
 
-    def of_both(self: Matcher, signs: Sequence[Sign], text: str) -> Iterable[str]:
-        own = near(self, signs, text)
-        compared.append(text)
-        assert set(own) == set(self._present(text)), text
-        return own
+    assert [*LiteralScan(files, literals).hits()]
+    if gnu_grep():
+        assert [*LiteralScan(files, literals, whole=matcher.grep_forms()).hits()] == []
 
-    monkeypatch.setattr(Matcher, "_near", of_both)
-    diagnose(list_logs([log])[0], own_rules())
 
-    assert len(compared) > len(examples)
+@pytest.mark.skipif(not gnu_grep(), reason="without grep, literals are searched as they are")
+def test_colours_between_the_words_of_a_message_do_not_hide_its_cause(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text("RuntimeError: CUDA error: \x1b[1munspecified\x1b[0m launch failure\n")
+    assert [each.id for each in diagnose(list_logs([log])[0], own_rules()).causes] == [
+        "launch-failure"
+    ]

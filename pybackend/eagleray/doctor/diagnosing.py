@@ -23,7 +23,7 @@ from eagleray.doctor.logs.traceback_prefixes import (
     lines_within,
     prefix_of,
 )
-from eagleray.doctor.matching import Match, Matcher, Sign, cause_of
+from eagleray.doctor.matching import Match, Matcher, cause_of
 from eagleray.doctor.model import (
     Checked,
     Diagnosis,
@@ -80,10 +80,6 @@ _NEAR = 4
 _LONGEST_BEFORE = 400
 # Lines of a traceback; most are much shorter.
 _LONGEST_TRACEBACK = 65_536
-# All hits of a shorter line are of the part that is read.
-_WHOLE_LINE = 4000
-_ESCAPE = b"\x1b"
-_AFTER = 3
 # This many bytes usually identify a line.
 _SIGN = 20
 
@@ -114,7 +110,10 @@ def diagnose(
     literals, markers, forms = (
         [text.encode() for text in own] for own in (matcher.literals(), MARKERS, FORMS)
     )
-    scan = LiteralScan(files, literals, on_bytes, is_cancelled, forms=forms, markers=markers)
+    whole = matcher.grep_forms()
+    scan = LiteralScan(
+        files, literals, on_bytes, is_cancelled, forms=forms, markers=markers, whole=whole
+    )
     levels = frozenset(
         level for level in _LEVELS if not any(_hides(level, each) for each in literals)
     )
@@ -182,11 +181,6 @@ class _Findings:
         )
 
 
-def _signs(hits: Sequence[Hit], start: int, raw: bytes) -> list[Sign]:
-    ends = [hit.offset - start + len(hit.text) for hit in hits]
-    return [(hit.text, raw[end : end + _AFTER]) for hit, end in zip(hits, ends, strict=True)]
-
-
 def _read_file(
     number: int, file: ScannedFile, hits: Iterator[Hit], scan: LiteralScan, findings: _Findings
 ) -> None:
@@ -215,8 +209,6 @@ class _FileReading:
     # The starts of lines that the tracebacks above them have named, and the starts of exceptions without effect.
     exceptions: set[int] = field(factory=set)
     ignored: set[int] = field(factory=set)
-    # The last name of a level that isn't among the hits of its line.
-    skipped: int = -1
     # By beginnings of lines without their numbers.
     plain: dict[bytes, bool] = field(factory=dict)
     # The last exception of each process that no rule explains and that counts for its chain.
@@ -227,7 +219,7 @@ class _FileReading:
         last_start = listed = -1
         for own, start, raw in self._by_line(hits):
             if start != last_start and not self._is_plain(own, start, raw):
-                self._line(own, start, raw)
+                self._line(own[0], start, raw)
             last_start = start
             if self.unknown >= _MOST_UNKNOWN and listed < 0:
                 listed = start
@@ -248,7 +240,6 @@ class _FileReading:
             if self.unknown >= _MOST_UNKNOWN:
                 self.scan.narrow()
                 if hit.text in _LEVELS:
-                    self.skipped = hit.offset
                     continue
             own = [hit]
             start, raw = self.log.line_at(hit.offset)
@@ -287,15 +278,11 @@ class _FileReading:
             if is_end and not self.findings.matcher.matches(line.text):
                 self._unknown(Hit(self.number, start), start, line, raw, ())
 
-    def _line(self, hits: Sequence[Hit], start: int, raw: bytes) -> None:
-        hit = hits[0]
+    def _line(self, hit: Hit, start: int, raw: bytes) -> None:
         line = parse_line(raw)
         if start in self.ignored or self._is_old(start, line):
             return
-        # Without grep, hits have no text. Colours may be within a literal, and other parts of a long line have hits, too.
-        has_all = hit.text and len(raw) < _WHOLE_LINE and _ESCAPE not in raw
-        signs = _signs(hits, start, raw) if has_all and self.skipped < start else None
-        matches = self.findings.matcher.matches(line.text, signs)
+        matches = self.findings.matcher.matches(line.text)
         for match in matches:
             self._matched(match, hit, start, line)
         if is_dumped(line.text):

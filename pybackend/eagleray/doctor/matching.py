@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 from attrs import define, field, frozen
 
 from eagleray.common.errors import printable
 from eagleray.common.redact import HIDDEN, redact_text
 from eagleray.doctor.model import Advice, Cause, LogEvidence, Rule
+from eagleray.doctor.regex_literals import grep_form
 from eagleray.wire.records import fields_in
 
 # So far from a literal on either side does a pattern reach, which bounds its time.
@@ -18,12 +18,8 @@ _REACH = 400
 _MOST_EVIDENCE = 10
 # As long as the shortest literal, of three Chinese letters.
 _START = 3
-_MOST_SIGNS = 10_000
 # In longer texts, searching each literal is faster.
 _SHORT = 1000
-
-# A text that a scan has reported, and the few bytes after it.
-Sign = tuple[bytes, bytes]
 
 
 @frozen
@@ -44,8 +40,6 @@ class Matcher:
     # The places in `rules` of those that have a literal, and literals by their beginning.
     _places: dict[str, list[int]] = field(init=False, factory=dict)
     _starts: dict[str, list[str]] = field(init=False, factory=dict)
-    # The literals that begin within a reported text.
-    _overlaps: dict[Sign, list[str]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         # A check has no literal: it matches no line.
@@ -59,10 +53,12 @@ class Matcher:
     def literals(self) -> list[str]:
         return list(self._places)
 
-    def matches(self, text: str, signs: Sequence[Sign] | None = None) -> list[Match]:
-        """The matches of a line; `signs` are all that a scan for the literals has reported of it, None if it hasn't all."""
-        literals = self._present(text) if signs is None else self._near(signs, text)
-        places = {place for literal in literals for place in self._places[literal]}
+    def grep_forms(self) -> list[bytes]:
+        """Expressions of which each line that a rule matches has one."""
+        return [grep_form(rule.pattern) for rule in self.rules if rule.literals]
+
+    def matches(self, text: str) -> list[Match]:
+        places = {place for literal in self._present(text) for place in self._places[literal]}
         return [
             match for place in sorted(places) if (match := self._match(self.rules[place], text))
         ]
@@ -79,15 +75,6 @@ class Matcher:
             if text.startswith(literal, at)
         ]
 
-    def _near(self, signs: Iterable[Sign], text: str) -> Iterable[str]:
-        """The literals in a text by what was reported of it, which is faster: each other one overlaps with one of these."""
-        for sign in signs:
-            if sign not in self._overlaps:
-                if len(self._overlaps) == _MOST_SIGNS:
-                    self._overlaps.clear()
-                self._overlaps[sign] = [*filter(partial(_overlaps, *sign), self._places)]
-        return [literal for sign in signs for literal in self._overlaps[sign] if literal in text]
-
     def _match(self, rule: Rule, text: str) -> Match | None:
         for literal in rule.literals:
             at = text.find(literal)
@@ -98,12 +85,6 @@ class Matcher:
                     groups = {name: value or "" for name, value in match.groupdict().items()}
                     return Match(rule, groups, part)
         return None
-
-
-def _overlaps(hit: bytes, after: bytes, literal: str) -> bool:
-    """Whether a literal may begin within a hit, before `after`: a scan reports the first text at a place, then what is behind it."""
-    own, line = literal.encode(), hit + after
-    return any(own.startswith(line[at : at + len(own)]) for at in range(len(hit)))
 
 
 def cause_of(match: Match, evidence: Sequence[LogEvidence], count: int) -> Cause:

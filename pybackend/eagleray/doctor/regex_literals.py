@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 with warnings.catch_warnings():
@@ -20,6 +22,17 @@ SHORTEST_LITERAL = 5
 _MOST_UNBOUNDED = 2
 # CJK radicals, the first block of them.
 _FIRST_WIDE = "\u2e80"
+_SPECIAL = re.compile(rb"[][\\.*^$+?(){}|]")
+_BEYOND_ASCII = range(128, 256)
+_CATEGORIES = {
+    _constants.CATEGORY_DIGIT: b"0123456789",
+    _constants.CATEGORY_SPACE: b" \t\r\f\v",
+    _constants.CATEGORY_WORD: bytes(
+        code for code in range(128) if chr(code).isalnum() or code == ord("_")
+    ),
+}
+# The characters of a terminal's sequence, such as ESC[31m.
+_COLOURS = b"\x1b[;0123456789m"
 _REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT)
 # `.{0,200}` is bounded enough.
 _BOUND = 200
@@ -47,6 +60,59 @@ def literals_of(pattern: str) -> tuple[str, ...]:
     if not literals or min(map(_weight, literals)) < SHORTEST_LITERAL:
         raise PatternError(f"it needs a literal text of {SHORTEST_LITERAL} or more characters")
     return tuple(dict.fromkeys(literals))
+
+
+@lru_cache(2048)
+def grep_form(pattern: str) -> bytes:
+    """An expression of `grep -E` in the C locale that is in each line with a match of `pattern`, and in few others.
+
+    Lengths of repeats, places and look-arounds don't count, nor colours between words.
+    """
+    return _form(_parser.parse(pattern))
+
+
+def _form(items: Any) -> bytes:
+    return b"".join(_form_of(operation, value) for operation, value in items)
+
+
+def _form_of(operation: Any, value: Any) -> bytes:
+    if operation is _constants.LITERAL:
+        letter = chr(value).encode()
+        return (
+            _set({*_COLOURS, value}) + b"+" if letter == b" " else _SPECIAL.sub(rb"\\\g<0>", letter)
+        )
+    if operation is _constants.BRANCH:
+        return b"(" + b"|".join(map(_form, value[1])) + b")"
+    if operation is _constants.SUBPATTERN and not value[1] & re.IGNORECASE:
+        return b"(" + _form(value[3]) + b")"
+    if operation in _REPEATS:
+        return b"(" + _form(value[2]) + (b")+" if value[0] else b")*")
+    if operation is _constants.IN and value[0][0] is not _constants.NEGATE:
+        return _set({*_COLOURS, *(code for member in value for code in _codes(*member))}) + b"+"
+    if operation in (_constants.AT, _constants.ASSERT, _constants.ASSERT_NOT):
+        return b""
+    is_letter = operation in (_constants.ANY, _constants.NOT_LITERAL, _constants.IN)
+    return b".+" if is_letter else b".*"
+
+
+def _codes(operation: Any, value: Any) -> Sequence[int]:
+    """The bytes of a member of a set; any byte beyond ASCII may be a part of a letter, digit or space."""
+    if operation is _constants.CATEGORY:
+        return (*_CATEGORIES.get(value, range(128)), *_BEYOND_ASCII)
+    first, last = value if operation is _constants.RANGE else (value, value)
+    return range(first, last + 1) if last < _BEYOND_ASCII[0] else _BEYOND_ASCII
+
+
+def _set(codes: set[int]) -> bytes:
+    """A bracket expression, in which the places of `]`, `^`, `[` and `-` matter."""
+    order = (
+        b"]",
+        *(bytes([code]) for code in sorted(codes) if code not in b"]^[-\n\0"),
+        b"^",
+        b"[",
+        b"-",
+    )
+    return b"[" + b"".join(each for each in order if each[0] in codes) + b"]"
 
 
 def _weight(literal: str) -> int:
