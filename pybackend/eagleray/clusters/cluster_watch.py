@@ -304,21 +304,10 @@ STATE_BY_ERROR: dict[str, ClusterState] = {
 }
 
 # Errors of the connection, which say nothing about the cluster behind it: its workers count as still paused.
-CONNECTION_ERRORS = frozenset(
-    {
-        "link-lost",
-        "bridge-needs-click",
-        "no-srun",
-        "srun-failed",
-        "no-python",
-        "job-waits-for-step",
-        "job-not-looked-into",
-        "slurm-failed",
-        "no-slurm",
-        "command-slow",
-        "command-missing",
-    }
-)
+CONNECTION_ERRORS = frozenset({
+    "link-lost", "bridge-needs-click", "no-srun", "srun-failed", "no-python", "job-waits-for-step",
+    "job-not-looked-into", "slurm-failed", "no-slurm", "command-slow", "command-missing",
+})  # fmt: skip
 
 # After this time without a head node its paused workers count as gone.
 FORGET_S = 8.0

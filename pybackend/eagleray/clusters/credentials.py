@@ -51,20 +51,10 @@ LARGEST = 2**20
 
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 # These frame the request or decide how its response is read.
-_OURS = frozenset(
-    {
-        "accept-encoding",
-        "connection",
-        "content-length",
-        "expect",
-        "host",
-        "keep-alive",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
+_OURS = frozenset({
+    "accept-encoding", "connection", "content-length", "expect", "host", "keep-alive", "te",
+    "trailer", "transfer-encoding", "upgrade",
+})  # fmt: skip
 
 
 @frozen

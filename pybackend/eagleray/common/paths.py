@@ -29,23 +29,10 @@ _TMP = Path("/tmp")  # noqa: S108 (its entries are checked)
 # The longest path that the kernel takes for a Unix socket (sun_path without its final zero, man 7 unix).
 LONGEST_SOCKET_PATH = 107
 
-NETWORK_FILE_SYSTEMS = frozenset(
-    {
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "lustre",
-        "gpfs",
-        "beegfs",
-        "ceph",
-        "afs",
-        "9p",
-        "fuse.sshfs",
-        "panfs",
-        "wekafs",
-    }
-)
+NETWORK_FILE_SYSTEMS = frozenset({
+    "nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "beegfs", "ceph", "afs", "9p", "fuse.sshfs",
+    "panfs", "wekafs",
+})  # fmt: skip
 
 
 def home() -> Path:

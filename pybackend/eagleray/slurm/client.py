@@ -36,19 +36,10 @@ _SETTINGS = (
 )  # fmt: skip
 # Variables of an allocation in which we run, which must not affect steps of other jobs.
 _STEP_SETTINGS = (
-    "SLURM_JOB_ID",
-    "SLURM_JOBID",
-    "SLURM_NNODES",
-    "SLURM_NPROCS",
-    "SLURM_NTASKS",
-    "SLURM_NTASKS_PER_NODE",
-    "SLURM_STEP_ID",
-    "SLURM_EXACT",
-    "SLURM_EXCLUSIVE",
-    "SLURM_OVERLAP",
-    "SLURM_DISTRIBUTION",
-    "SLURM_WORKING_DIR",
-)
+    "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_NNODES", "SLURM_NPROCS", "SLURM_NTASKS",
+    "SLURM_NTASKS_PER_NODE", "SLURM_STEP_ID", "SLURM_EXACT", "SLURM_EXCLUSIVE", "SLURM_OVERLAP",
+    "SLURM_DISTRIBUTION", "SLURM_WORKING_DIR",
+)  # fmt: skip
 # No user can answer questions, and hosts unknown to the login node are rejected.
 _SSH = (
     "ssh",

@@ -9,20 +9,9 @@ from eagleray.doctor.model import Diagnosis
 
 _EVIDENCE = ("path", "line", "text", "time", "node", "worker", "repeats", "rank")
 _CAUSE = (
-    "id",
-    "sentence",
-    "fix",
-    "evidence",
-    "secondary",
-    "severity",
-    "count",
-    "files",
-    "source",
-    "settings",
-    "why",
-    "changes",
-    "command",
-)
+    "id", "sentence", "fix", "evidence", "secondary", "severity", "count", "files", "source",
+    "settings", "why", "changes", "command",
+)  # fmt: skip
 DIAGNOSIS: Shape = {
     **VERSIONED,
     "sentence": Field("what a user reads first"),

@@ -6,19 +6,9 @@ from eagleray.cli.json_shapes import INTEGER, VERSIONED, Field, Shape
 
 _READING = ("kind", "culprits", "confidence", "sentence", "next_step", "group")
 _RANK = (
-    "group",
-    "rank",
-    "role",
-    "pid",
-    "node",
-    "doing",
-    "call",
-    "moves",
-    "cpu",
-    "state",
-    "collectives",
+    "group", "rank", "role", "pid", "node", "doing", "call", "moves", "cpu", "state", "collectives",
     "gpus",
-)
+)  # fmt: skip
 _NATIVE = ("group", "rank", "reason", "thread", "frames", "paused_s", "resumed")
 _CHANGE = ("group", "ranks", "before", "after")
 _INSIDE = ("group", "rank", "reason", "exceptions", "awaits")

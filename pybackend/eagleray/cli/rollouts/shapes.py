@@ -147,18 +147,9 @@ COMPARISON: Shape = {
     "b": Field(f"{{{', '.join(_ENGINE)}}}: the trainer", "object", _ENGINE),
 }
 _TENSOR = (
-    "name",
-    "shape",
-    "dtype",
-    "bytes",
-    "nan",
-    "infinite",
-    "least",
-    "most",
-    "mean",
-    "std",
+    "name", "shape", "dtype", "bytes", "nan", "infinite", "least", "most", "mean", "std",
     "row_sums",
-)
+)  # fmt: skip
 _MASKED = ("name", "count", "least", "most", "mean", "std")
 BATCH: Shape = {
     **VERSIONED,

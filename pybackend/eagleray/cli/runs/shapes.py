@@ -8,17 +8,8 @@ from eagleray.runs.presets.model import PresetRow
 from eagleray.runs.records import StoredRun
 
 RUN_WORKER = (
-    "cluster",
-    "worker_id",
-    "pid",
-    "kind",
-    "name",
-    "state",
-    "rank",
-    "path",
-    "line",
-    "python",
-)
+    "cluster", "worker_id", "pid", "kind", "name", "state", "rank", "path", "line", "python",
+)  # fmt: skip
 _RUN_LINE = ("path", "line", "state", "moved_to", "workers", "reason")
 _RUN_SERVER = ("name", "state", "url", "model", "reason", "warning")
 _RUN_PICTURE = ("path", "taken_at", "kind", "sentence", "is_stuck")

@@ -78,17 +78,9 @@ _HARMLESS = frozenset(
 )
 _FUTEX, _FUTEX_COMMAND, _FUTEX_WAIT, _CONTENDED_LOCK = 202, 127, 0, 2
 _LIBRARY_CALLS = (
-    "Py_IsInitialized",
-    "PyGILState_Ensure",
-    "PyGILState_Release",
-    "PyRun_SimpleString",
-    "pthread_create",
-    "pthread_self",
-    "pthread_detach",
-    "syscall",
-    "munmap",
-    "usleep",
-)
+    "Py_IsInitialized", "PyGILState_Ensure", "PyGILState_Release", "PyRun_SimpleString",
+    "pthread_create", "pthread_self", "pthread_detach", "syscall", "munmap", "usleep",
+)  # fmt: skip
 _CODE_SIZE, _ROUTINE = 256, 64
 # Where the tracer writes that the borrowed thread isn't in these pages any more.
 _IS_FREE = 255

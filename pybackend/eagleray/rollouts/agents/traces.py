@@ -19,17 +19,9 @@ from eagleray.rollouts.agents.errors import trace_not_written
 from eagleray.rollouts.chat_responses import answered_chats, chat_messages, token_columns
 
 _FIELDS = (
-    "index",
-    "item",
-    "member",
-    "outcome",
-    "result",
-    "location",
-    "rules",
-    "started",
-    "seconds",
+    "index", "item", "member", "outcome", "result", "location", "rules", "started", "seconds",
     "clients",
-)
+)  # fmt: skip
 
 
 # The version of a line, by which `eagleray rollouts` recognises it.

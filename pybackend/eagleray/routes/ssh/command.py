@@ -13,18 +13,10 @@ from eagleray.routes.ssh.errors import ssh_missing
 # Options that a configuration may set for terminals and that must not apply to us; every version since 8.0
 # knows them.  ssh uses the first value that it reads, so the command line wins.
 _INSISTED = (
-    "ControlPersist=no",
-    "ForwardAgent=no",
-    "ForwardX11=no",
-    "PermitLocalCommand=no",
-    "ClearAllForwardings=yes",
-    "RemoteCommand=none",
-    "RequestTTY=no",
-    "EscapeChar=none",
-    "Tunnel=no",
-    "VisualHostKey=no",
-    "LogLevel=INFO",
-)
+    "ControlPersist=no", "ForwardAgent=no", "ForwardX11=no", "PermitLocalCommand=no",
+    "ClearAllForwardings=yes", "RemoteCommand=none", "RequestTTY=no", "EscapeChar=none",
+    "Tunnel=no", "VisualHostKey=no", "LogLevel=INFO",
+)  # fmt: skip
 
 # The variables that lead ssh to the user's agent, Kerberos ticket or smart card.
 USER_VARIABLES = (
