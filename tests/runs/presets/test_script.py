@@ -194,3 +194,14 @@ def test_variables_that_double_each_other_have_an_end() -> None:
         parsed.launch.arguments[1],
         "abababab",
     )
+
+
+def test_program_may_be_among_the_arguments_of_the_script() -> None:
+    """VeOmni's `train.sh` hands the program and its options to torchrun."""
+    given = ["tasks/train.py", "own.yaml", "--train.max_steps", "9"]
+    parsed = read_script('torchrun --nproc-per-node=4 "$@" 2>&1 | tee log.txt\n', given)
+    assert parsed.launch and parsed.launch.target == "tasks/train.py"
+    assert parsed.forwards
+    assert read_script('exec "$@"\n', ["python", "-m", "own.train"]).launch
+    for text in ('run() {\n  torchrun "$@"\n}\n', 'make "$@"\n'):
+        assert read_script(text, given).launch is None

@@ -357,8 +357,8 @@ def test_program_is_found_in_the_only_folder_that_has_it(tmp_path: Path, enter: 
     line = FORK["run.sh"].replace("examples/", "")
     files |= {"rl/code/base.yaml": FORK["examples/base.yaml"], "run.sh": f"{enter}\n{line}"}
     expected = {
-        "steps": "trainer.max_steps=2 verl/trainer/settings.py:6",
-        "no_checkpoint": "trainer.save_freq=1000000 verl/trainer/settings.py:7",
+        "steps": "trainer.max_steps=2 rl/code/verl/trainer/settings.py:6",
+        "no_checkpoint": "trainer.save_freq=1000000 rl/code/verl/trainer/settings.py:7",
     }
     assert settings(made(tmp_path / "1", files)).items() >= expected.items()
     two = files | {f"old/{name}": text for name, text in FORK.items()}

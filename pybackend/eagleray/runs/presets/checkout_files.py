@@ -96,7 +96,9 @@ class Files:
         for folder in self._installed:
             if file.is_relative_to(folder):
                 return f"site-packages/{file.relative_to(folder)}"
-        above = [*self.near, *(near.parent for near in self.near)]
+        # The folder that a script enters is below the one that the user is in.
+        outer = sorted(self.near, key=lambda near: len(near.parts))
+        above = [*outer, *(near.parent for near in self.near)]
         root = next((base for base in above if file.is_relative_to(base)), None)
         return str(file.relative_to(root)) if root else str(file)
 

@@ -28,7 +28,7 @@ from eagleray.runs.scripts.launch_lines import (
 _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<more>\+?)=(?P<value>.*)", re.DOTALL)
 _WHOLE_VARIABLE = re.compile(r"\"?\$\{?(?P<name>[A-Za-z_]\w*)(?P<array>\[[@*]\])?\}?\"?")
 _SETTING = frozenset({"export", "declare", "local", "readonly", "typeset"})
-_ALL_ARGUMENTS = {
+ALL_ARGUMENTS = {
     f"{quote}{name}{quote}": bool(quote) for name in ("$@", "${@}", "${@:1}") for quote in ("", '"')
 }
 # Commands that print or search for their words and run none of them.
@@ -140,6 +140,7 @@ class _ScriptReader:
 
     def __init__(self, text: str, arguments: Sequence[str]) -> None:
         self._text = text
+        self._arguments = list(map(LineWord, arguments))
         self._ends = [at for at, sign in enumerate(text) if sign == "\n"]
         self._functions = frozenset(_FUNCTION.findall(text))
         self._values = {
@@ -164,13 +165,22 @@ class _ScriptReader:
         if tokens[first].text in ("cd", "pushd"):
             self._enter(tokens[first + 1 :])
             return None
-        start = start_of(tokens[first:], self._functions) or launch_of(tokens[first:])
+        tokens = tokens[first:]
+        start = start_of(tokens, self._functions) or launch_of(tokens)
+        if start is None and not command.function:
+            start = self._given(tokens)
         line = self._line(command.tokens[0])
         if isinstance(start, Launch):
             start = evolve(start, maybe=self._maybe(command))
         return start and evolve(
             start, line=line, end=command.end, inside=command.function, folder=self._folder
         )
+
+    def _given(self, tokens: Sequence[LineWord]) -> Launch | None:
+        """A program that the script's own arguments name: `torchrun "$@"`."""
+        at = next((i for i, word in enumerate(tokens) if word.text in ALL_ARGUMENTS), len(tokens))
+        launch = launch_of([*tokens[:at], *self._arguments]) if tokens[at:] else None
+        return launch and evolve(launch, tokens=tuple(tokens), arguments=tuple(tokens[at:]))
 
     def _maybe(self, command: BashCommand) -> tuple[LineWord, ...]:
         """The items of the arrays of a line in assignments that a later one replaced, if that one ran."""
@@ -247,7 +257,7 @@ class _ScriptReader:
 def _given_to_others(commands: Sequence[BashCommand], ends: Set[int]) -> bool:
     """Whether a command that ends elsewhere and does more than print gets the script's arguments too."""
     return any(
-        word.raw in _ALL_ARGUMENTS
+        word.raw in ALL_ARGUMENTS
         for command in commands
         if command.end not in ends and not command.function
         if command.tokens[0].raw not in _ONLY_TEXT
@@ -259,8 +269,8 @@ def _passed_on(text: str, line: Launch | ScriptStart) -> bool | None:
     """Whether the line quotes `$@`; None where it does not have it."""
     for word in line.arguments:
         raw = text[slice(*word.span)] if word.span else word.text
-        if raw in _ALL_ARGUMENTS:
-            return _ALL_ARGUMENTS[raw]
+        if raw in ALL_ARGUMENTS:
+            return ALL_ARGUMENTS[raw]
     return None
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from attrs import frozen
 
 from eagleray.runs.scripts.launch_lines import Launch, LineWord, ScriptStart
-from eagleray.runs.scripts.script import Script, read_script
+from eagleray.runs.scripts.script import ALL_ARGUMENTS, Script, read_script
 
 _DEEPEST = 4
 _MOST_SCRIPTS = 40
-_ALL_ARGUMENTS = re.compile(r"\"?\$(?:@|\{@(?::1)?\})\"?")
 
 
 @frozen(eq=False)
@@ -89,7 +87,7 @@ def _arguments(tokens: Sequence[LineWord], outer: Sequence[str]) -> list[str]:
     """The arguments of an inner script up to the first one of unknown value."""
     given: list[str] = []
     for word in tokens:
-        if _ALL_ARGUMENTS.fullmatch(word.text):
+        if word.text in ALL_ARGUMENTS:
             given += outer
         elif word.is_resolved:
             given.append(word.text)
