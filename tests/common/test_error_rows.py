@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import eagleray
@@ -10,6 +11,8 @@ from eagleray.common import l10n
 from eagleray.common.errors import EaglerayError, error
 
 ROOT = Path(eagleray.__file__).parent
+# A parameter in the text of an error, printable or not, and a number of seconds.
+PLAIN = re.compile(r"\w+|printable\(\w+(, \d+)?\)|f'\{\w+:g\}'")
 
 
 @error(
@@ -71,3 +74,32 @@ def worse_thing(path: str, next_step: str) -> EaglerayError: ...
 def test_next_step_of_a_call_replaces_the_next_step_of_its_row() -> None:
     assert worse_thing("a", "").next_step == "Use another one."
     assert worse_thing("a", "Use b.").next_step == "Use b."
+
+
+def test_error_with_plain_texts_is_a_row() -> None:
+    written_out = [
+        function.name
+        for path in ROOT.rglob("*errors.py")
+        for function in ast.parse(path.read_text("utf-8")).body
+        if isinstance(function, ast.FunctionDef) and _could_be_a_row(function)
+    ]
+    assert written_out == [], "declare it with @error of common/errors.py"
+
+
+def _could_be_a_row(function: ast.FunctionDef) -> bool:
+    """Whether a function only returns an error whose texts have its parameters as they are."""
+    statement, call = function.body[-1], getattr(function.body[-1], "value", None)
+    if not (isinstance(statement, ast.Return) and all(map(_is_constant, function.body[:-1]))):
+        return False
+    if not isinstance(call, ast.Call) or ast.unparse(call.func) != "EaglerayError":
+        return False
+    # A parameter that is in a text and in the detail, too, fits no row.
+    fields = {ast.unparse(each) for each in (*call.args[3:], *(k.value for k in call.keywords))}
+    return all(
+        isinstance(text, ast.Call)
+        and ast.unparse(text.func) == "t"
+        and all(PLAIN.fullmatch(ast.unparse(each.value)) for each in text.keywords)
+        and not fields
+        & {ast.unparse(name) for name in ast.walk(text) if isinstance(name, ast.Name)}
+        for text in call.args[1:3]
+    )
