@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 import subprocess
 from pathlib import Path
 
@@ -72,3 +74,45 @@ def test_colours_between_the_words_of_a_message_do_not_hide_its_cause(tmp_path: 
     assert [each.id for each in diagnose(list_logs([log])[0], own_rules()).causes] == [
         "launch-failure"
     ]
+
+
+_LETTERS = "abZ -][^\\{}()|*+?.$é误7/:=\t"
+_SETS = (r"\d", r"\w", r"\s", r"\S", r"\W", ".", r"[]\-^a-f]", r"[^\]x]", r"[\[\wé]", "[0-9:.=]")
+
+
+def _pattern(rand: random.Random, depth: int = 0) -> str:
+    """A sequence of letters, sets, places, alternatives and repeats, as rules have."""
+    parts = []
+    for _ in range(rand.randrange(1, 5)):
+        kind = rand.randrange(4 if depth > 2 else 8)
+        inner = _pattern(rand, depth + 1) if kind > 3 else ""
+        parts.append(
+            (
+                re.escape(rand.choice(_LETTERS)),
+                re.escape(rand.choice(_LETTERS)),
+                rand.choice(_SETS),
+                rand.choice((r"\b", "^", "$")),
+                f"(?:{inner}|{rand.choice('ab')}|)",
+                f"(?:{inner}){rand.choice(('?', '*', '+', '{2}', '{0,3}', '{1,4}?'))}",
+                f"(?{rand.choice('=!')}{inner})",
+                f"(?i:{inner})",
+            )[kind]
+        )
+    return "".join(parts)
+
+
+def test_form_of_any_pattern_is_valid_and_in_each_line_with_a_match() -> None:
+    rand = random.Random(7)
+    for _ in range(80):
+        pattern = _pattern(rand)
+        lines = ["".join(rand.choices(_LETTERS, k=rand.randrange(14))) for _ in range(60)]
+        ran = subprocess.run(
+            ["grep", "-anE", "-e", grep_form(pattern)],
+            input="".join(f"{line}\n" for line in lines).encode(),
+            capture_output=True,
+            env={"LC_ALL": "C"},
+            check=False,
+        )
+        reported = {int(each.partition(b":")[0]) for each in ran.stdout.splitlines()}
+        matched = {at for at, line in enumerate(lines, 1) if re.search(pattern, line)}
+        assert (ran.stderr, matched - reported) == (b"", set()), pattern
