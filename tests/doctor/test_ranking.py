@@ -491,21 +491,6 @@ def test_exception_is_the_sentence_where_causes_only_warn(tmp_path: Path) -> Non
     assert next(at for at, line in enumerate(shown) if "metrics" in line) > 2
 
 
-def test_error_of_a_child_comes_before_the_one_of_its_parent_that_quotes_it(tmp_path: Path) -> None:
-    text = (
-        "(EnvGroup(rank=0) pid=7) Traceback (most recent call last):\n"
-        '(EnvGroup(rank=0) pid=7)   File "/opt/env.py", line 61, in reset\n'
-        "(EnvGroup(rank=0) pid=7) shards.ShardError: the scene kitchen-4 has no camera\n"
-        "Exception occurred while running EnvGroup's function init_worker: exception is ray::EnvGroup.init_worker() (pid=7)\n"
-        '  File "/opt/RLinf/rlinf/workers/env/env_worker.py", line 120, in init_worker\n'
-        "    env.start_env()\n"
-        "RuntimeError: offload failed: {'error': 'the scene kitchen-4 has no camera'}\n"
-    )
-    first = diagnosis_of(tmp_path, (text,)).causes[0]
-    assert [each.line for each in first.evidence] == [3, 7]
-    assert "ShardError" in first.sentence
-
-
 def test_worker_that_was_stopped_on_purpose_has_not_crashed(tmp_path: Path) -> None:
     text = (
         "(raylet) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the problem,"

@@ -31,7 +31,7 @@ from eagleray.doctor.model import (
     Rule,
     UncheckedFile,
 )
-from eagleray.doctor.ranking import UNKNOWN, Candidate, Order, ranked, unwrapped, without_survived
+from eagleray.doctor.ranking import UNKNOWN, Candidate, Order, ranked, without_survived
 from eagleray.doctor.ranks import rank_near, rank_of
 from eagleray.doctor.unknown_errors import (
     FORMS,
@@ -576,7 +576,7 @@ def _diagnosis(
     exceptions = clear if clear or candidates else exceptions
     exceptions = [item for item in exceptions if item not in findings.survived] or exceptions
     exceptions = without_survived(exceptions)
-    errors = unwrapped([(item, *findings.chained.get(item, [])) for item in exceptions])
+    errors = [(item, *findings.chained.get(item, [])) for item in exceptions]
     errors += [(item,) for item in sorted(findings.statements, key=order.place)]
     causes = with_settings_of(ranked(candidates, errors, order), frameworks)
     survived = findings.survived if exceptions else ()

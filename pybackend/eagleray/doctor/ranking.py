@@ -24,7 +24,7 @@ from attrs import define, evolve, field, frozen
 from eagleray.common.l10n import t
 from eagleray.doctor.clocks import TOLERANCE_S
 from eagleray.doctor.model import FOLLOWING, SEVERITIES, Cause, LogEvidence, Role
-from eagleray.doctor.unknown_errors import message_in, unlogged
+from eagleray.doctor.unknown_errors import unlogged
 
 # The ID of an error that no rule explains.
 UNKNOWN = "unknown-error"
@@ -32,8 +32,6 @@ _REASONS = ("cause", "coarse")
 _NO_TIME = float("inf")
 # A traceback with the frames of a worker and its caller is shorter.
 _BLOCK = 100
-# Shorter messages occur in others by chance.
-_QUOTED = 20
 
 
 @frozen
@@ -160,21 +158,6 @@ def without_survived(exceptions: Sequence[LogEvidence]) -> list[LogEvidence]:
     return [item for item in exceptions if item not in survived]
 
 
-def unwrapped(errors: Sequence[tuple[LogEvidence, ...]]) -> list[tuple[LogEvidence, ...]]:
-    """The errors, of which one that quotes the message of an earlier one only adds its line to this: a parent reports so what its child has raised."""
-    rest: list[tuple[LogEvidence, ...]] = []
-    for error in errors:
-        own = message_in(error[0].text)
-        for at, earlier in enumerate(rest):
-            message = message_in(earlier[0].text)
-            if len(message) >= _QUOTED and message in own and message != own:
-                rest[at] = (*earlier, *error)
-                break
-        else:
-            rest.append(error)
-    return rest
-
-
 def unknown_cause(evidence: Sequence[LogEvidence], sentence: str) -> Cause:
     """An error that no rule explains, in the words of a diagnosis; its first line is the one that they name."""
     return Cause(
@@ -214,7 +197,7 @@ def _unknown_before(
     pointers = (item.cause for item in own if item.role == "pointer")
     for pointer in pointers:
         for error in errors:
-            if any(_is_near(own, line) for own in error for line in pointer.evidence):
+            if any(_is_near(error[0], line) for line in pointer.evidence):
                 return error
     first = own[0]
     if_unknown = first.role != "symptom"

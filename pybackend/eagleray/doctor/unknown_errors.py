@@ -239,12 +239,6 @@ def unlogged(text: str) -> str:
     return text[logged.end() :] if logged else text
 
 
-def message_in(text: str) -> str:
-    """The message of an exception without its name, "" for other lines."""
-    text = unlogged(text)
-    return text.partition(": ")[2] if _NAMED_EXCEPTION.match(text) else ""
-
-
 def logger_of(text: str) -> str:
     """Returns the logger's prefix of a traceback's line, which tells the lines of one message; "" without it."""
     logged = _LOGGED.match(text)
