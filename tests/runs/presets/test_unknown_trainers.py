@@ -418,7 +418,17 @@ def test_unknown_command_that_limits_steps_and_saves_is_a_training(tmp_path: Pat
     }
     assert proposal.plan.command[-4:] == ("--steps", "2", "--save_freq", "1000000")
     assert settings(made(tmp_path, {}, "arm-agent", "--max-steps=5", "--model=m")) == {}
-    assert settings(made(tmp_path, {}, "docker", "run", "image", *line)) == {}
+    for other in ("docker run image", "tmux new", "srun --container-image=i", "arm -c"):
+        assert settings(made(tmp_path, {}, *other.split(), *line)) == {}
+    script = {
+        "run.sh": f"set -e\narm-prepare --save-dir=d\n{' '.join(line)} 2>&1 | tee log\nwait\n"
+    }
+    assert settings(made(tmp_path, script)) == {
+        "steps": "--steps 2 run.sh:3",
+        "no_checkpoint": "--save_freq 1000000 run.sh:3",
+    }
+    for start in ("docker run image", "$LAUNCHER"):
+        assert settings(made(tmp_path, {"run.sh": f"{start} {' '.join(line)}\n"})) == {}
 
 
 def test_length_of_a_rollout_does_not_limit_steps(tmp_path: Path) -> None:

@@ -69,11 +69,8 @@ def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
     identity = _Frameworks([cwd], python).of(launch) if launch else Identity(folders=(cwd,))
     line = launch or Launch(tokens[1:], tokens, plan.command[0], module=False)
     recognised, keys = _recognised(identity, line, identity.folders, python, _hints(plan, None))
-    # An unknown command trains here if its line limits steps and saves: `lerobot-train`, not `docker run`.
     if launch is None and recognised and recognised.table.syntax != "none":
-        trains = {"steps", "no_checkpoint"} <= recognised.table.offers.keys()
-        trains &= elsewhere_of([*plan.command, "python"]) is None
-        launch, recognised, keys = (line, recognised, keys) if trains else (None, None, None)
+        recognised = keys = None
     elsewhere = (handed_over if recognised else elsewhere_of)(plan.command)
     return ProgramAnalysis(
         launch=launch,

@@ -161,7 +161,9 @@ _CHECK = Check(_VERSIONS, "", "")
 
 @cache
 def roles() -> dict[str, Any]:
-    """The content of `roles.json`."""
+    """The content of `roles.json`, whose lists of names are texts."""
     file = resources.files(__package__) / "tables" / "roles.json"
     content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))  # own file
-    return content
+    for rule in chain.from_iterable(content["roles"].values()):
+        rule["names"] = rule["names"].split()
+    return content | {"parents": ["", *content["parents"].split()]}

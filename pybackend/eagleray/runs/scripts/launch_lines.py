@@ -18,6 +18,11 @@ _COMMANDS = {
     "trl": "trl.scripts.{}",
     "llamafactory-cli": "llamafactory.{}.tuner",
 }
+# Options of a training, with any prefix.
+_LIMIT = re.compile(
+    r"(?:--|\+{0,2})(?:[\w-]+\.)*(?:(?:max|num|total|train|training)[-_]){0,2}(?:steps|iters|iterations)(?:=.*)?"
+)
+_SAVES = re.compile(r"(?:--|\+{0,2})(?:[\w-]+\.)*(?:save|ckpt|checkpoint)[-_]\w[\w-]*(?:=.*)?")
 # Modules that run the program which their arguments name.
 _WRAPPERS = re.compile(
     r"torch\.distributed\.(?:run|launch)|accelerate\.commands\.launch|deepspeed\.launcher\.runner|areal\.(?:\w+\.)*launcher\.\w+"
@@ -89,12 +94,16 @@ def launch_of(tokens: Sequence[LineWord]) -> Launch | None:
 
 
 def _of_command(tokens: Sequence[LineWord]) -> Launch | None:
-    """The module that a package's own command runs."""
-    pattern = _COMMANDS.get(tokens[0].text) if len(tokens) > 1 else None
-    if pattern is None or not re.fullmatch(r"[a-z][\w-]*", tokens[1].text):
+    """The module that a package's own command runs, or a command that limits steps and saves (`lerobot-train`)."""
+    texts = [word.text for word in tokens]
+    pattern = _COMMANDS.get(texts[0]) if len(texts) > 1 else None
+    if pattern and re.fullmatch(r"[a-z][\w-]*", texts[1]):
+        name = pattern.format(texts[1].replace("-", "_"))
+        return Launch(tuple(tokens[2:]), tuple(tokens), name, module=True)
+    starts_another = texts[0] in _STARTERS or "$" in texts[0] or {"--", "-c"} & {*texts}
+    if starts_another or not all(any(map(option.fullmatch, texts)) for option in (_LIMIT, _SAVES)):
         return None
-    name = pattern.format(tokens[1].text.replace("-", "_"))
-    return Launch(tuple(tokens[2:]), tuple(tokens), name, module=True)
+    return Launch(tuple(tokens[1:]), tuple(tokens), texts[0], module=False)
 
 
 def _starts_python(tokens: Sequence[LineWord], i: int) -> bool:
@@ -158,6 +167,7 @@ _RUNNERS = frozenset(
 _ELSEWHERE = frozenset(
     {"docker", "podman", "kubectl", "singularity", "apptainer", "enroot", "ssh", "pdsh", "ray"}
 )
+_STARTERS = _RUNNERS | _ELSEWHERE | SHELLS | {"tmux", "screen", "sky", "modal", "qsub", "bsub"}
 # `-c` takes a text and no file.
 _OPTION = re.compile(r"--[\w-]+|-[abd-z]+")
 _SCRIPT_NAME = re.compile(r".*\.(?:sh|bash|sub|slurm|sbatch)")
