@@ -136,6 +136,12 @@ def kernel_waits(
         for place in places[:_MOST_THREADS]
         if (call := _call(place))
     }
+    # Else a server that has answered meanwhile would seem to wait for a client that waits for it.
+    calls = {
+        place: call
+        for place, call in calls.items()
+        if call.kind not in (READ, WRITE) or _call(place) == call
+    }
     tables = _Tables({name for call in calls.values() for name in call.files})
     waits: dict[int, tuple[KernelWait, ...]] = {}
     tables.add_locks(

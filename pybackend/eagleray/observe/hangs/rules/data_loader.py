@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eagleray.common.l10n import counted, t
-from eagleray.observe.hangs import wording
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.rules import waits
 from eagleray.observe.hangs.rules.rule_context import Scene, about, reading
@@ -27,21 +26,13 @@ def loading_data(scene: Scene) -> Iterator[Reading]:
         step = t("Profile the data loader, or give it more processes.")
         yield reading(scene, Kind.SLOW, loading, 0.75, text, step)
         return
-    place = wording.place([child for child in children if child.activity.place is not None])
     text = counted(
         len(loading),
         "The data loader of {ranks} delivers nothing.",
         "The data loaders of {ranks} deliver nothing.",
         **about(scene, loading),
     )
-    if place:
-        text = counted(
-            len(loading),
-            "The data loader of {ranks} delivers nothing: its process waits{child_place}.",
-            "The data loaders of {ranks} deliver nothing: their processes wait{child_place}.",
-            **about(scene, loading),
-            child_place=place,
-        )
-    text += waits.follow(scene, [each for each in children if scene.graph.waits_of(each)])
+    waiting = [each for each in children if scene.graph.waits_of(each) or each.activity.place]
+    text += waits.follow(scene, waiting, is_shown=False)
     step = t("Look at what the data loader reads there.")
     yield reading(scene, Kind.DATA_LOADER, loading, 0.85, text, step)

@@ -9,7 +9,7 @@ from eagleray.observe.hangs import library_waits, thread_locks, wording
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import Scene, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.observe.hangs.wait_graph import Path
+from eagleray.observe.hangs.wait_graph import Path, doing_of
 from eagleray.remote.sampling.kernel_waits import FILE_LOCK, WRITE
 from eagleray.remote.sampling.processes import ACTOR
 from eagleray.remote.sampling.rank_sets import RankSet
@@ -138,10 +138,12 @@ def lost_tasks(scene: Scene) -> Iterator[Reading]:
             yield reading(scene, Kind.DEADLOCK, [each], 0.8, text, step)
 
 
-def follow(scene: Scene, ranks: Sequence[SampledProcess]) -> str:
-    """A sentence on what the first of `ranks` waits for, "" if that isn't known."""
+def follow(scene: Scene, ranks: Sequence[SampledProcess], *, is_shown: bool = True) -> str:
+    """A sentence on what the first of `ranks` waits for, "" if that isn't known; `is_shown`: its place is named already."""
     path = scene.graph.path(ranks[0]) if ranks else None
     text = path.sentence if path else library_waits.sentence_of(ranks[:1])
+    if not text and ranks and not is_shown and (does := doing_of(ranks[0])):
+        text = f"{wording.Ranks(ranks[:1])} {does}."
     return f" {text}" if text else ""
 
 
