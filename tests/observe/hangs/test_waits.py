@@ -40,7 +40,7 @@ EXPECTED = {
     ),
     "own_lock": (
         "deadlock",
-        r"MainThread waits for LOCK in take_lock \(waits\.py:\d+\), which it holds itself: it can't continue\.",
+        r"MainThread waits for LOCK in take_lock \(waits\.py:\d+\), which it holds: it can't continue\.",
     ),
     "held_lock": (
         "wait-chain",

@@ -19,6 +19,7 @@ from attrs import frozen
 from eagleray.common.l10n import t
 from eagleray.observe.hangs import wording
 from eagleray.observe.hangs.evidence import SampledProcess
+from eagleray.observe.hangs.wait_graph import Path, Wait
 from eagleray.remote.sampling.frames import PythonFrame, is_users
 from eagleray.remote.sampling.kernel_waits import OWN
 from eagleray.remote.sampling.merging import ThreadStack
@@ -65,8 +66,11 @@ class LockWait:
     holder: LockingThread
 
 
-def lock_waits(processes: Iterable[SampledProcess]) -> tuple[LockWait, ...]:
-    """Waits for locks up to a thread that waits for none, or the shortest cycle of them; () if no thread waits."""
+def lock_path(processes: Iterable[SampledProcess]) -> Path | None:
+    """The waits for locks up to a thread that waits for none, or the shortest cycle of them; None if no thread waits.
+
+    Its `processes` hold the locks, the last one in the thread with the stack of the last wait.
+    """
     threads = [thread for process in processes for thread in _threads(process)]
     # Locks of `threading` belong to one process, locks of `multiprocessing` to one machine.
     holders: dict[tuple[object, Lock], list[LockingThread]] = defaultdict(list)
@@ -81,44 +85,36 @@ def lock_waits(processes: Iterable[SampledProcess]) -> tuple[LockWait, ...]:
             # Two threads can't hold the same lock, so that these are locks of several objects.
             if len(holding := holders[where, lock]) == 1:
                 waits.setdefault(id(thread), LockWait(thread, lock, holding[0]))
-    cycles = [path for start in waits if (path := _path(start, waits)) and is_cycle(path)]
-    if cycles:
-        return min(cycles, key=len)
-    return max((_path(start, waits) for start in waits), key=len, default=())
+    paths = [_path(start, waits) for start in waits]
+    cycles = sorted(filter(_is_cycle, paths), key=len)
+    longest = max(paths, key=len, default=())
+    return _as_path(cycles[0] if cycles else longest) if paths else None
 
 
-def is_cycle(path: Sequence[LockWait]) -> bool:
-    return bool(path) and path[-1].holder is path[0].thread
-
-
-def sentence_of(path: Sequence[LockWait]) -> str:
+def _as_path(links: Sequence[LockWait]) -> Path:
     """`MainThread waits for Cache.lock in get (cache.py:9), which Thread-1 holds, which waits for …`"""
-    first = path[0]
-    if first.thread is first.holder:
-        return t(
-            "{Thread} waits for {lock}{place}, which it holds itself: it can't continue.",
-            Thread=_name(first.thread),
-            lock=first.lock.name,
-            place=_place(first.thread),
+    start = links[0].thread
+    several = len({each.thread.process.rank for each in links}) > 1
+    waits = tuple(
+        Wait(
+            t(
+                "{lock}{place}, which {holder} holds",
+                lock=each.lock.name,
+                place=_place(each.thread),
+                holder=t("it") if each.thread is each.holder else _name(each.holder, several),
+            ),
+            stack=each.holder.stack,
         )
-    several = len({each.thread.process.rank for each in path}) > 1
-    text = t(
-        "{Thread} waits for {lock}{place}, which {holder} holds",
-        Thread=_name(first.thread, several),
-        lock=first.lock.name,
-        place=_place(first.thread),
-        holder=_name(first.holder, several),
+        for each in links
     )
-    for wait in path[1:]:
-        text += t(
-            ", which waits for {lock}{place}, which {holder} holds",
-            lock=wait.lock.name,
-            place=_place(wait.thread),
-            holder=_name(wait.holder, several),
-        )
-    if is_cycle(path):
-        return t("{text}: none of them can continue.", text=text)
-    return f"{text}{_place(path[-1].holder)}."
+    holders = tuple(each.holder.process for each in links)
+    is_cycle = _is_cycle(links)
+    name = _name(start, several)
+    return Path(start.process, name, waits, holders, None, is_cycle, is_cycle)
+
+
+def _is_cycle(links: Sequence[LockWait]) -> bool:
+    return links[-1].holder is links[0].thread
 
 
 def _path(start: int, waits: dict[int, LockWait]) -> tuple[LockWait, ...]:

@@ -133,6 +133,8 @@ class Path:
         text += places[0]
         for (before, wait), place in zip(pairwise(self.waits), places[1:], strict=True):
             text += before.which(t("waits for {what}", what=wait.what)) + place
+        if self.is_cycle and len(self.waits) == 1:
+            return t("{text}: it can't continue.", text=text)
         if self.is_cycle:
             return t("{text}: none of them can continue.", text=text)
         if self.leads_back:

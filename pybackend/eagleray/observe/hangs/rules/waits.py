@@ -21,16 +21,14 @@ def deadlocks(scene: Scene) -> Iterator[Reading]:
     """Threads or processes that wait for each other, or for what nothing else can do."""
     if not scene.is_first:
         return
-    locks = thread_locks.lock_waits(scene.evidence.processes)
-    if thread_locks.is_cycle(locks):
+    locks = thread_locks.lock_path(scene.evidence.processes)
+    if locks and locks.is_cycle:
         step = (
             t("Take the lock once, or make it an RLock.")
-            if len(locks) == 1
+            if len(locks.waits) == 1
             else t("Take the locks in the same order everywhere.")
         )
-        processes = [each.thread.process for each in locks]
-        text = thread_locks.sentence_of(locks)
-        yield reading(scene, Kind.DEADLOCK, processes, 0.85, text, step)
+        yield reading(scene, Kind.DEADLOCK, locks.processes, 0.85, locks.sentence, step)
     cycle = scene.graph.cycle
     if cycle and not cycle.is_of_ray:
         ranks = wording.ranks(cycle.processes)
@@ -69,14 +67,13 @@ def chains(scene: Scene) -> Iterator[Reading]:
             step = t("See what should end this wait: nothing that runs can.")
             yield reading(scene, Kind.DEADLOCK, path.processes[-1:], 0.8, path.sentence, step)
     ends = {id(path.end): path for path in reversed(paths)}
-    if locks := thread_locks.lock_waits(scene.evidence.processes):
-        holder = locks[-1].holder
-        further = scene.graph.path(holder.process)
-        text = thread_locks.sentence_of(locks)
-        if further is not None and further.waits[0].stack is holder.stack:
+    if locks := thread_locks.lock_path(scene.evidence.processes):
+        holder, text = locks.processes[-1], locks.sentence
+        further = scene.graph.path(holder)
+        if further is not None and further.waits[0].stack is locks.waits[-1].stack:
             text = f"{text} {further.sentence}"
         step = t("Look at what holds the lock.")
-        yield reading(scene, Kind.WAIT_CHAIN, [holder.process], 0.7, text, step)
+        yield reading(scene, Kind.WAIT_CHAIN, [holder], 0.7, text, step)
     shown = list(ends.values())[::-1][:_MOST_PATHS]
     if shown:
         text = " ".join(path.sentence for path in shown)
