@@ -6,8 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from attrs import frozen
-
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
 from eagleray.observe.hangs.ray_names import job_of_driver
@@ -21,6 +19,8 @@ from eagleray.observe.hangs.task_graph import (
 )
 from eagleray.ray.rows import ActorRow, PlacementGroupRow, TaskRow, WorkerRow
 
+# The name, the resources and the process of an actor or task, and whether its job has ended.
+_Holding = tuple[str, Mapping[str, float], Process, bool]
 _CREATION = "ACTOR_CREATION_TASK"
 _MOST_BUNDLES = 4
 # The names of the room of a placement group (Ray 2.60): `CPU_group_3d48…` anywhere in it, `CPU_group_0_3d48…` in a bundle.
@@ -49,20 +49,16 @@ def rows(
     """
     actors = list(actors)
     names = {row.actor_id: printable(row.name or row.class_name, 100) for row in actors}
-    holding = [
-        _Holding(
-            row.class_name,
-            row.holds,
-            (hosts.get(row.node_id, ""), row.pid),
-            bool(live_jobs) and row.job_id not in live_jobs,
-        )
-        for row in (*actors, *others)
-        if row.state == "ALIVE"
-    ] + [
-        _Holding(task.name, task.resources, (hosts.get(task.node_id, ""), task.pid))
+    holding: list[_Holding] = [
+        (task.name, task.resources, (hosts.get(task.node_id, ""), task.pid), False)
         for task in tasks
         if task.state == RUNNING
     ]
+    for row in (*actors, *others):
+        if row.state == "ALIVE":
+            is_left = bool(live_jobs) and row.job_id not in live_jobs
+            place = hosts.get(row.node_id, ""), row.pid
+            holding.append((row.class_name, row.holds, place, is_left))
     needs = {task.actor_id: task.resources for task in tasks if task.kind == _CREATION}
     before = {_state(task) for task in (tasks if earlier is None else earlier)}
     listed = []
@@ -135,33 +131,20 @@ def amounts_text(resources: Mapping[str, float]) -> str:
     return t("{amounts} of a placement group", amounts=text) if is_of_group else text
 
 
-@frozen
-class _Holding:
-    name: str
-    resources: Mapping[str, float]
-    process: Process
-    is_left: bool = False
-
-
 def _holders(needed: Mapping[str, float], holding: Iterable[_Holding]) -> tuple[Holder, ...]:
     """The actors and running tasks that have any of the `needed` resources, those with most first."""
     names = {_OF_GROUP.sub(r"\1", name) for name in needed}
     amounts: dict[tuple[str, bool], dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    processes = defaultdict(list)
-    for each in holding:
-        key = printable(each.name, 60), each.is_left
-        held = {
-            plain: amount
-            for name, amount in each.resources.items()
-            if (plain := _OF_GROUP.sub(r"\1", name)) in names and amount
-        }
-        for name, amount in held.items():
-            amounts[key][name] += amount
-        if held:
-            processes[key].append(each.process)
+    processes: dict[tuple[str, bool], dict[Process, None]] = defaultdict(dict)
+    for holder, resources, process, is_left in holding:
+        for name, amount in resources.items():
+            if amount and (plain := _OF_GROUP.sub(r"\1", name)) in names:
+                amounts[holder, is_left][plain] += amount
+                processes[holder, is_left][process] = None
     most = sorted(amounts, key=lambda key: -sum(amounts[key].values()))[:_MOST_BUNDLES]
     return tuple(
-        Holder(key[0], amounts_text(amounts[key]), tuple(processes[key]), key[1]) for key in most
+        Holder(printable(key[0], 60), amounts_text(amounts[key]), tuple(processes[key]), key[1])
+        for key in most
     )
 
 
