@@ -13,7 +13,7 @@ from eagleray.observe.hangs.evidence import DeadActor, HangEvidence, World, evid
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.remote.inspecting.process_answers import ProcessReading
 from eagleray.remote.sampling.frames import PythonFrame
-from eagleray.remote.sampling.kernel_waits import ANSWER, KernelWait
+from eagleray.remote.sampling.kernel_waits import ANSWER, FILE_LOCK, KernelWait
 from eagleray.remote.sampling.merging import Member, ThreadStack, merged
 from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.proc import ThreadUse
@@ -210,6 +210,19 @@ def test_rank_that_computes_while_others_wait_leaves_a_doubt() -> None:
     assert (reading.kind, str(reading.culprits)) == (Kind.STRAGGLER, "2")
     assert "which computes in simulate" in reading.sentence
     assert reading.confidence < verdict_on(stacks).confidence
+
+
+def test_rank_that_keeps_a_lock_file_in_a_collective_waits_for_those_that_need_it() -> None:
+    lock = KernelWait("MainThread", FILE_LOCK, (101,), "/data/cache.lock", is_whole=True)
+    reading = verdict_on(
+        {rank(0): ELSEWHERE, rank(1): REDUCES, rank(2): ELSEWHERE},
+        waits={0: (lock,), 2: (lock,)},
+    )
+    assert (reading.kind, reading.sentence) == (
+        Kind.DEADLOCK,
+        "Rank 1 waits in all_reduce (train.py:10) for ranks 0 and 2, which do not move in load (train.py:30). "
+        "Rank 0 waits for the lock file /data/cache.lock of rank 1, which waits in all_reduce (train.py:10).",
+    )
 
 
 def test_data_loader_that_computes_at_one_line_delivers() -> None:

@@ -20,6 +20,7 @@ from eagleray.observe.hangs.rules.rule_context import (
     reading,
 )
 from eagleray.observe.hangs.verdict import Kind, Reading
+from eagleray.remote.sampling.kernel_waits import FILE_LOCK
 
 
 def late(scene: Scene) -> Iterator[Reading]:
@@ -78,6 +79,11 @@ def late(scene: Scene) -> Iterator[Reading]:
     if not_started := counter_readings.not_started(scene.world, behind):
         text, confidence = f"{text} {not_started}", 0.9
     text += _held_text(behind) + waits.follow(scene, behind)
+    paths = map(scene.graph.path, behind)
+    if all(each and each.end in waiting and each.waits[-1].kind == FILE_LOCK for each in paths):
+        step = t("Release the lock before the collective.")
+        yield reading(scene, Kind.DEADLOCK, behind, max(confidence, 0.75), text, step)
+        return
     yield reading(scene, Kind.STRAGGLER, behind, confidence, text, step)
 
 
