@@ -470,12 +470,17 @@ async def test_actors_that_call_back_are_a_proved_cycle(
     cycle: Program, dashboard: Dashboard
 ) -> None:
     await shown_tasks(dashboard, cycle, CYCLE)
-    verdict = (await take(dashboard, is_local=True)).verdict
+    taken = await take(dashboard, is_local=True)
+    verdict = taken.verdict
     assert verdict.kind == "ray-get-cycle", verdict
     assert verdict.sentence == (
         "The driver waits for Policy.ask of left, which waits for Reward.answer, which waits for "
         "Policy.value of left, which is queued behind Policy.ask of left: none of them can continue."
     )
+    # The PID of a worker leads to its job.
+    [worker] = [row.pid for row in taken.ranks if row.group == "Reward"]
+    by_pid = await local.take([worker], SamplingPlan(pause_s=PAUSE_S))
+    assert by_pid.verdict.sentence == verdict.sentence
     part = await take(dashboard, workers="Policy.ask")
     assert {each.group for each in part.ranks} == {"Policy"}
     assert part.coverage.workers == "Policy.ask"

@@ -225,6 +225,19 @@ def test_rank_that_keeps_a_lock_file_in_a_collective_waits_for_those_that_need_i
     )
 
 
+def test_process_that_its_terminal_has_stopped_needs_the_foreground(tmp_path: Path) -> None:
+    program = tmp_path / "probe.py"
+    program.write_text("import termios\ntermios.tcsetattr(0, 0, [])\n")
+    frames = (PythonFrame("<module>", str(program), 2),)
+    stopped = verdict_on({rank(0): frames}, states="TTT", is_whole=False)
+    assert stopped.next_step == (
+        "It uses its terminal: start it in the foreground, or continue it with fg."
+    )
+    assert verdict_on({rank(0): ELSEWHERE}, states="TTT", is_whole=False).next_step == (
+        "Resume with: kill -CONT 100"
+    )
+
+
 def test_data_loader_that_computes_at_one_line_delivers() -> None:
     child = Described(200, 100, OTHER, "process", 200, "train.py")
     reading = verdict_on(

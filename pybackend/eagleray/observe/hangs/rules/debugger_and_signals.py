@@ -39,11 +39,9 @@ def in_debugger(scene: Scene) -> Iterator[Reading]:
 def _uses_terminal(process: SampledProcess) -> bool:
     """Whether it is in a call for which a terminal stops programs in the background (SIGTTIN and SIGTTOU, termios(3))."""
     place = process.activity.place
-    last = process.stack.frames[-1] if process.stack else None
-    called = source_lines.calls_at(place.file, place.line) if place is not None else ()
-    return (place is not None and place == last and not _OF_TERMINALS.isdisjoint(called)) or (
-        last is not None and last.file.endswith(("/getpass.py", "/tty.py"))
-    )
+    if not place or not process.stack or place != process.stack.frames[-1]:
+        return False
+    return not _OF_TERMINALS.isdisjoint(source_lines.calls_at(place.file, place.line))
 
 
 def stopped(scene: Scene) -> Iterator[Reading]:
