@@ -30,6 +30,7 @@ from eagleray.observe.hangs.waiting_ranks import waits
 from eagleray.protocol.adapter_control import CommandOutput
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard
+from eagleray.ray.rows import TaskRow
 from eagleray.tools.commands import Commands
 
 from scripts.ray_cluster import MARK, free_ports
@@ -467,7 +468,7 @@ def _alive(cluster: RayCluster) -> list[dict[str, Any]]:
 
 
 async def test_actors_that_call_back_are_a_proved_cycle(
-    cycle: Program, dashboard: Dashboard
+    cycle: Program, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await shown_tasks(dashboard, cycle, CYCLE)
     taken = await take(dashboard, is_local=True)
@@ -481,11 +482,19 @@ async def test_actors_that_call_back_are_a_proved_cycle(
     [worker] = [row.pid for row in taken.ranks if row.group == "Reward"]
     by_pid = await local.take([worker], SamplingPlan(pause_s=PAUSE_S))
     assert by_pid.verdict.sentence == verdict.sentence
+    with monkeypatch.context() as patched:
+        patched.setattr(dashboard, "unended_tasks", fail)
+        by_gcs = await take(dashboard, is_local=True)
+    assert by_gcs.verdict.sentence == verdict.sentence
     part = await take(dashboard, workers="Policy.ask")
     assert {each.group for each in part.ranks} == {"Policy"}
     assert part.coverage.workers == "Policy.ask"
     with pytest.raises(EaglerayError, match=r"No running worker of .* matches"):
         await take(dashboard, workers="Critic", is_local=True)
+
+
+async def fail() -> list[TaskRow]:
+    raise EaglerayError("no-tasks", "the list failed")
 
 
 async def test_picture_of_a_job_judges_only_that_job(

@@ -17,6 +17,7 @@ from typing import Any
 
 from attrs import asdict, evolve, frozen
 
+from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import later, t
 from eagleray.observe.hangs.collecting import local_sampling
@@ -47,6 +48,8 @@ from eagleray.observe.hangs.ray_names import NodeNames, hosts_of, names_of_nodes
 from eagleray.ray.cluster_query import ClusterQuery
 from eagleray.ray.dashboard import Dashboard, FindLocalNodes
 from eagleray.ray.errors import job_unfinished
+from eagleray.ray.gcs_state import gcs_state
+from eagleray.ray.local_nodes import own_raylets
 from eagleray.ray.node_job import NodeJob, start_job
 from eagleray.ray.rows import NodeRow, PlacementGroupRow, TaskRow
 from eagleray.remote.sampling import sample_codec
@@ -282,12 +285,20 @@ async def _dead(dashboard: Dashboard, jobs: Collection[str]) -> list[DeadActor]:
 
 
 async def _tasks(dashboard: Dashboard) -> list[TaskRow]:
-    """The tasks that have not ended; none where Ray fails to list them, since most verdicts need only stacks."""
+    """The tasks that have not ended: as the dashboard lists them, else the GCS of a cluster with a node on this machine.
+
+    None if both fail, since most verdicts need only stacks.
+    """
     try:
         return await dashboard.unended_tasks()
     except EaglerayError as error:
         log.info("the tasks of %s are not listed: %s %s", dashboard.address, error, error.detail)
-        return []
+    local = await dashboard.local_nodes(await dashboard.nodes())
+    pids = {each.raylet for each in local.values()}
+    raylets = [each for each in await off_loop(own_raylets) if each.pid in pids]
+    jobs = live_jobs_of(await dashboard.all_workers())
+    state = await gcs_state(raylets, jobs) if raylets else None
+    return list(state.tasks) if state else []
 
 
 async def _pending_groups(dashboard: Dashboard) -> list[PlacementGroupRow]:
