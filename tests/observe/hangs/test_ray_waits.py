@@ -254,6 +254,16 @@ def test_other_machines_of_the_cluster_are_listed() -> None:
     assert [each.node for each in elsewhere(state)] == ["10.0.0.2"]
 
 
+@pytest.mark.parametrize("actor_id", ["", "a"])
+def test_task_without_code_is_a_generator_unless_an_actor_may_await_something(
+    actor_id: str,
+) -> None:
+    loop = PythonFrame("Worker.main_loop", "/site/ray/_private/worker.py", 0)
+    called = evolve(CALL, name="make", actor="", actor_id=actor_id)
+    reading = verdict([MAIN, called], library={LEFT_PID: (loop,), RIGHT_PID: (loop,)})
+    assert ("generator" in reading.sentence) is (actor_id == "")
+
+
 def test_room_for_a_task_is_what_no_running_task_or_actor_has() -> None:
     holder = ActorRow(
         *("h", "Engine", "", "", "ALIVE", "", "n", 5, 0, "", RuntimeEnv()), holds={"CPU": 1.0}

@@ -43,7 +43,7 @@ from eagleray.remote.sampling.kernel_waits import (
     WRITE,
 )
 from eagleray.remote.sampling.merging import ThreadStack
-from eagleray.remote.sampling.processes import ACTOR, OTHER
+from eagleray.remote.sampling.processes import ACTOR
 from eagleray.remote.sampling.rank_sets import RankSet
 
 # Kinds of waits for a task for which no node has room now, or ever.
@@ -176,8 +176,6 @@ def doing_of(process: SampledProcess) -> str:
         return f"{pause}{place}"
     if place:
         return t("is{place}", place=place)
-    if _is_in_loop_of_ray(process):
-        return t("runs no code, as a generator whose results are not read yet")
     program = process.process.title.partition(" ")[0].rpartition("/")[2]
     if process.last.reason == "not-python" and program:
         return t("runs {program}", program=printable(program, 40))
@@ -185,10 +183,10 @@ def doing_of(process: SampledProcess) -> str:
 
 
 def _is_in_loop_of_ray(process: SampledProcess) -> bool:
-    """Whether a worker of Ray, which isn't an actor, runs no code of the user."""
+    """Whether a worker of Ray runs no code of the user."""
     frames = process.stack.frames if process.stack else ()
     is_in_loop = bool(frames) and frames[-1].function == "Worker.main_loop"
-    return is_in_loop and process.process.role == OTHER and not process.is_busy
+    return is_in_loop and not process.is_busy
 
 
 @define(slots=False)
@@ -511,7 +509,12 @@ class WaitGraph:
             return Wait(name, kind=NO_ROOM, alone=why)
         if called.state == NEEDS_NODE:
             return Wait(name, kind=NEVER_ROOM, alone=t("no node has {needs}", needs=called.needs))
-        return Wait(name, self._targets([called.process]))
+        targets = self._targets([called.process])
+        # A coroutine of an async actor has no frame there, either.
+        if not called.actor_id and targets and all(map(_is_in_loop_of_ray, targets)):
+            why = t("runs no code, as a generator whose results are not read yet")
+            name = t("{task}, which {does}", task=name, does=why)
+        return Wait(name, targets)
 
     def _holder_text(self, holder: Holder) -> str:
         """`Trial (CPU: 2, waits in ray.get)`."""
