@@ -203,5 +203,6 @@ def test_program_may_be_among_the_arguments_of_the_script() -> None:
     assert parsed.launch and parsed.launch.target == "tasks/train.py"
     assert parsed.forwards
     assert read_script('exec "$@"\n', ["python", "-m", "own.train"]).launch
+    assert read_script('exec "$@"\n').launch is None
     for text in ('run() {\n  torchrun "$@"\n}\n', 'make "$@"\n'):
         assert read_script(text, given).launch is None

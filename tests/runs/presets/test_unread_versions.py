@@ -14,7 +14,8 @@ import hydra
 
 
 @hydra.main(config_path="config", config_name="ppo_trainer", version_base=None)
-def main(config): ...
+def main(config):
+    print(config.trainer.total_training_steps)
 """
 CONFIG = """\
 trainer:
@@ -52,6 +53,22 @@ def test_keys_of_the_checkout_are_set_and_marked(tmp_path: Path) -> None:
     assert "will apply" not in {
         change.outcome for change in made.changes if change.request != "Break on Failure"
     }
+
+
+def test_limit_that_no_code_reads_is_named(tmp_path: Path) -> None:
+    """SimpleVLA-RL counts epochs, and kept the key of verl."""
+    folder = verl(tmp_path)
+    program = folder / "verl" / "trainer" / "main_ppo.py"
+    for use, is_read in (
+        ("self.config.trainer.total_training_steps", True),
+        ("trainer_config['total_training_steps']", True),
+        ("config['trainer'].get('total_training_steps')", True),
+        ("config.optim.total_training_steps", False),
+    ):
+        program.write_text(MAIN.replace("config.trainer.total_training_steps", use))
+        made = debug_run(plan_of(folder, *VERL, kind="program"))
+        steps = next(change for change in made.changes if change.request == "Few steps: 2")
+        assert steps.why.endswith("No code that reads it was found.") is not is_read, use
 
 
 def test_key_of_the_table_that_the_checkout_lacks_is_not_proposed(tmp_path: Path) -> None:

@@ -169,6 +169,14 @@ def _where_it_acts(
         return
     override = _of_entry(request, entry, value, plan, analysis, recognised)
     defined = t("Defined in {place}.", place=place) if place and not override.change else ""
+    # A limit of steps; an interval may be read from a part of the configuration.
+    if (
+        defined
+        and "{value}" in entry.value
+        and analysis.keys
+        and analysis.keys.is_unread(entry.key)
+    ):
+        defined = f"{defined} {t('No code that reads it was found.')}"
     why = " ".join(part for part in (override.why, defined, result.why, assumed) if part)
     yield evolve(override, why=why, verified=bool(check.acts) and not (result.why or assumed))
 

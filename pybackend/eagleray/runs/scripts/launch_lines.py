@@ -100,7 +100,9 @@ def _of_command(tokens: Sequence[LineWord]) -> Launch | None:
     if pattern and re.fullmatch(r"[a-z][\w-]*", texts[1]):
         name = pattern.format(texts[1].replace("-", "_"))
         return Launch(tuple(tokens[2:]), tuple(tokens), name, module=True)
-    starts_another = texts[0] in _STARTERS or "$" in texts[0] or {"--", "-c"} & {*texts}
+    starts_another = (
+        not texts or texts[0] in _STARTERS or "$" in texts[0] or {"--", "-c"} & {*texts}
+    )
     if starts_another or not all(any(map(option.fullmatch, texts)) for option in (_LIMIT, _SAVES)):
         return None
     return Launch(tuple(tokens[1:]), tuple(tokens), texts[0], module=False)

@@ -153,14 +153,25 @@ class CheckoutKeys:
 
         `step % -1` is 0 at every step, so that -1 would not switch it off.
         """
-        if self.package is None or self.files is None:
-            return False
         name = re.escape(key.rpartition(".")[2])
-        texts = [self.files.text(file) for file in sorted(self.package.rglob("*.py"))[:_MOST_READ]]
+        texts = self._texts()
         division = re.compile(rf"%\s*[\w.]*\b{name}\b")
         guard = re.compile(rf"\b{name}\s*(?:>|<=?|==|!=)\s*-?[01]\b")
         dividing = [text for text in texts if division.search(text)]
         return bool(dividing) and not any(guard.search(division.sub("", text)) for text in texts)
+
+    def is_unread(self, key: str) -> bool:
+        """Whether the program's package never names `key` behind its section, as SimpleVLA-RL's fork of verl."""
+        section, name = map(re.escape, key.split(".")[-2:]) if "." in key else ("", "")
+        use = re.compile(rf"{section}\w*[\"'\])]*\s*(?:\.get\(\s*[\"']|\.|\[[\"']){name}\b")
+        texts = self._texts() if section else []
+        return bool(texts) and not any(map(use.search, texts))
+
+    def _texts(self) -> list[str]:
+        """The texts of the program's package."""
+        if self.package is None or self.files is None:
+            return []
+        return [self.files.text(file) for file in sorted(self.package.rglob("*.py"))[:_MOST_READ]]
 
     def of_entry(self, entry: KeyEntry, recognised: Recognised) -> Definition | None:
         """Where the key of a table's entry is defined."""
