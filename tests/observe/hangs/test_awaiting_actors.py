@@ -1,5 +1,6 @@
 """An async actor for which a driver waits: a hang only if all tasks of its event loop wait, as it says itself."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -29,7 +30,9 @@ TASKS = (
 )
 
 
-def sampled(actor_cpu_s: float = 0.0, gpu_percent: int = 0) -> HangEvidence:
+def sampled(
+    actor_cpu_s: float = 0.0, gpu_percent: int = 0, *, is_whole: bool = True
+) -> HangEvidence:
     stacks = tuple(
         MergedStack(
             ThreadStack("MainThread", (PythonFrame("fit", "/work/train.py", 3), frame)),
@@ -49,14 +52,22 @@ def sampled(actor_cpu_s: float = 0.0, gpu_percent: int = 0) -> HangEvidence:
         )
         for at in range(3)
     )
-    return evidence([NodeSamples("host", PROCESSES, rounds)], 1.0, is_whole=True, tasks=TASKS)
+    return evidence([NodeSamples("host", PROCESSES, rounds)], 1.0, is_whole=is_whole, tasks=TASKS)
 
 
-def verdict(sampled: HangEvidence, *states: str) -> Reading:
-    """The verdict when the tasks of the actor have these states."""
+def verdict(
+    sampled: HangEvidence, *states: str, below: Sequence[dict[str, object]] = ()
+) -> Reading:
+    """The verdict when the tasks of the actor have these states, with frames of libraries `below` the actor's own."""
     frame = {"function": "Rollout.tokens", "path": "/work/rollout.py", "line": 41}
     chains: list[Any] = [
-        {"state": state, "count": 2, "names": ["Task-1"], "frames": [frame], "waits_for": "Future"}
+        {
+            "state": state,
+            "count": 2,
+            "names": ["Task-1"],
+            "frames": [frame, *below],
+            "waits_for": "Future",
+        }
         for state in states
     ]
     reading = reading_of({"exceptions": [], "awaits": chains, "record": {}})
@@ -77,6 +88,24 @@ def test_actor_that_tells_nothing_is_the_end_of_the_chain() -> None:
     assert (reading.kind.value, reading.sentence) == (
         "wait-chain",
         "The driver waits for Rollout.generate, which is in fit (train.py:3).",
+    )
+
+
+def test_actor_whose_tasks_sleep_is_not_named() -> None:
+    sleep = {"function": "sleep", "path": "/usr/lib/python3.12/asyncio/tasks.py", "line": 665}
+    reading = verdict(sampled(), WAITS, below=[sleep])
+    assert (reading.kind.value, reading.sentence) == (
+        "unknown",
+        "A timer will wake the event loop of Rollout 0. "
+        "Both tasks wait in Rollout.tokens (rollout.py:41): timers wake 2 of 2.",
+    )
+
+
+def test_answer_of_an_actor_adds_to_the_chain_where_not_all_is_in_the_picture() -> None:
+    reading = verdict(sampled(is_whole=False), WAITS)
+    assert (reading.kind.value, reading.confidence) == ("wait-chain", 0.75)
+    assert reading.sentence.startswith(
+        "The driver waits for Rollout.generate. Both tasks wait in Rollout.tokens (rollout.py:41)."
     )
 
 

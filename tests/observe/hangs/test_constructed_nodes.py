@@ -11,9 +11,9 @@ from eagleray.observe.hangs import flight_recorder, ray_readings
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.evidence import DeadActor, HangEvidence, World, evidence
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.remote.inspecting.process_answers import ProcessReading
+from eagleray.remote.inspecting.process_answers import RUNS, AwaitChain, ProcessReading
 from eagleray.remote.sampling.frames import PythonFrame
-from eagleray.remote.sampling.kernel_waits import ANSWER, FILE_LOCK, KernelWait
+from eagleray.remote.sampling.kernel_waits import ANSWER, FILE_LOCK, READ, KernelWait
 from eagleray.remote.sampling.merging import Member, ThreadStack, merged
 from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.proc import ThreadUse
@@ -298,6 +298,19 @@ def test_verbs_agree_with_the_number_of_ranks(
 def test_tasks_of_event_loops_that_were_not_read_are_the_next_step() -> None:
     reading = verdict_on(dict.fromkeys(map(rank, range(3)), LOOP))
     assert reading.next_step == "Read from inside what its tasks await (--inside)."
+
+
+def test_task_that_only_waits_for_a_thread_does_not_work() -> None:
+    asks = PythonFrame("ask_all", TRAINER, 12)
+    join = PythonFrame("Thread.join", "/opt/python/lib/python3.11/threading.py", 1119)
+    parent = Described(100, 1, OTHER, "process", 100, "train.py")
+    child = Described(200, 100, OTHER, "process", 200, "serve.py")
+    stacks = {parent: (*LOOP[:-1], asks, join), child: ELSEWHERE}
+    waits = {200: (KernelWait("MainThread", READ, (100,), is_whole=True),)}
+    told = ProcessReading(awaits=(AwaitChain(RUNS, 1, ("Task-1",), (asks,), ""),))
+    outside = verdict_on(stacks, waits=waits)
+    assert outside.kind is Kind.WAIT_CHAIN
+    assert verdict_on(stacks, waits=waits, reading=told) == outside
 
 
 def test_ranks_at_one_line_without_one_that_was_not_seen_leave_a_doubt() -> None:

@@ -177,6 +177,7 @@ EXPECTED = {
         "wait-chain",
         r"P waits for data of P \(sleep\) in left_output \(waits\.py:\d+\): its parent has ended, and it keeps the output open\.",
     ),
+    "retries": ("unknown", r"A timer will wake the event loop of P\."),
     "idle_server": (
         "unknown",
         r"P is in idle_server \(waits\.py:\d+\), which fits no known kind of hang\.",
@@ -206,8 +207,8 @@ def waiting(scenario: str, folder: Path) -> Iterator[int]:
             os.killpg(program.pid, signal.SIGKILL)
 
 
-def take(pid: int) -> Picture:
-    return asyncio.run(local.take([pid], SamplingPlan(pause_s=0.3)))
+def take(pid: int, *, inside: bool = False) -> Picture:
+    return asyncio.run(local.take([pid], SamplingPlan(pause_s=0.3, inside=inside)))
 
 
 @pytest.mark.parametrize("scenario", EXPECTED)
@@ -218,6 +219,16 @@ def test_chain_of_waits_is_followed_to_its_end(scenario: str, tmp_path: Path) ->
     stated = re.sub(PROCESS, "P", verdict.sentence)
     assert verdict.kind == kind, verdict
     assert re.fullmatch(sentence, stated), verdict.sentence
+
+
+def test_tasks_that_sleep_are_not_a_hang(tmp_path: Path) -> None:
+    with waiting("retries", tmp_path) as pid:
+        verdict = take(pid, inside=True).verdict
+    assert verdict.kind == "unknown", verdict
+    assert re.search(
+        r"All 5 tasks wait, 4 of them in \S*back_off \(waits\.py:\d+\): timers wake 4 of 5\.$",
+        verdict.sentence,
+    ), verdict.sentence
 
 
 @pytest.mark.parametrize("scenario", ["working_child", "computing_executor"])

@@ -403,6 +403,19 @@ def silent_server() -> None:
     child.join()
 
 
+def retries() -> None:
+    """Nothing hangs: all requests wait some time before they try again."""
+
+    async def back_off() -> None:
+        await asyncio.sleep(900)
+
+    async def ask_all() -> None:
+        asyncio.get_running_loop().call_soon(ready)
+        await asyncio.gather(*(back_off() for _ in range(4)))
+
+    asyncio.run(ask_all())
+
+
 def idle_server() -> None:
     """Nothing hangs: an event loop with a server that has no clients."""
 

@@ -59,6 +59,7 @@ samples = st.builds(
         ),
         max_size=2,
     ).map(tuple),
+    has_timer=st.booleans(),
 )
 
 

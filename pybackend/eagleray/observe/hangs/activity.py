@@ -119,9 +119,7 @@ def _waiting(
 ) -> Activity:
     if is_in_ray_get(frames):
         return Activity(Doing.IN_RAY_GET, "ray.get", place, handler)
-    if frames[-1].function.endswith("select") and any(
-        frame.function.endswith("_run_once") for frame in frames
-    ):
+    if frames[-1].function.endswith("select") and is_in_loop(frames):
         return Activity(Doing.IN_EVENT_LOOP, "", place, handler)
     if sample.state == "D":
         return Activity(Doing.IN_KERNEL, sample.waits_in, place, handler)
@@ -177,6 +175,11 @@ def innermost(
     frames: Sequence[PythonFrame], belongs: Callable[[PythonFrame], bool]
 ) -> PythonFrame | None:
     return next((frame for frame in reversed(frames) if belongs(frame)), None)
+
+
+def is_in_loop(frames: Sequence[PythonFrame]) -> bool:
+    """Whether an event loop runs there, in its own code or in a task."""
+    return any(frame.function.endswith("_run_once") for frame in frames)
 
 
 def is_in_ray_get(frames: Sequence[PythonFrame]) -> bool:

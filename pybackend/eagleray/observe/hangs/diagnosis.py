@@ -10,6 +10,7 @@ from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import exit_texts, library_waits, wording
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import HangEvidence, World
+from eagleray.observe.hangs.rules import event_loops
 from eagleray.observe.hangs.rules.rule_context import WAITS, Scene
 from eagleray.observe.hangs.rules.table import RULES
 from eagleray.observe.hangs.verdict import LEAST_CONFIDENCE, HangVerdict, Kind, Reading
@@ -119,6 +120,8 @@ def _sentence_and_step(worlds: Sequence[World], evidence: HangEvidence) -> tuple
             else t("{Ranks} crashed. Other processes may wait for that.", Ranks=ranks)
         )
         return text, t("Read the end of the log, which has the reason.")
+    if of_timers := event_loops.of_timers(readable):
+        return of_timers
     if evidence.is_given and all(each.activity.doing in WAITS for each in readable):
         text = counted(
             len(readable),

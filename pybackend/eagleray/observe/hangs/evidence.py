@@ -12,7 +12,7 @@ from typing import NamedTuple
 from attrs import define, evolve, field, frozen
 
 from eagleray.observe.hangs import flight_recorder
-from eagleray.observe.hangs.activity import Activity, Doing, activity, is_in_ray_get
+from eagleray.observe.hangs.activity import Activity, Doing, activity, is_in_loop, is_in_ray_get
 from eagleray.observe.hangs.model import RasRow
 from eagleray.observe.hangs.ras_notes import note_of
 from eagleray.observe.hangs.task_graph import OpenTask
@@ -116,11 +116,21 @@ class SampledProcess:
         return self.moves or has_advanced or (self.reading is not None and self.reading.advances)
 
     @property
+    def has_timer(self) -> bool:
+        """Whether its event loop, or one of its tasks, wakes by itself: their waits alone are not a hang."""
+        is_timed = self.activity.doing is Doing.IN_EVENT_LOOP and self.last.has_timer
+        awaits = self.reading.awaits if self.reading else ()
+        return is_timed or any(chain.sleeps for chain in awaits)
+
+    @property
     def is_busy(self) -> bool:
         """Whether it does something, also in code of a library, on a GPU or in a task of an event loop."""
         uses_gpu = any(use.percent > 0 for sample in self.samples for use in sample.gpus)
         awaits = self.reading.awaits if self.reading else ()
-        has_task = any(chain.state != WAITS for chain in awaits)
+        # The stack says more than the state of a task that its leading thread runs: this may only wait.
+        frames = self.stack.frames if self.stack else ()
+        runs_task = self.activity.doing is not Doing.IN_EVENT_LOOP and is_in_loop(frames)
+        has_task = not runs_task and any(chain.state != WAITS for chain in awaits)
         computes = self.cpu > _BUSY_CPU or _never_sleeps(self.samples)
         return self.moves or computes or uses_gpu or has_task
 

@@ -15,7 +15,7 @@ from attrs import define, evolve, frozen
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t, translated
 from eagleray.observe.hangs import library_waits, source_lines, wording
-from eagleray.observe.hangs.activity import Doing, innermost, is_in_ray_get
+from eagleray.observe.hangs.activity import Doing, innermost, is_in_loop, is_in_ray_get
 from eagleray.observe.hangs.evidence import HangEvidence, SampledProcess
 from eagleray.observe.hangs.task_graph import (
     NEEDS_ARGUMENTS,
@@ -356,7 +356,7 @@ class WaitGraph:
         return process.is_in_ray_get and (
             len(self._running_in.get(_place(process), [])) < 2
             or any(
-                is_in_ray_get(stack.frames) and any(map(_is_of_loop, stack.frames))
+                is_in_ray_get(stack.frames) and is_in_loop(stack.frames)
                 for stack in (process.stack, *process.others)
                 if stack
             )
@@ -625,15 +625,11 @@ def _ray_frames(process: SampledProcess) -> list[PythonFrame]:
     return [frame for stack in stacks for frame in stack.frames if is_in_ray_get([frame])]
 
 
-def _is_of_loop(frame: PythonFrame) -> bool:
-    return frame.function.endswith("_run_once")
-
-
 def _why_alone(process: SampledProcess) -> str:
     """Why nothing can end the waits of a process, all threads of which wait for another one; "" if a signal may."""
     if not all(wait.is_whole for wait in process.last.waits):
         return ""
-    if process.stack and any(map(_is_of_loop, process.stack.frames)):
+    if process.stack and is_in_loop(process.stack.frames):
         return t("its event loop waits with it, and nothing else can end that")
     if process.others:
         return t("all its threads wait, and nothing else can end that")

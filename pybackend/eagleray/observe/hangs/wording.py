@@ -177,11 +177,14 @@ def awaited(processes: Sequence[SampledProcess]) -> str:
     tasks_wait = counted(count, "Its task waits", "All {n} tasks wait")
     if count == 2:
         tasks_wait = t("Both tasks wait")
-    if not place:
-        return tasks_wait
-    if most == count:
-        return t("{tasks_wait} in {place}", tasks_wait=tasks_wait, place=place)
-    return t("{tasks_wait}, {n} of them in {place}", tasks_wait=tasks_wait, n=most, place=place)
+    text = tasks_wait
+    if place and most == count:
+        text = t("{tasks_wait} in {place}", tasks_wait=tasks_wait, place=place)
+    elif place:
+        text = t("{tasks_wait}, {n} of them in {place}", tasks_wait=tasks_wait, n=most, place=place)
+    if sleeping := sum(chain.tasks for chain in chains if chain.sleeps):
+        text = t("{text}: timers wake {n} of {all}", text=text, n=sleeping, all=count)
+    return text
 
 
 def _awaited_place(chain: AwaitChain) -> str:

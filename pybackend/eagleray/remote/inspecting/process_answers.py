@@ -78,6 +78,12 @@ class AwaitChain(NamedTuple):
     frames: tuple[PythonFrame, ...]
     waits_for: str
 
+    @property
+    def sleeps(self) -> bool:
+        """Whether they wait in `asyncio.sleep`, which ends by itself."""
+        last = self.frames[-1] if self.frames else None
+        return bool(last and last.function == "sleep" and last.file.endswith("asyncio/tasks.py"))
+
 
 class ProcessReading(NamedTuple):
     """The answer of a process; `reason` says why there is none, as `NotStarted.reason` or `no-answer`.

@@ -184,6 +184,14 @@ def kernel_waits(
     return waits
 
 
+def has_timer(pid: int, tid: int) -> bool:
+    """Whether a thread waits for events, and no longer than to some time: an event loop has set a timer."""
+    number, *arguments = _syscall(ThreadPlace(pid, tid, ""))[:5] or [""]
+    is_epoll = number.isdigit() and _KIND_OF.get(int(number)) == _EPOLL and len(arguments) == 4
+    # Milliseconds in 32 bits, negative for none: Python 3.14 doesn't call `epoll_pwait2`, which has an address there.
+    return is_epoll and int(arguments[3], 16) & 0xFFFFFFFF < 2**31
+
+
 def _has_only_own_waits(pid: int, python_threads: Collection[int]) -> bool:
     """Whether the threads besides `python_threads`, which run no code in Python, wait for others of the process, too."""
     try:

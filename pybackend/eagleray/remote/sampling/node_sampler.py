@@ -17,7 +17,7 @@ from .file_locks import PolledLock, polls_open_file
 from .flight_record_client import ServedRecords, record_text
 from .frames import is_backward, is_collective, is_users, merging_key, waits_for_debugger
 from .gpus import GpuUse
-from .kernel_waits import KernelWait, ThreadPlace, kernel_waits
+from .kernel_waits import KernelWait, ThreadPlace, has_timer, kernel_waits
 from .merging import Member, MergedStack, ThreadStack, merged
 from .native import raw_natives
 from .printed_exceptions import PrintedException, log_of, printed_by
@@ -64,6 +64,7 @@ class ProcessSample(NamedTuple):
     of its log, in the last round of a rank, actor or driver that handles one, or ends.  `variables_changed`: its
     leading thread is where it was in the round before, but has left that place since.  `waits` has the waits of its
     threads in the kernel, in the last round, and `objects` the objects of Ray for which they wait.
+    `has_timer`: its leading thread waits for events, and no longer than to some time.
     """
 
     state: str
@@ -85,6 +86,7 @@ class ProcessSample(NamedTuple):
     variables_changed: bool = False
     waits: tuple[KernelWait, ...] = ()
     objects: tuple[str, ...] = ()
+    has_timer: bool = False
 
 
 class Round(NamedTuple):
@@ -387,11 +389,13 @@ def _with_waits(
     for process in processes:
         children.setdefault(process.parent, []).append(process.pid)
     waits = kernel_waits([place for each in dumps for place in _places(each)], children)
-    if not waits:
-        return taken
+    leading = (leading_thread(each.threads) for each in dumps)
     samples = (
-        sample._replace(waits=waits.get(process.pid, ()))
-        for sample, process in zip(taken.processes, processes)
+        sample._replace(
+            waits=waits.get(process.pid, ()),
+            has_timer=thread is not None and has_timer(process.pid, thread.tid),
+        )
+        for sample, process, thread in zip(taken.processes, processes, leading)
     )
     return taken._replace(processes=tuple(samples))
 

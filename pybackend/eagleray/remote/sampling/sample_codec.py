@@ -122,6 +122,7 @@ class _Writer:
             sample.variables_changed,
             sample.waits,
             sample.objects,
+            sample.has_timer,
         )
         row: list[list[Any]] = [
             [[list(use) for use in sample.gpus], self._printed(sample.printed)],
@@ -129,6 +130,7 @@ class _Writer:
             [sample.variables_changed],
             [[self._wait(wait) for wait in sample.waits]],
             [[self._text(text) for text in sample.objects]],
+            [sample.has_timer],
         ]
         end = max((at + 1 for at, value in enumerate(has_values) if value), default=0)
         return [value for part in row[:end] for value in part]
@@ -232,7 +234,7 @@ class _Reader:
         )
 
     def _sample(self, row: Any) -> ProcessSample:
-        length = len(row) if isinstance(row, list) and len(row) in range(15, 20) else 13
+        length = len(row) if isinstance(row, list) and len(row) in range(15, 21) else 13
         has_more = length > 13
         (state, waits_in, cpu_s, reason, how, resumed) = _row(row, length)[:6]
         (io_bytes, after, holder, is_active, peers, exceptions, before) = row[6:13]
@@ -256,6 +258,7 @@ class _Reader:
             length > 16 and _flag(row[16]),
             tuple(_each(row[17], self._wait)) if length > 17 else (),
             tuple(_each(row[18], self._shared_text)) if length > 18 else (),
+            length > 19 and _flag(row[19]),
         )
 
     def _wait(self, row: Any) -> KernelWait:

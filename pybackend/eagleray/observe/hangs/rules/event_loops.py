@@ -18,7 +18,7 @@ def event_loops(scene: Scene) -> Iterator[Reading]:
     loops = [
         each
         for each in scene.world.doing(Doing.IN_EVENT_LOOP)
-        if not any(wait.kind == CLIENT for wait in each.last.waits)
+        if not (each.has_timer or _serves(each))
     ]
     # In a single sample any loop without work looks so.
     if loops and not scene.waiting and not scene.is_single_sample:
@@ -31,12 +31,29 @@ def event_loops(scene: Scene) -> Iterator[Reading]:
         yield event_loop_reading(scene, loops, 0.45 if scene.unread else 0.7, text)
 
 
+def of_timers(processes: Sequence[SampledProcess]) -> tuple[str, str] | None:
+    """A sentence and a step on the event loops that wake by themselves, None without any."""
+    loops = [each for each in processes if each.has_timer and not _serves(each)]
+    if not loops:
+        return None
+    text = t("A timer will wake the event loop of {ranks}.", ranks=wording.ranks(loops))
+    if awaited := wording.awaited(loops):
+        return f"{text} {awaited}.", t("A pause isn't a hang: see for what it waits.")
+    return text, t("Read from inside what its tasks await (--inside).")
+
+
+def _serves(process: SampledProcess) -> bool:
+    return any(wait.kind == CLIENT for wait in process.last.waits)
+
+
 def event_loop_reading(
     scene: Scene, loops: Sequence[SampledProcess], confidence: float, text: str
 ) -> Reading:
     """The reading `text`, with what the tasks of the loops await if they have told that."""
     if awaited := wording.awaited(loops):
         text, confidence = f"{text} {awaited}.", 0.9
+    if any(each.has_timer for each in loops):
+        confidence = 0.4
     if any(each.reading and each.reading.awaits for each in loops):
         step = t("Look at what the tasks of the event loop await.")
     else:

@@ -102,6 +102,7 @@ def outliers(scene: Scene) -> Iterator[Reading]:
         if (
             each.activity.doing not in (Doing.IN_RAY_GET, Doing.UNREADABLE, Doing.ENDED)
             and (each.host, each.process.pid) not in parents
+            and not each.has_timer
         ):
             by_kind.setdefault(each.process.group, []).append(each)
     most = max(by_kind.values(), key=len, default=[])

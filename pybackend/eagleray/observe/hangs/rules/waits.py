@@ -92,17 +92,19 @@ def chains(scene: Scene) -> Iterator[Reading]:
                 step = t("Delete the file if the process that has made it has ended.")
             elif outside := ending.outside:
                 step = t("Look at {processes}.", processes=outside)
-            confidence = 0.4 if any(path.is_unsure for path in shown) else 0.75
+            has_timer = any(each.has_timer for each in last)
+            is_unsure = has_timer or any(path.is_unsure for path in shown)
+            confidence = 0.4 if is_unsure else 0.75
             if any(map(wording.awaited, ([each] for each in last))):
                 # The coroutines may wait for a process that works, or for one that was not sampled.
                 is_part = bool(scene.evidence.workers) or not scene.evidence.is_whole
                 is_busy = any(each.is_busy for each in scene.evidence.processes)
                 step = t("Look at what the tasks of the event loop await.")
-                culprits = RankSet.of(each.rank for each in last)
-                group = last[0].process.group or scene.world.name
-                confidence = 0.4 if is_part or is_busy else 0.6
-                yield Reading(Kind.ASYNCIO, culprits, confidence, text, step, group)
-                return
+                if not (is_part or is_busy or has_timer):
+                    culprits = RankSet.of(each.rank for each in last)
+                    group = last[0].process.group or scene.world.name
+                    yield Reading(Kind.ASYNCIO, culprits, 0.6, text, step, group)
+                    return
             if last[0].process.role == ACTOR and last[0].activity.place is None:
                 if not last[0].reading:
                     step = t("Read from inside what its tasks await (--inside).")
