@@ -274,7 +274,9 @@ async def test_task_that_is_too_large_for_every_node_is_named(
     await shown_tasks(dashboard, program, TOO_LARGE)
     verdict = (await take(dashboard, is_local=True)).verdict
     assert verdict.kind == "starvation"
-    assert verdict.sentence == "ask_for_much waits for train, but no node has CPU: 1000."
+    assert verdict.sentence == (
+        "The driver waits for ask_for_much, which waits for train, but no node has CPU: 1000."
+    )
 
 
 CHAINS = {
