@@ -8,13 +8,13 @@ import json
 import os
 import re
 import sys
-from functools import partial
 from pathlib import Path
 
 from attrs import frozen
 
 from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import UNREADABLE_JSON
+from eagleray.remote.sampling.proc import writes_to_pipe
 from eagleray.remote.sampling.seccomp import may_kill
 from eagleray.tools.processes import is_own
 
@@ -69,9 +69,9 @@ class PySpy:
         if not self._program or not is_own(pid):
             return None
         async with self._slots:
-            # Blocking first: it fails least on a running process, but can't read one in state T, and may kill one in a sandbox.
-            is_sandboxed = await off_loop(partial(may_kill, pid))
-            text = None if is_sandboxed else await self._run(pid)
+            # Blocking first: it fails least on a running process, but can't read one in state T, and may harm some.
+            is_harmful = await off_loop(lambda: may_kill(pid) or writes_to_pipe(pid))
+            text = None if is_harmful else await self._run(pid)
             if text is None:
                 text = await self._run(pid, "--nonblocking")
         return None if text is None else parse_json(pid, text, _folder(pid))

@@ -249,6 +249,37 @@ def test_data_loader_that_computes_at_one_line_delivers() -> None:
     )
 
 
+UPLOADS = """
+import time
+def upload(file, parts):
+    for part in parts:
+        file.write(part)
+        time.sleep(0.5)
+def throttled(part):
+    time.sleep(4)
+    return part
+def fetch(file, parts):
+    while parts:
+        file.write(throttled(parts.pop()))
+"""
+
+
+@pytest.mark.parametrize("lines", [((6, "upload"),), ((12, "fetch"), (8, "throttled"))])
+def test_rank_or_loader_that_sleeps_in_a_loop_may_still_work(
+    tmp_path: Path, lines: tuple[tuple[int, str], ...]
+) -> None:
+    file = tmp_path / "uploads.py"
+    file.write_text(UPLOADS)
+    frames = tuple(PythonFrame(function, str(file), line) for line, function in lines)
+    reading = verdict_on({rank(0): REDUCES, rank(1): REDUCES, rank(2): frames})
+    assert (reading.kind, reading.confidence) == (Kind.STRAGGLER, 0.5)
+    assert ", which sleeps in a loop in " in reading.sentence
+    child = Described(200, 100, OTHER, "process", 200, "fetch.py")
+    reading = verdict_on({rank(0): LOADS, child: frames}, wakes=(0, 0), is_whole=False)
+    assert (reading.kind, reading.confidence) == (Kind.DATA_LOADER, 0.5)
+    assert reading.sentence.startswith("Rank 0 waits for its data loader. ")
+
+
 def test_rank_that_could_not_be_read_is_not_at_fault() -> None:
     stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): ()}
     assert verdict_on(stacks).kind is Kind.UNKNOWN

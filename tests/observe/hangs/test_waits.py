@@ -169,6 +169,11 @@ EXPECTED = {
         r"P waits for the end of P in left_barrier \(waits\.py:\d+\), "
         r"which waits for others at a barrier that it shares with P in meet \(waits\.py:\d+\): none of them can continue\.",
     ),
+    "ended_party": (
+        "deadlock",
+        r"P waits for the end of P in ended_party \(waits\.py:\d+\), which waits for others at a barrier "
+        r"that it shares with P in meet \(waits\.py:\d+\): none of them can continue\. P has ended\.",
+    ),
     "ended_child": (
         "wait-chain",
         r"P waits for the end of P, which runs sleep\.",

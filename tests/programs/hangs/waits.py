@@ -9,6 +9,7 @@ import logging.config
 import multiprocessing
 import os
 import queue
+import signal
 import socket
 import socketserver
 import subprocess
@@ -556,11 +557,26 @@ def server_thread() -> None:
 
 
 def left_barrier() -> None:
-    """Three processes meet at a barrier, one of which has ended before."""
+    """Three processes meet at a barrier, one of which waits for the end of the others."""
     barrier = FORKED.Barrier(3)
     children = [FORKED.Process(target=meet, args=(barrier,)) for _ in range(2)]
     for child in children:
         child.start()
+    while barrier.n_waiting < 2:
+        time.sleep(0.01)
+    ready()
+    for child in children:
+        child.join()
+
+
+def ended_party() -> None:
+    """Two of three processes wait at a barrier for the third, which was killed; their parent is none of them."""
+    barrier = FORKED.Barrier(3)
+    children = [FORKED.Process(target=meet, args=(barrier,)) for _ in range(2)]
+    for child in children:
+        child.start()
+    killed = FORKED.Process(target=lambda: os.kill(os.getpid(), signal.SIGKILL))
+    killed.start()
     while barrier.n_waiting < 2:
         time.sleep(0.01)
     ready()

@@ -122,6 +122,20 @@ def pause_of(frames: Sequence[PythonFrame]) -> str:
     return t("waits for input") if "input" in called else ""
 
 
+def all_sleep_in_loops(processes: Iterable[SampledProcess]) -> bool:
+    """Whether the user's code of each sleeps in a loop, or in a function that a loop calls."""
+    return all(_sleeps_in_loop(each.stack.frames if each.stack else ()) for each in processes)
+
+
+def _sleeps_in_loop(frames: Sequence[PythonFrame]) -> bool:
+    return (
+        bool(frames)
+        and is_users(frames[-1])
+        and "sleep" in source_lines.calls_at(frames[-1].file, frames[-1].line)
+        and any(source_lines.is_in_loop(frame.file, frame.line) for frame in frames[-2:])
+    )
+
+
 def is_without_task(process: SampledProcess, files: re.Pattern[str] = _LOOPS) -> bool:
     """Whether a process of a pool waits for its next task: in the pool's loop, without code of the user below it."""
     frames = process.stack.frames if process.stack else ()

@@ -72,6 +72,7 @@ INSIDE_REASONS = {
 NATIVE_REASONS = {
     **REASONS,
     "stopped": later("is stopped, or waits for a disk"),
+    "pipe-write": later("a stop would cut its write to a pipe"),
     "not-python": later("py-spy could not read them"),
     "no-answer": later("it gave no answer"),
 }

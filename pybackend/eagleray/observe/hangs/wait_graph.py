@@ -258,6 +258,11 @@ class WaitGraph:
             task_text(running[0], is_first=True) if len(running) == 1 else wording.Ranks([process])
         )
 
+    def last_of(self, start: SampledProcess) -> SampledProcess:
+        """The process to which its waits lead, itself if it waits for none."""
+        path = self.path(start)
+        return start if path is None else path.end or path.processes[-1]
+
     def path(self, start: SampledProcess) -> Path | None:
         """The waits from `start` on, up to what waits for no further process; None if it waits for none."""
         listed: list[Wait] = []

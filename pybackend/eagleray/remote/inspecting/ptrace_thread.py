@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from ..sampling import seccomp
+from ..sampling import proc, seccomp
 from . import elf
 from .signal_frame import RESTORER, RT_SIGRETURN, SignalFrame
 
@@ -267,6 +267,8 @@ class _Tracer(threading.Thread):
             self._error = error
 
     def _start(self) -> bool:
+        if "pipe_write" in proc.waits_in(self._pid, self._candidate):
+            return False
         try:
             borrowed = _BorrowedThread(self._candidate)
         except _NotStopped:

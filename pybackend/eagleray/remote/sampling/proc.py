@@ -128,6 +128,19 @@ def waits_in(pid: int, tid: int = 0) -> str:
     return "" if name == "0" else name
 
 
+def writes_to_pipe(pid: int) -> bool:
+    """Whether a thread of `pid` waits for room in a pipe.
+
+    A stop by ptrace or a signal makes such a write return early (`pipe_write` of fs/pipe.c, Linux 6.8), and who calls
+    `os.write` once takes that for a whole write.
+    """
+    try:
+        threads = [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError:
+        return False
+    return any("pipe_write" in waits_in(pid, thread) for thread in threads)
+
+
 def io_bytes(pid: int) -> int:
     """Returns the bytes that `pid` has read and written since its start, without `send` and `recv`; 0 if that can't be
     read.

@@ -51,6 +51,8 @@ BY_SIGNAL = "signal"
 FILES_DELETED = "files-deleted"
 # The reason for a process whose filter of system calls may kill it for what a sample would cause in it.
 SANDBOXED = "seccomp"
+# The reason for one whose write to a pipe would be cut by a stop.
+WRITES = "pipe-write"
 
 _STOPPED = "Tt"
 _BLOCKING, _NONBLOCKING = ("blocking",), ("nonblocking",)
@@ -179,6 +181,8 @@ def native_threads(pid: int, tools: Tools) -> ListedThreads:
         return ListedThreads([], reason="stopped")
     if seccomp.may_kill(pid):
         return ListedThreads([], reason=SANDBOXED)
+    if proc.writes_to_pipe(pid):
+        return ListedThreads([], reason=WRITES)
     attempts = _Attempts(before, tools)
     listed, _how, reason = attempts.first_readable(["--native"], _BLOCKING)
     return ListedThreads(_of_process(pid, listed), attempts.resumed, reason)
@@ -207,7 +211,7 @@ class _Attempts:
         is_sandboxed = seccomp.may_kill(self._process.pid)
         if self._process.state in _STOPPED:
             methods = _NONBLOCKING
-        elif is_sandboxed:
+        elif is_sandboxed or proc.writes_to_pipe(self._process.pid):
             methods = _NEVER_STOPPING
         for method in methods:
             all_options = [*(["--nonblocking"] if method == "nonblocking" else []), *options]

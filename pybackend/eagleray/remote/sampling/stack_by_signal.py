@@ -162,6 +162,7 @@ def _is_ready(pid: int) -> bool:
         and process.state in _READY
         and Path(f"/proc/{pid}").stat().st_uid == os.geteuid()
         and not seccomp.may_kill(pid)
+        and not proc.writes_to_pipe(pid)
     )
 
 

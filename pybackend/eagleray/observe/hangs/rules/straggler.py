@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from eagleray.common.l10n import counted, t
-from eagleray.observe.hangs import counter_readings, wording
+from eagleray.observe.hangs import counter_readings, library_waits, wording
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules import waits
@@ -58,6 +58,15 @@ def late(scene: Scene) -> Iterator[Reading]:
             len(behind),
             "{Others_wait}, and {ranks} is elsewhere{place}. Whether it moves can't be seen in one dump.",
             "{Others_wait}, and {ranks} are elsewhere{place}. Whether they move can't be seen in one dump.",
+            **about(scene, behind),
+        )
+    elif library_waits.all_sleep_in_loops(scene.graph.last_of(each) for each in behind):
+        # It may wait for something, or do a little each time.
+        confidence, step = 0.5, t("See what the loop does: it may still work.")
+        text = counted(
+            len(behind),
+            "{Others_wait} for {ranks}, which sleeps in a loop{place}.",
+            "{Others_wait} for {ranks}, which sleep in a loop{place}.",
             **about(scene, behind),
         )
     elif all(each.cpu > COMPUTES_CPU for each in behind):

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import library_waits, thread_locks, wording
+from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import Scene, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.observe.hangs.wait_graph import Path, doing_of
-from eagleray.remote.sampling.kernel_waits import FILE_LOCK, WRITE
+from eagleray.remote.sampling.kernel_waits import FILE_LOCK, SHARED_LOCK, WRITE
 from eagleray.remote.sampling.processes import ACTOR
 from eagleray.remote.sampling.rank_sets import RankSet
 
@@ -38,7 +39,16 @@ def deadlocks(scene: Scene) -> Iterator[Reading]:
             step = t("Read this output in a thread, or write it to a file.")
         elif kinds == {FILE_LOCK}:
             step = t("Take the locks in the same order everywhere.")
-        yield reading(scene, Kind.DEADLOCK, cycle.processes, 0.9, cycle.sentence, step)
+        text, confidence = cycle.sentence, 0.9
+        gone = scene.world.doing(Doing.ENDED)
+        if SHARED_LOCK in kinds and gone:
+            # The processes that share a barrier may be fewer than those for which it waits.
+            text += " " + counted(
+                len(gone), "{Gone} has ended.", "{Gone} have ended.", Gone=wording.Ranks(gone)
+            )
+            step = t("See whether that would have ended the wait.")
+            confidence = 0.7
+        yield reading(scene, Kind.DEADLOCK, cycle.processes, confidence, text, step)
 
 
 def ray_get_cycles(scene: Scene) -> Iterator[Reading]:
