@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 
@@ -138,6 +139,7 @@ class InThreads:
     async def run(self, data, **extra):
         if self.client is None:
             self.client = library(extra).Client()
+            asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(4))
         await asyncio.to_thread(post_by, self.client, data, extra)
         return 1.0
 
