@@ -221,6 +221,8 @@ class WaitGraph:
     def ray_waits(self, process: SampledProcess) -> list[Wait]:
         """The waits for tasks, or a single one for any of them, where one is enough or nothing tells which."""
         calls = self._calls.get(_place(process), [])
+        if not calls:
+            return []
         listed = [
             evolve(
                 self._of_call(each.called), is_unsure=not (each.is_sure and each.called.is_steady)

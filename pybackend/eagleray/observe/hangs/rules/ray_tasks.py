@@ -18,13 +18,15 @@ _WORKING_CPU = 0.05
 
 def starvation(scene: Scene) -> Iterator[Reading]:
     """A process waits in `ray.get` for a task that no node can take, and nothing else works that would make room."""
+    if not scene.is_first:
+        return
     paths = [
         Path(each, scene.graph.name(each), (wait,), (each,), None)
         for each in scene.evidence.processes
         for wait in scene.graph.ray_waits(each)
         if wait.kind in (NO_ROOM, NEVER_ROOM) and not wait.is_unsure
     ]
-    if not scene.is_first or not paths:
+    if not paths:
         return
     path = min(paths, key=lambda path: path.waits[0].kind != NEVER_ROOM)
     # Processes that were not sampled may work, too.
