@@ -21,7 +21,7 @@ def test_each_example_has_the_form_of_its_rule(tmp_path: Path) -> None:
     for rule in own_rules():
         examples = "".join(f"(Worker pid=7) {each}\n" for each in rule.examples if rule.literals)
         ran = subprocess.run(
-            [gnu_grep() or "grep", "-acE", "-e", grep_form(rule.pattern) if examples else b"x"],
+            [gnu_grep(), "-acE", "-e", grep_form(rule.pattern) if examples else b"x"],
             input=examples.encode(),
             capture_output=True,
             env={"LC_ALL": "C"},
@@ -63,11 +63,9 @@ def test_lines_with_a_mere_literal_are_not_reported(tmp_path: Path) -> None:
     files = list_logs([log])[0]
 
     assert [*LiteralScan(files, literals).hits()]
-    if gnu_grep():
-        assert [*LiteralScan(files, literals, whole=matcher.grep_forms()).hits()] == []
+    assert [*LiteralScan(files, literals, whole=matcher.grep_forms()).hits()] == []
 
 
-@pytest.mark.skipif(not gnu_grep(), reason="without grep, literals are searched as they are")
 def test_colours_between_the_words_of_a_message_do_not_hide_its_cause(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text("RuntimeError: CUDA error: \x1b[1munspecified\x1b[0m launch failure\n")

@@ -48,7 +48,7 @@ interface PresetsFeature {
 export function register(app: App, { starting }: RunsFeature): PresetsFeature {
   const reviewed = new TextDocuments(
     "eagleray-run",
-    vscode.l10n.t("This comparison is no longer available. Open it again from the options page."),
+    vscode.l10n.t("This comparison isn't stored. Open it again from the options page."),
   );
   const commands = lazily(async () => {
     const { PresetCommands } = await import("./commands.js");

@@ -73,7 +73,7 @@ async def test_stored_comparison_is_what_the_command_prints(own_home: Path, tmp_
     assert text.startswith("**Other model ") and text.endswith("```\n")
     assert (own_home / "comparisons" / f"{name}.json").stat().st_mode & 0o777 == 0o600
     names = [comparison_files.store(whole) for _ in range(comparison_files.MOST_FILES)]
-    with pytest.raises(EaglerayError, match="no longer stored"):
+    with pytest.raises(EaglerayError, match="isn't stored"):
         comparison_files.save(name, file)
     comparison_files.save(names[-1], file)
     with pytest.raises(EaglerayError, match="Can't write"):

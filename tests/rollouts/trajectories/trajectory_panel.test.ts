@@ -80,14 +80,14 @@ test("a trajectory and its group are shown", async () => {
 
 test("an error is shown in its part of the page", async () => {
   fake.sidecar.on(ITEM, () => {
-    throw new EaglerayError("no-trajectory", "There is no trajectory 9.", "Select another.");
+    throw new EaglerayError("no-trajectory", "Trajectory 9 doesn't exist.", "Select another.");
   });
   const panel = await opened();
   await says(panel, { kind: "item", item: 9 });
   const { part, message, nextStep } = last(panel, "failed");
   assert.deepEqual(
     [part, message, nextStep],
-    ["item", "There is no trajectory 9.", "Select another."],
+    ["item", "Trajectory 9 doesn't exist.", "Select another."],
   );
 });
 

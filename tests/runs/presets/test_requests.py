@@ -89,7 +89,7 @@ async def test_presets_are_saved_and_deleted(handlers: PresetHandlers, folder: P
     assert plan_in(handlers, proposal).overrides[0] == "++trainer.total_training_steps=1"
     left = await handlers.delete(wire.PresetRef("/w", "short"))
     assert not [preset for preset in left.presets if preset.own]
-    with pytest.raises(EaglerayError, match="There is no preset"):
+    with pytest.raises(EaglerayError, match="doesn't exist"):
         await handlers.prepare(prepare(folder, "verl_quoted.sh", "short"))
 
 
@@ -119,7 +119,7 @@ def test_command_shows_table_and_difference(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--preset", "other"], "There is no preset “other”."),
+        (["--preset", "other"], "The preset “other” doesn't exist."),
         (["--preset", "debug", "--set", "steps=x"], "whole number"),
     ],
 )

@@ -93,7 +93,7 @@ def test_presets_are_stored_for_each_workspace(tmp_path: Path) -> None:
     assert of_text(stored.rows("/w")[-1].text).arguments == ()
     stored.delete("/w", "mine")
     assert [row.name for row in stored.rows("/w") if row.own] == ["from the file's name"]
-    with pytest.raises(EaglerayError, match="no preset “mine”"):
+    with pytest.raises(EaglerayError, match="“mine” doesn't exist"):
         stored.delete("/w", "mine")
     (file,) = (tmp_path / "presets").glob("*.json")
     assert file.stat().st_mode & 0o077 == 0
@@ -162,5 +162,5 @@ def test_which_preset_is_meant(tmp_path: Path) -> None:
     assert made.overrides[-1] == "a.b=c d"
     assert "++trainer.resume_mode=disable" not in made.overrides
     for plan, name in ((run_plan, "nemo_rl"), (run_plan, "other"), (plain, "verl")):
-        with pytest.raises(EaglerayError, match="There is no preset"):
+        with pytest.raises(EaglerayError, match="doesn't exist"):
             stored.proposal(plan, name, {})

@@ -117,7 +117,7 @@ class SampledProcess:
 
     @property
     def has_timer(self) -> bool:
-        """Whether its event loop, or one of its tasks, wakes by itself: their waits alone are not a hang."""
+        """Whether a timer will wake its event loop or one of its tasks, so that their waits alone aren't a hang."""
         is_timed = self.activity.doing is Doing.IN_EVENT_LOOP and self.last.has_timer
         awaits = self.reading.awaits if self.reading else ()
         return is_timed or any(chain.sleeps for chain in awaits)

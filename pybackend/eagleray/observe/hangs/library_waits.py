@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from attrs import frozen
 
@@ -114,11 +114,9 @@ def wait_of(frames: Sequence[PythonFrame]) -> LibraryWait | None:
 
 def pause_of(frames: Sequence[PythonFrame]) -> str:
     """`polls`: what the user's innermost code does in a call that has no frame of Python; "" if that isn't known."""
-    last = frames[-1] if frames and is_users(frames[-1]) else None
-    called = source_lines.calls_at(last.file, last.line) if last else ()
-    if last and "sleep" in called:
-        is_loop = source_lines.is_in_loop(last.file, last.line)
-        return t("sleeps in a loop") if is_loop else t("sleeps")
+    called = _called_in_c(frames)
+    if "sleep" in called:
+        return t("sleeps in a loop") if _sleeps_in_loop(frames) else t("sleeps")
     return t("waits for input") if "input" in called else ""
 
 
@@ -128,12 +126,15 @@ def all_sleep_in_loops(processes: Iterable[SampledProcess]) -> bool:
 
 
 def _sleeps_in_loop(frames: Sequence[PythonFrame]) -> bool:
-    return (
-        bool(frames)
-        and is_users(frames[-1])
-        and "sleep" in source_lines.calls_at(frames[-1].file, frames[-1].line)
-        and any(source_lines.is_in_loop(frame.file, frame.line) for frame in frames[-2:])
+    return "sleep" in _called_in_c(frames) and any(
+        source_lines.is_in_loop(frame.file, frame.line) for frame in frames[-2:]
     )
+
+
+def _called_in_c(frames: Sequence[PythonFrame]) -> Collection[str]:
+    """The calls in the line of the innermost frame, where that is the user's code."""
+    is_own = bool(frames) and is_users(frames[-1])
+    return source_lines.calls_at(frames[-1].file, frames[-1].line) if is_own else ()
 
 
 def is_without_task(process: SampledProcess, files: re.Pattern[str] = _LOOPS) -> bool:

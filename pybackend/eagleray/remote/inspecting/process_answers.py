@@ -80,7 +80,7 @@ class AwaitChain(NamedTuple):
 
     @property
     def sleeps(self) -> bool:
-        """Whether they wait in `asyncio.sleep`, which ends by itself."""
+        """Whether they wait in `asyncio.sleep`, which a timer ends."""
         last = self.frames[-1] if self.frames else None
         return bool(last and last.function == "sleep" and last.file.endswith("asyncio/tasks.py"))
 

@@ -23,7 +23,7 @@ def bad_answer(answer: str, why: str) -> EaglerayError:
 
 
 # fmt: off
-@error("unknown-preset", "There is no preset “{name}”.", "Select another one. Each workspace has its own presets.")
+@error("unknown-preset", "The preset “{name}” doesn't exist.", "Select another one. Each workspace has its own presets.")
 def unknown_preset(name: str) -> EaglerayError: ...
 @error("bad-preset", "This is not a preset: {why}.", "Copy a preset as JSON to see the format.")
 def bad_preset(why: str) -> EaglerayError: ...
