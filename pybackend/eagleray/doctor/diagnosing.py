@@ -17,6 +17,7 @@ from eagleray.doctor.logs.context import ReadableLog
 from eagleray.doctor.logs.files import ScannedFile
 from eagleray.doctor.logs.lines import LogLine, parse_line, shown, time_of
 from eagleray.doctor.logs.literal_scan import Hit, LiteralScan, OnBytes
+from eagleray.doctor.logs.survival import Survival
 from eagleray.doctor.logs.traceback_prefixes import (
     frame_prefix,
     lines_between,
@@ -25,13 +26,21 @@ from eagleray.doctor.logs.traceback_prefixes import (
 )
 from eagleray.doctor.matching import Match, Matcher, cause_of
 from eagleray.doctor.model import (
+    Cause,
     Checked,
     Diagnosis,
     LogEvidence,
     Rule,
     UncheckedFile,
 )
-from eagleray.doctor.ranking import UNKNOWN, Candidate, Order, ranked, without_survived
+from eagleray.doctor.ranking import (
+    UNKNOWN,
+    Candidate,
+    Order,
+    ranked,
+    survived_cause,
+    unknown_cause,
+)
 from eagleray.doctor.ranks import rank_near, rank_of
 from eagleray.doctor.unknown_errors import (
     FORMS,
@@ -80,6 +89,8 @@ _NEAR = 4
 _LONGEST_BEFORE = 400
 # Lines of a traceback; most are much shorter.
 _LONGEST_TRACEBACK = 65_536
+# Rules about a training that continues.
+_OF_RUNNING = frozenset({"nan-loss"})
 # This many bytes usually identify a line.
 _SIGN = 20
 
@@ -167,13 +178,17 @@ class _Findings:
     exceptions: list[LogEvidence] = field(factory=list)
     # Exceptions that were raised while another was handled, or the failed lookup behind it.
     chained: dict[LogEvidence, list[LogEvidence]] = field(factory=dict)
-    # Exceptions that their program has handled, as the line above them says.
-    survived: set[LogEvidence] = field(factory=set)
+    # Files and numbers of lines with errors after which their program has continued, as the line above or later ones say.
+    survived: set[tuple[str, int]] = field(factory=set)
     # Lines that state a failure shortly before what only follows from one.
     statements: list[LogEvidence] = field(factory=list)
     places: list[tuple[Path, int]] = field(factory=list)
     # Frames and messages of exceptions by the files and numbers of their lines.
     raised: dict[tuple[str, int], tuple[list[PythonFrame], list[str]]] = field(factory=dict)
+
+    def is_fatal(self, evidence: LogEvidence) -> bool:
+        """Whether the program may have ended because of an error."""
+        return (evidence.path, evidence.line) not in self.survived
 
     def has_settings(self) -> bool:
         return any(
@@ -214,6 +229,9 @@ class _FileReading:
     # The last exception of each process that no rule explains and that counts for its chain.
     last: dict[tuple[str, int | None], LogEvidence] = field(factory=dict)
     ranks: dict[tuple[str, str], int | None] = field(factory=dict)
+    # Lines with evidence by their numbers, and the last match of each rule.
+    starts: dict[int, tuple[int, LogLine]] = field(factory=dict)
+    latest: dict[str, tuple[Match, Hit, int, LogLine]] = field(factory=dict)
 
     def read(self, hits: Iterator[Hit]) -> None:
         last_start = listed = -1
@@ -225,6 +243,28 @@ class _FileReading:
                 listed = start
         if listed >= 0:
             self._read_end(listed)
+        self._add_survived()
+
+    def _add_survived(self) -> None:
+        """Adds the lines with errors that the program has survived; the evidence of a rule is its last match if only others are."""
+        places = [start for start, _ in self.starts.values()]
+        latest = [start for _, _, start, _ in self.latest.values()]
+        survival = Survival(self.log, self.file.size, [*places, *latest])
+        survived = {
+            number
+            for number, (start, line) in self.starts.items()
+            if survival.includes(start, line.process)
+        }
+        for rule, (match, hit, start, line) in self.latest.items():
+            own = self.findings.groups[rule].evidence
+            is_end = match.rule.severity == "error"
+            if (
+                is_end
+                and own[-1][0].line in survived
+                and not survival.includes(start, line.process)
+            ):
+                own[-1] = self._evidence(hit, start, line), match
+        self.findings.survived |= {(str(self.file.path), number) for number in survived}
 
     def _by_line(self, hits: Iterator[Hit]) -> Iterator[tuple[list[Hit], int, bytes]]:
         """The hits of each line, where it starts, and the line; lines with a level alone only until there are enough errors."""
@@ -305,6 +345,7 @@ class _FileReading:
         count = self.counts[rule] = self.counts.get(rule, 0) + 1
         group = self.findings.groups.setdefault(rule, _MatchedRule())
         group.count += line.repeats
+        self.latest[rule] = match, hit, start, line
         if count == 1:
             group.evidence.append((self._evidence(hit, start, line), match))
             statement = self._statement(hit, start) if match.rule.follows else None
@@ -428,7 +469,7 @@ class _FileReading:
             shown_code = shown(evolve(exception, text=code))
             evidence = evolve(evidence, text=f"{evidence.text} ({shown_code})")
         if is_survived(before):
-            self.findings.survived.add(evidence)
+            self.findings.survived.add((evidence.path, evidence.line))
         self._add_unknown(evidence)
         self._add_to_chain(evidence, before, line, (texts_of, index))
 
@@ -503,7 +544,7 @@ class _FileReading:
         self.findings.unknown.append(evidence)
 
     def _evidence(self, hit: Hit, start: int, line: LogLine) -> LogEvidence:
-        return LogEvidence(
+        evidence = LogEvidence(
             str(self.file.path),
             self._line_number(hit, start),
             shown(line, self._sign(hit, start)),
@@ -513,6 +554,8 @@ class _FileReading:
             line.repeats,
             self._rank(start, line),
         )
+        self.starts[evidence.line] = start, line
+        return evidence
 
     def _rank(self, start: int, line: LogLine) -> int | None:
         """Other lines of a process are read once: a log may have many errors."""
@@ -567,20 +610,19 @@ def _diagnosis(
     frameworks: Collection[str],
     installed: InstalledPackages,
 ) -> Diagnosis:
-    groups = findings.groups.values()
-    of_rules = [evidence for group in groups for evidence, _ in group.evidence]
+    of_rules = [evidence for group in findings.groups.values() for evidence, _ in group.evidence]
     order = Order.of([*of_rules, *findings.unknown, *findings.exceptions, *findings.statements])
-    candidates = [_candidate(group, order) for group in groups]
-    exceptions = sorted(findings.exceptions, key=order.place)
+    candidates, survived = _candidates(findings, order)
+    exceptions = sorted(filter(findings.is_fatal, findings.exceptions), key=order.place)
     clear = [item for item in exceptions if not points_elsewhere(item.text)]
     exceptions = clear if clear or candidates else exceptions
-    exceptions = [item for item in exceptions if item not in findings.survived] or exceptions
-    exceptions = without_survived(exceptions)
     errors = [(item, *findings.chained.get(item, [])) for item in exceptions]
-    errors += [(item,) for item in sorted(findings.statements, key=order.place)]
+    errors += [
+        (item,) for item in sorted(filter(findings.is_fatal, findings.statements), key=order.place)
+    ]
     causes = with_settings_of(ranked(candidates, errors, order), frameworks)
-    survived = findings.survived if exceptions else ()
-    listed = [item for item in findings.unknown if item not in survived]
+    causes += survived
+    listed = filter(findings.is_fatal, findings.unknown)
     unknown = sorted(listed, key=lambda item: (is_of_other_program(item.text), *order.place(item)))
     del unknown[_MOST_UNKNOWN:]
     first = exceptions[0] if exceptions else None
@@ -604,6 +646,25 @@ def _diagnosis(
     shown_advice = "" if causes and is_named else advice
     raised = " ".join(filter(None, [raised_at(frames), explained, shown_advice]))
     return Diagnosis(sentence, tuple(causes), tuple(unknown), checked, raised)
+
+
+def _candidates(findings: _Findings, order: Order) -> tuple[list[Candidate], list[Cause]]:
+    """Returns possible causes, and notes on errors after which their program has continued."""
+    candidates, notes = [], []
+    for group in findings.groups.values():
+        rule = group.evidence[0][1].rule
+        is_end = rule.severity == "error" and rule.id not in _OF_RUNNING
+        fatal = [each for each in group.evidence if findings.is_fatal(each[0])] if is_end else []
+        candidate = _candidate(evolve(group, evidence=fatal or group.evidence), order)
+        if fatal or not is_end:
+            candidates.append(candidate)
+        else:
+            notes.append(survived_cause(candidate.cause))
+    others = [item for item in findings.unknown if not findings.is_fatal(item)]
+    if others:
+        first = sorted(others, key=order.place)
+        notes.append(survived_cause(unknown_cause(first, unlogged(first[0].text))))
+    return candidates, sorted(notes, key=lambda cause: order.place(cause.evidence[0]))
 
 
 def _candidate(group: _MatchedRule, order: Order) -> Candidate:

@@ -28,6 +28,8 @@ from eagleray.doctor.unknown_errors import unlogged
 
 # The ID of an error that no rule explains.
 UNKNOWN = "unknown-error"
+# Such an error after which its program has continued.
+SURVIVED = "survived-error"
 _REASONS = ("cause", "coarse")
 _NO_TIME = float("inf")
 # A traceback with the frames of a worker and its caller is shorter.
@@ -139,25 +141,6 @@ def ranked(
     return [*(evolve(cause, why=_why(cause, secondary, order)) for cause in shown), *secondary]
 
 
-def without_survived(exceptions: Sequence[LogEvidence]) -> list[LogEvidence]:
-    """The exceptions without those that their process has survived several times, if it raised another one after them.
-
-    math_verify logs the traceback of each comparison that takes too long, and the training continues.
-    """
-    processes: dict[tuple[str, str, int | None], list[LogEvidence]] = {}
-    for item in exceptions:
-        processes.setdefault((item.path, item.worker, item.rank), []).append(item)
-    survived: set[LogEvidence] = set()
-    for own in processes.values():
-        last: dict[str, LogEvidence] = {item.text: item for item in own}
-        for text, final in last.items():
-            same = [item for item in own if item.text == text]
-            is_survived = len(same) > 2 and final.line - same[0].line > _BLOCK
-            if is_survived and any(other.line > final.line for other in last.values()):
-                survived.update(same)
-    return [item for item in exceptions if item not in survived]
-
-
 def unknown_cause(evidence: Sequence[LogEvidence], sentence: str) -> Cause:
     """An error that no rule explains, in the words of a diagnosis; its first line is the one that they name."""
     return Cause(
@@ -169,6 +152,13 @@ def unknown_cause(evidence: Sequence[LogEvidence], sentence: str) -> Cause:
         files=1,
         source="",
     )
+
+
+def survived_cause(cause: Cause) -> Cause:
+    """A note on an error after which its program has continued."""
+    sentence = t("The program continued after this: {text}", text=cause.sentence)
+    own_id = SURVIVED if cause.id == UNKNOWN else cause.id
+    return evolve(cause, id=own_id, sentence=sentence, severity="info", why="", secondary=False)
 
 
 def _order(cause: Cause, order: Order) -> tuple[int, float, str, int]:

@@ -1,0 +1,130 @@
+"""Decides which errors of a log its program has survived, by what comes after them in the same file.
+
+Runs that end well log tracebacks, too: of a reward function, a lost client, an upload that is tried again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from attrs import define, field
+
+from eagleray.doctor.logs.context import ReadableLog
+from eagleray.doctor.logs.lines import LogLine, parse_line
+
+# "step:41 - ", "iteration      412/    5000", "{'loss': 0.1, 'epoch': 0.12}", and progress bars of a training.
+_STEP = re.compile(
+    rb"(?<![\w/.])(global_?step|training[ _]step|step|iteration|iter|epoch|rollout(?:_id)?|update)s?['\"]?\]?[ \t]{0,9}[:=#]?"
+    rb"[ \t]{0,9}(\d{1,9}(?:\.\d{1,9})?)\b"
+    rb"|(?:[\r\n)\]]:? {0,6}|(?:train\w{0,9}|epochs?|steps?|iter\w{0,9}|progress)[^\r\n|%]{0,20}: {0,6})\d{1,3}%\|"
+    rb"[^|\r\n]{0,200}\| {0,4}(\d{1,9})/\d{1,9} \[",
+    re.IGNORECASE,
+)
+# The last line of a program that has done its work.
+_SUCCESS = re.compile(
+    rb"(?i)\bjob '?[\w-]{1,80}'? succeeded\b|\btraining (?:is |has )?(?:done|finished|completed?)\b|'train_runtime': "
+    rb"|\bFinal validation metrics\b|\bState=COMPLETED\b|\bexit(?:ed with)? ?code[ =:]{1,3}0\b"
+)
+# Lines that a process also writes while it waits or fails.
+_IDLE = re.compile(
+    r"(?i)error|fail|exception|abort|warn|traceback|\" 5\d\d |\"GET /|throughput: 0\.0|wait|heartbeat|alive|time[d-]? ?out|retry"
+    r"|NCCL |poll|health|^ |^$"
+)
+# A server's work, by which lines count that aren't of one process certainly.
+_SERVED = re.compile(
+    r"\"POST /\S{1,100} HTTP/[\d.]{1,3}\" 200|\b(?:Decode|Prefill) batch\b|throughput: [1-9]"
+)
+_NUMBERS = re.compile(r"\d+")
+# A form of lines is its beginning without numbers.
+_FORM = 40
+_MOST_STEPS = 2**20
+_AROUND = 2**16
+_AFTER = 2**18
+_FEWEST_STEPS = 10
+_FEWEST_LINES = 50
+# The end of a log, and the lines between its last error and its success.
+_END = 4_096
+_FEWEST_BETWEEN = 10
+
+
+@define
+class Survival:
+    """The errors that start at `starts` in a log of `size` bytes; reads a bounded part of it."""
+
+    log: ReadableLog
+    size: int
+    starts: list[int]
+    _steps: list[tuple[int, bytes, float]] = field(init=False, factory=list)
+    _success: int | None = field(init=False, default=None)
+
+    def includes(self, start: int, process: tuple[str, int | None]) -> bool:
+        """Whether the program has survived the error in the line at `start`, which `process` has written:
+
+        1. A counter of steps or epochs rises after it, in whichever process.
+        2. The program says at its end that it has done its work, with other lines between.
+        3. The same process continues with many lines of its earlier forms, except for lines of a waiting process.
+        """
+        return self._advances(start) or start < self._success_at() or self._works(start, process)
+
+    def _advances(self, start: int) -> bool:
+        highest: dict[bytes, float] = {}
+        rises: Counter[bytes] = Counter()
+        for at, name, value in self._all_steps():
+            if at > start and value > highest.get(name, -1.0):
+                highest[name] = value
+                rises[name] += 1
+        return any(count > _FEWEST_STEPS for count in rises.values())
+
+    def _all_steps(self) -> list[tuple[int, bytes, float]]:
+        """The steps after the first error, and those at the end of the log."""
+        if not self._steps:
+            first = max(0, min(self.starts))
+            end = max(first + _MOST_STEPS, self.size - _MOST_STEPS)
+            self._steps = [*self._steps_from(first), *self._steps_from(end)]
+        return self._steps
+
+    def _steps_from(self, offset: int) -> Iterable[tuple[int, bytes, float]]:
+        data = os.pread(self.log.descriptor, _MOST_STEPS, offset)
+        for match in _STEP.finditer(data):
+            yield offset + match.start(), (match[1] or b"").lower(), float(match[2] or match[3])
+
+    def _success_at(self) -> int:
+        """Where a program that has done its work says so; 0 where an error is right before it.
+
+        The status of a script often belongs to its last command, such as `tee`.
+        """
+        if self._success is None:
+            offset = max(0, self.size - _END)
+            match = _SUCCESS.search(os.pread(self.log.descriptor, _END, offset))
+            at = offset + match.start() if match else 0
+            nearest = max((start for start in self.starts if start < at), default=0)
+            between = os.pread(self.log.descriptor, _AROUND, nearest)[: at - nearest]
+            self._success = at if between.count(b"\n") >= _FEWEST_BETWEEN else 0
+        return self._success
+
+    def _works(self, start: int, process: tuple[str, int | None]) -> bool:
+        first = max(0, start - _AROUND)
+        before = self._working_forms(process, self.log.lines_from(first, start - first))
+        if not before:
+            return False
+        after = self._working_forms(process, self.log.lines_from(start, _AFTER))
+        return sum(form in before for form in after) >= _FEWEST_LINES
+
+    def _working_forms(
+        self, process: tuple[str, int | None], lines: Iterable[tuple[int, bytes]]
+    ) -> list[str]:
+        own = (line for _, raw in lines if (line := parse_line(raw)).process == process)
+        return [_form(line) for line in own if _is_work(line)]
+
+
+def _is_work(line: LogLine) -> bool:
+    if _IDLE.search(line.text):
+        return False
+    return line.process != ("", None) or bool(_SERVED.search(line.text))
+
+
+def _form(line: LogLine) -> str:
+    return _NUMBERS.sub("0", line.text)[:_FORM]
