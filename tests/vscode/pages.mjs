@@ -196,17 +196,17 @@ try {
 
     await test(`${what}: nothing is cut in a narrow tab`, async () => {
       for (const width of WIDTHS) {
-        await shown.page.setViewportSize({ width, height: 800 });
+        await resize(shown.page, { width, height: 800 });
         assert.deepEqual(await wide(shown.page), [], `at ${width} px`);
         if (width === 300) await picture(shown, `${state.name}-300`, { fullPage: true });
       }
-      await shown.page.setViewportSize(ZOOMED);
+      await resize(shown.page, ZOOMED);
       await assertAccessible(shown.page, "at 200 %");
       await picture(shown, `${state.name}-200`);
     });
 
     await test(`${what}: Tab leads through all controls from top to bottom`, async () => {
-      await shown.page.setViewportSize(WINDOW);
+      await resize(shown.page, WINDOW);
       assert.deepEqual(await tabOrder(shown.page), await controls(shown.page));
     });
 
@@ -279,6 +279,14 @@ function reportStates() {
       ],
     },
   ];
+}
+
+async function resize(page, size) {
+  await page.setViewportSize(size);
+  // Observers of sizes are told while the next frame is rendered; the one after it shows what they did.
+  await page.evaluate(async () => {
+    for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+  });
 }
 
 /**
