@@ -63,7 +63,7 @@ def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
     cwd = Path(plan.cwd)
     stamp = now.strftime("%m%d-%H%M%S")
     if script := _script_argument(plan, cwd):
-        return _of_script(plan, script, python, stamp)
+        return _ScriptAnalysis(plan, script, python).analysis(stamp)
     tokens = tuple(map(LineWord, plan.command))
     launch = launch_of(tokens)
     identity = _Frameworks([cwd], python).of(launch) if launch else Identity(folders=(cwd,))
@@ -89,71 +89,101 @@ def _hints(plan: RunPlan, script: Script | None) -> list[str]:
     return [*plan.command, *(name for raw in assigned for name in re.findall(r"[\w.-]+", raw))]
 
 
-def _of_script(plan: RunPlan, name: str, python: str, stamp: str) -> ProgramAnalysis:
+class _ScriptAnalysis:
     """A script, the scripts that it starts, and COMMAND if none of them starts a trainer."""
-    cwd = Path(plan.cwd)
-    file = cwd / name
-    arguments = plan.command[plan.command.index(name) + 1 :]
-    frameworks = _Frameworks([cwd, file.parent], python)
-    tree = ScriptTree(lambda start, folder: _inner(plan, start, [cwd, folder]))
-    outer = tree.of(ScriptFile(name, str(file), plan.copy_text or text_of(file)), arguments)
-    root, in_variable = outer, ""
-    lines = frameworks.of_lines(root)
-    if plan.env.get(COMMAND) and not any(identity.trains for _, identity in lines):
-        held = tree.of(ScriptFile(COMMAND, str(cwd / COMMAND), plan.env[COMMAND]), ())
-        if of_variable := frameworks.of_lines(held):
-            root, in_variable, lines = held, COMMAND, of_variable
-    main, identity = _main(lines) or (None, frameworks.quoted_in(root.script))
-    candidates = [(main, identity)]
-    if main and not identity.trains:
-        candidates += _other_programs(main, lines)
-    # A program in a quoted text may be one of a container.
-    elsewhere = None if main and identity.trains else elsewhere_in(outer.script)
 
-    def recognise(
-        main: TrainingLine | None, identity: Identity
+    def __init__(self, plan: RunPlan, name: str, python: str) -> None:
+        cwd = Path(plan.cwd)
+        file = cwd / name
+        self._plan = plan
+        self._python = python
+        self._arguments = plan.command[plan.command.index(name) + 1 :]
+        self._frameworks = _Frameworks([cwd, file.parent], python)
+        tree = ScriptTree(lambda start, folder: _inner(plan, start, [cwd, folder]))
+        text = plan.copy_text or text_of(file)
+        self._outer = self._root = tree.of(ScriptFile(name, str(file), text), self._arguments)
+        self._in_variable = ""
+        self._lines = self._frameworks.of_lines(self._root)
+        if plan.env.get(COMMAND) and not any(identity.trains for _, identity in self._lines):
+            held = tree.of(ScriptFile(COMMAND, str(cwd / COMMAND), plan.env[COMMAND]), ())
+            if of_variable := self._frameworks.of_lines(held):
+                self._root, self._in_variable, self._lines = held, COMMAND, of_variable
+
+    def analysis(self, stamp: str) -> ProgramAnalysis:
+        main, identity, recognised, keys = self._chosen()
+        launch = main.launch if main else None
+        elsewhere = None
+        if recognised and launch:
+            elsewhere = handed_over([token.text for token in launch.tokens], launch.line)
+        elif not recognised:
+            elsewhere = self._elsewhere(main, identity)
+        node = self._node(main)
+        alike, others = self._split(main, identity, recognised)
+        hidden = 0 if main else self._outer.script.hidden
+        target = launch.target if launch else ""
+        return ProgramAnalysis(
+            launch=launch,
+            recognised=recognised,
+            keys=keys,
+            script=evolve(node.script, launch=None if self._in_variable else launch),
+            script_argument=node.name,
+            in_variable=self._in_variable,
+            config=_config(launch, identity.folders),
+            stamp=stamp,
+            root=self._root,
+            lines=tuple(alike or ([main] if main else [])),
+            other_lines=tuple(others),
+            remark="" if recognised else _remark(identity, target, hidden),
+            elsewhere=elsewhere,
+        )
+
+    def _chosen(
+        self,
+    ) -> tuple[TrainingLine | None, Identity, Recognised | None, CheckoutKeys | None]:
+        """The first line whose program is recognised, else the main one."""
+        first = _main(self._lines) or (None, self._frameworks.quoted_in(self._root.script))
+        main, identity = first
+        candidates = [first]
+        if main and not identity.trains:
+            candidates += _other_programs(main, self._lines)
+        for line, each in candidates:
+            recognised, keys = self._recognise(line, each)
+            if recognised and (line or self._elsewhere(*first) is None):
+                return line, each, recognised, keys
+        return main, identity, None, None
+
+    def _elsewhere(self, main: TrainingLine | None, identity: Identity) -> Elsewhere | None:
+        """Where a script without a trainer starts one; a program in a quoted text may be one of a container."""
+        return None if main and identity.trains else elsewhere_in(self._outer.script)
+
+    def _node(self, main: TrainingLine | None) -> ScriptNode:
+        return main.node if main and not self._in_variable else self._outer
+
+    def _recognise(
+        self, main: TrainingLine | None, identity: Identity
     ) -> tuple[Recognised | None, CheckoutKeys | None]:
-        hints = _hints(plan, (main.node if main and not in_variable else outer).script)
+        hints = _hints(self._plan, self._node(main).script)
         line = main.launch if main else None
         if line and any(re.search(r"\$\{?[@*]", word.text) for word in line.arguments):
-            line = evolve(line, arguments=(*line.arguments, *map(LineWord, arguments)))
+            passed = map(LineWord, self._arguments)
+            line = evolve(line, arguments=(*line.arguments, *passed))
         name = main.node.name if main else ""
-        return _recognised(identity, line, identity.folders, python, hints, name)
+        return _recognised(identity, line, identity.folders, self._python, hints, name)
 
-    for main, identity in candidates:
-        recognised, keys = recognise(main, identity)
-        if recognised and (main or elsewhere is None):
-            elsewhere = None
-            break
-    else:
-        main, identity = candidates[0]
-        recognised, keys = None, None
-    launch = main.launch if main else None
-    if recognised and launch:
-        elsewhere = handed_over([token.text for token in launch.tokens], launch.line)
-    node = main.node if main and not in_variable else outer
-    hidden = 0 if main else outer.script.hidden
-    alike = [line for line, other in lines if _is_same(identity, other)]
-    others = [line for line, other in lines if other.trains and line not in alike]
-    if recognised and recognised.table.is_unknown and main:
-        alike = [line for line, _ in lines if line.launch.target == main.launch.target]
-        rest = _other_programs(main, lines)
-        others = [line for line, other in rest if recognise(line, other)[0]]
-    return ProgramAnalysis(
-        launch=launch,
-        recognised=recognised,
-        keys=keys,
-        script=evolve(node.script, launch=None if in_variable else launch),
-        script_argument=node.name,
-        in_variable=in_variable,
-        config=_config(launch, identity.folders),
-        stamp=stamp,
-        root=root,
-        lines=tuple(alike or ([main] if main else [])),
-        other_lines=tuple(others),
-        remark="" if recognised else _remark(identity, launch.target if launch else "", hidden),
-        elsewhere=elsewhere,
-    )
+    def _split(
+        self, main: TrainingLine | None, identity: Identity, recognised: Recognised | None
+    ) -> tuple[list[TrainingLine], list[TrainingLine]]:
+        """The lines that start the same trainer as the main one, and those that start others."""
+        if recognised and recognised.table.is_unknown and main:
+            target = main.launch.target
+            rest = _other_programs(main, self._lines)
+            return (
+                [line for line, _ in self._lines if line.launch.target == target],
+                [line for line, other in rest if self._recognise(line, other)[0]],
+            )
+        alike = [line for line, other in self._lines if _is_same(identity, other)]
+        others = [line for line, other in self._lines if other.trains and line not in alike]
+        return alike, others
 
 
 def _main(lines: Sequence[tuple[TrainingLine, Identity]]) -> tuple[TrainingLine, Identity] | None:

@@ -397,96 +397,137 @@ class _DumpReader:
         self._open: dict[_Origin, _Threads] = {}
         # By gdb, whose later lines don't say it.
         self._attached = 0
+        # The first pattern that matches decides.
+        self._beginnings = (
+            (_PROCESS, self._process),
+            (_STACK_OF, self._process),
+            (_FAILED, self._failed),
+            (_ATTACHED, self._attach),
+            (_CRASH, self._above),
+            (_TIMEOUT, self._above),
+            (_THREAD, self._thread),
+            (_FAULT_THREAD, self._fault_thread),
+            (_GDB_THREAD, self._gdb_thread),
+            (_PYSTACK_THREAD, self._pystack_thread),
+            (_PYTEST_THREAD, self._pytest_thread),
+            (_GDB_TRACE, self._gdb_trace),
+            (_GDB_FRAME, self._gdb_frame),
+            (_GDB_FILE, self._gdb_frame),
+        )
 
-    def feed(self, line: str) -> Iterator[DumpedProcess]:
+    def feed(self, line: str) -> list[DumpedProcess]:
+        """Returns the dumps that are complete with this line."""
         prefix, shape, rest = self._prefixes.split(line)
-        if not rest.strip():
-            return
-        origin = self._prefixes.origin(prefix, shape)
         text = rest.lstrip()
-        indent = len(rest) - len(text)
+        if not text:
+            return []
+        origin, indent = self._prefixes.origin(prefix, shape), len(rest) - len(text)
+        for pattern, begin in self._beginnings:
+            if match := pattern.match(text):
+                return begin(origin, match, indent)
         reading = self._open.get(origin)
-        if match := _PROCESS.match(text) or _STACK_OF.match(text):
-            named = self._new(origin)
-            named.pid, named.title = int(match["pid"]), match["title"].strip()
-            # A log may have such a line, and no dump below it.
-            named.is_named = match.re is _STACK_OF or (
-                reading is not None and reading.pid == named.pid and reading.is_named
-            )
-            # Ray names the process that py-spy then names once more.
-            if reading is None or reading.pid != named.pid or reading.is_open:
-                yield from self._close(origin)
-            self._open[origin] = named
-        elif match := _FAILED.match(text):
-            yield from self._close(origin)
-            failed = self._open[origin] = self._new(origin)
-            failed.pid, failed.is_named, failed.problem = (
-                int(match["pid"]),
-                True,
-                _problem(match["text"]),
-            )
-            yield from self._close(origin)
-        elif match := _ATTACHED.match(text):
-            yield from self._close(origin)
-            self._attached = int(match["pid"])
-        elif match := _CRASH.match(text) or _TIMEOUT.match(text):
-            yield from self._close(origin)
-            above = self._open[origin] = self._new(origin)
-            above.has_crashed, above.is_timeout = match.re is _CRASH, match.re is _TIMEOUT
-        elif match := _THREAD.match(text):
-            if reading is not None and match["name"] == MAIN and reading.has_main:
-                # Without a line that names its process.
-                yield from self._close(origin)
-            number = int(match["id"] or "0", 0)
-            if reading is not None and number and number in reading.marks:
-                yield from self._close(origin)
-            state, gil = match["state"], bool(match["gil"])
-            self._reading(origin).begin(indent, match["name"] or "", number, state, gil)
-        elif match := _FAULT_THREAD.match(text):
-            number = int(match["id"] or "0", 16)
-            if reading is not None and (
-                number in reading.marks or (not number and reading.has_threads)
-            ):
-                yield from self._close(origin)
-            reading = self._reading(origin)
-            reading.main_is_last = True
-            reading.begin(indent, match["name"] or "", number)
-        elif match := _GDB_THREAD.match(text):
-            reading = self._of_gdb(origin)
-            number = int(match["id"])
-            if not reading.pid and text.startswith("Thread 1 "):
-                # Linux numbers the main thread by the process.
-                reading.pid = number
-            reading.begin(indent, match["name"] or "", number)
-        elif match := _PYSTACK_THREAD.match(text):
-            number, has_gil = int(match["id"]), "Has the GIL" in match["state"]
-            if reading is not None and number in reading.marks:
-                yield from self._close(origin)
-            self._reading(origin).begin(indent, "", number, has_gil=has_gil, outermost_first=True)
-        elif match := _PYTEST_THREAD.match(text):
-            self._reading(origin).begin(
-                indent, match["name"], int(match["id"]), outermost_first=True
-            )
-        elif _GDB_TRACE.match(text):
-            reading = self._of_gdb(origin)
-            if not reading.is_open or reading.frames:
-                reading.begin(indent)
-        elif _GDB_FRAME.match(text) or _GDB_FILE.match(text):
-            # `py-bt` before Python 3.3 and `py-bt-full` have no line above the frames.
-            reading = self._of_gdb(origin)
-            if not reading.is_open:
-                reading.begin(indent)
-            self._add(reading, self._frame(reading, text, indent))
-        elif reading is None:
-            return
-        elif reading.is_named and not reading.threads and (match := _ERROR.search(text)):
+        return [] if reading is None or self._takes(reading, text, indent) else self._close(origin)
+
+    def _process(self, origin: _Origin, match: re.Match[str], _: int) -> list[DumpedProcess]:
+        reading, named = self._open.get(origin), self._new(origin)
+        named.pid, named.title = int(match["pid"]), match["title"].strip()
+        same = reading if reading is not None and reading.pid == named.pid else None
+        # A log may have such a line, and no dump below it.
+        named.is_named = match.re is _STACK_OF or (same is not None and same.is_named)
+        # Ray names the process that py-spy then names once more.
+        complete = [] if same is not None and not same.is_open else self._close(origin)
+        self._open[origin] = named
+        return complete
+
+    def _failed(self, origin: _Origin, match: re.Match[str], _: int) -> list[DumpedProcess]:
+        complete = self._close(origin)
+        failed = self._open[origin] = self._new(origin)
+        failed.pid, failed.is_named = int(match["pid"]), True
+        failed.problem = _problem(match["text"])
+        return complete + self._close(origin)
+
+    def _attach(self, origin: _Origin, match: re.Match[str], _: int) -> list[DumpedProcess]:
+        self._attached = int(match["pid"])
+        return self._close(origin)
+
+    def _above(self, origin: _Origin, match: re.Match[str], _: int) -> list[DumpedProcess]:
+        """The line of faulthandler above the threads."""
+        complete = self._close(origin)
+        above = self._open[origin] = self._new(origin)
+        above.has_crashed, above.is_timeout = match.re is _CRASH, match.re is _TIMEOUT
+        return complete
+
+    def _thread(self, origin: _Origin, match: re.Match[str], indent: int) -> list[DumpedProcess]:
+        name, number = match["name"] or "", int(match["id"] or "0", 0)
+        reading = self._open.get(origin)
+        # A second main thread is one of a process without a line that names it.
+        is_next = reading is not None and name == MAIN and reading.has_main
+        complete = self._close_if(origin, is_next, number)
+        self._reading(origin).begin(indent, name, number, match["state"], bool(match["gil"]))
+        return complete
+
+    def _fault_thread(
+        self, origin: _Origin, match: re.Match[str], indent: int
+    ) -> list[DumpedProcess]:
+        number = int(match["id"] or "0", 16)
+        reading = self._open.get(origin)
+        is_next = reading is not None and not number and reading.has_threads
+        complete = self._close_if(origin, is_next, number)
+        reading = self._reading(origin)
+        reading.main_is_last = True
+        reading.begin(indent, match["name"] or "", number)
+        return complete
+
+    def _gdb_thread(
+        self, origin: _Origin, match: re.Match[str], indent: int
+    ) -> list[DumpedProcess]:
+        reading, number = self._of_gdb(origin), int(match["id"])
+        if not reading.pid and match.string.startswith("Thread 1 "):
+            # Linux numbers the main thread by the process.
+            reading.pid = number
+        reading.begin(indent, match["name"] or "", number)
+        return []
+
+    def _pystack_thread(
+        self, origin: _Origin, match: re.Match[str], indent: int
+    ) -> list[DumpedProcess]:
+        number, has_gil = int(match["id"]), "Has the GIL" in match["state"]
+        complete = self._close_if(origin, False, number)
+        self._reading(origin).begin(indent, "", number, has_gil=has_gil, outermost_first=True)
+        return complete
+
+    def _pytest_thread(
+        self, origin: _Origin, match: re.Match[str], indent: int
+    ) -> list[DumpedProcess]:
+        number = int(match["id"])
+        self._reading(origin).begin(indent, match["name"], number, outermost_first=True)
+        return []
+
+    def _gdb_trace(self, origin: _Origin, _: re.Match[str], indent: int) -> list[DumpedProcess]:
+        reading = self._of_gdb(origin)
+        if not reading.is_open or reading.frames:
+            reading.begin(indent)
+        return []
+
+    def _gdb_frame(self, origin: _Origin, match: re.Match[str], indent: int) -> list[DumpedProcess]:
+        """`py-bt` before Python 3.3 and `py-bt-full` have no line above the frames."""
+        reading = self._of_gdb(origin)
+        if not reading.is_open:
+            reading.begin(indent)
+        self._add(reading, self._frame(reading, match.string, indent))
+        return []
+
+    def _takes(self, reading: _Threads, text: str, indent: int) -> bool:
+        """Whether a line that begins nothing belongs to this process."""
+        if reading.is_named and not reading.threads and (match := _ERROR.search(text)):
             reading.problem = _problem(match["text"]) or reading.problem
         elif _PYTHON.match(text) and not reading.is_open:
             reading.is_named = True
         elif frame := self._frame(reading, text, indent):
             self._add(reading, frame)
-        elif not self._is_detail(reading, text, indent):
-            yield from self._close(origin)
+        else:
+            return self._is_detail(reading, text, indent)
+        return True
 
     def end(self) -> Iterator[DumpedProcess]:
         for origin in list(self._open):
@@ -507,10 +548,16 @@ class _DumpReader:
         reading.pid = reading.pid or self._attached
         return reading
 
-    def _close(self, origin: _Origin) -> Iterator[DumpedProcess]:
+    def _close(self, origin: _Origin) -> list[DumpedProcess]:
         reading = self._open.pop(origin, None)
-        if reading is not None and (dump := reading.whole()) is not None:
-            yield dump
+        dump = reading.whole() if reading is not None else None
+        return [dump] if dump is not None else []
+
+    def _close_if(self, origin: _Origin, is_next: bool, number: int) -> list[DumpedProcess]:
+        """Closes a process before a thread of the next one, also before a number that it has already."""
+        reading = self._open.get(origin)
+        has_it = reading is not None and bool(number) and number in reading.marks
+        return self._close(origin) if is_next or has_it else []
 
     def _is_detail(self, reading: _Threads, text: str, indent: int) -> bool:
         """Also text that a user has written in place of omitted frames."""
