@@ -148,20 +148,30 @@ def put(
     after = placed(
         evolve(plan, env={**plan.env, **env}), analysis, place, arguments, edits, left_out
     )
-    changes = [_change(override, place, plan, analysis) for override in overrides]
-    if plan.copy_text and place.kind != "copy":
-        why = t("It has Windows line endings, which no shell reads.")
-        where = t("a copy of it runs")
-        changes.insert(0, ProposedChange(translated(COPIED), "will apply", where, why))
-    changes += [*about_ended_processes(ended, left_out), *_about_other_lines(analysis, place)]
+    changes = [
+        *_about_copy(plan, after, analysis, place),
+        *(_change(override, place, plan, analysis) for override in overrides),
+        *about_ended_processes(ended, left_out),
+        *_about_other_lines(analysis, place),
+    ]
+    return after, changes
+
+
+def _about_copy(
+    plan: RunPlan, after: RunPlan, analysis: ProgramAnalysis, place: Placement
+) -> list[ProposedChange]:
+    """What runs in place of the script, if a copy of it does."""
     if place.kind == "copy":
-        why = place.why
+        why, where = place.why, copied_text(analysis, place)
         if ORIGINAL in after.copy_text:
             own_path = t("In the copy, {variable} is the path of your script.", variable=ORIGINAL)
             why = f"{why} {own_path}"
-        where = copied_text(analysis, place)
-        changes.insert(0, ProposedChange(translated(COPIED), "will apply", where, why))
-    return after, changes
+    elif plan.copy_text:
+        why = t("It has Windows line endings, which no shell reads.")
+        where = t("a copy of it runs")
+    else:
+        return []
+    return [ProposedChange(translated(COPIED), "will apply", where, why)]
 
 
 def _change(
