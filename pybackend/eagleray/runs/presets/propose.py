@@ -160,7 +160,7 @@ def put(
 def _about_copy(
     plan: RunPlan, after: RunPlan, analysis: ProgramAnalysis, place: Placement
 ) -> list[ProposedChange]:
-    """What runs in place of the script, if a copy of it does."""
+    """A copy that runs in place of the script, if there is one."""
     if place.kind == "copy":
         why, where = place.why, copied_text(analysis, place)
         if ORIGINAL in after.copy_text:
