@@ -5,10 +5,11 @@ Runs that end well log tracebacks, too: of a reward function, a lost client, an 
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from attrs import define, field
 
@@ -17,11 +18,12 @@ from eagleray.doctor.logs.lines import LogLine, parse_line
 
 # "step:41 - ", "iteration      412/    5000", "{'loss': 0.1, 'epoch': 0.12}", and progress bars of a training.
 _STEP = re.compile(
-    rb"(?<![\w/.])(global_?step|training[ _]step|step|iteration|iter|epoch|rollout(?:_id)?|update)s?['\"]?\]?[ \t]{0,9}[:=#]?"
-    rb"[ \t]{0,9}(\d{1,9}(?:\.\d{1,9})?)\b"
-    rb"|(?:[\r\n)\]]:? {0,6}|(?:train\w{0,9}|epochs?|steps?|iter\w{0,9}|progress)[^\r\n|%]{0,20}: {0,6})\d{1,3}%\|"
-    rb"[^|\r\n]{0,200}\| {0,4}(\d{1,9})/\d{1,9} \[",
-    re.IGNORECASE,
+    rb"(?<![\w/.])([Gg]lobal_?[Ss]tep|[Tt]raining[ _][Ss]tep|[Ss]tep|[Ii]ter(?:ation)?|[Ee]poch|[Rr]ollout(?:_id)?|[Uu]pdate)s?"
+    rb"['\"]?\]?[ \t]{0,9}[:=#]?[ \t]{0,9}(\d{1,9}(?:\.\d{1,9})?)\b"
+)
+_BAR = re.compile(
+    rb"(?:[\r\n)\]]:? {0,6}|(?:[Tt]rain\w{0,9}|[Ee]pochs?|[Ss]teps?|[Ii]ter\w{0,9}|[Pp]rogress)[^\r\n|%]{0,20}: {0,6})\d{1,3}%\|"
+    rb"[^|\r\n]{0,200}\| {0,4}(\d{1,9})/\d{1,9} \["
 )
 # The last line of a program that has done its work.
 _SUCCESS = re.compile(
@@ -41,7 +43,7 @@ _NUMBERS = re.compile(r"\d+")
 # A form of lines is its beginning without numbers.
 _FORM = 40
 _MOST_STEPS = 2**20
-_AROUND = 2**16
+_BLOCK = 2**16
 _AFTER = 2**18
 _FEWEST_STEPS = 10
 _FEWEST_LINES = 50
@@ -57,8 +59,11 @@ class Survival:
     log: ReadableLog
     size: int
     starts: list[int]
-    _steps: list[tuple[int, bytes, float]] = field(init=False, factory=list)
+    _steps: list[tuple[int, bytes, float]] | None = field(init=False, default=None)
     _success: int | None = field(init=False, default=None)
+    _blocks: dict[int, list[tuple[int, tuple[str, int | None], str]]] = field(
+        init=False, factory=dict
+    )
 
     def includes(self, start: int, process: tuple[str, int | None]) -> bool:
         """Whether the program has survived the error in the line at `start`, which `process` has written:
@@ -80,16 +85,19 @@ class Survival:
 
     def _all_steps(self) -> list[tuple[int, bytes, float]]:
         """The steps after the first error, and those at the end of the log."""
-        if not self._steps:
+        if self._steps is None:
             first = max(0, min(self.starts))
             end = max(first + _MOST_STEPS, self.size - _MOST_STEPS)
             self._steps = [*self._steps_from(first), *self._steps_from(end)]
         return self._steps
 
-    def _steps_from(self, offset: int) -> Iterable[tuple[int, bytes, float]]:
+    def _steps_from(self, offset: int) -> Iterator[tuple[int, bytes, float]]:
         data = os.pread(self.log.descriptor, _MOST_STEPS, offset)
         for match in _STEP.finditer(data):
-            yield offset + match.start(), (match[1] or b"").lower(), float(match[2] or match[3])
+            yield offset + match.start(), match[1].lower(), float(match[2])
+        if b"%|" in data:
+            for match in _BAR.finditer(data):
+                yield offset + match.start(), b"", float(match[1])
 
     def _success_at(self) -> int:
         """Where a program that has done its work says so; 0 where an error is right before it.
@@ -101,23 +109,27 @@ class Survival:
             match = _SUCCESS.search(os.pread(self.log.descriptor, _END, offset))
             at = offset + match.start() if match else 0
             nearest = max((start for start in self.starts if start < at), default=0)
-            between = os.pread(self.log.descriptor, _AROUND, nearest)[: at - nearest]
+            between = os.pread(self.log.descriptor, _BLOCK, nearest)[: at - nearest]
             self._success = at if between.count(b"\n") >= _FEWEST_BETWEEN else 0
         return self._success
 
     def _works(self, start: int, process: tuple[str, int | None]) -> bool:
-        first = max(0, start - _AROUND)
-        before = self._working_forms(process, self.log.lines_from(first, start - first))
-        if not before:
-            return False
-        after = self._working_forms(process, self.log.lines_from(start, _AFTER))
-        return sum(form in before for form in after) >= _FEWEST_LINES
+        earlier = set(self._forms(process, max(0, start - _BLOCK), start))
+        later = self._forms(process, start, start + _AFTER) if earlier else ()
+        same = (form for form in later if form in earlier)
+        return next(itertools.islice(same, _FEWEST_LINES - 1, None), None) is not None
 
-    def _working_forms(
-        self, process: tuple[str, int | None], lines: Iterable[tuple[int, bytes]]
-    ) -> list[str]:
-        own = (line for _, raw in lines if (line := parse_line(raw)).process == process)
-        return [_form(line) for line in own if _is_work(line)]
+    def _forms(self, process: tuple[str, int | None], start: int, end: int) -> Iterator[str]:
+        """The forms of lines with work of a process between two places; many errors are near each other."""
+        for first in range(start - start % _BLOCK, min(end, self.size), _BLOCK):
+            if first not in self._blocks:
+                parsed = ((at, parse_line(raw)) for at, raw in self.log.lines_from(first, _BLOCK))
+                self._blocks[first] = [
+                    (at, line.process, _form(line)) for at, line in parsed if _is_work(line)
+                ]
+            for at, owner, form in self._blocks[first]:
+                if owner == process and start < at < end:
+                    yield form
 
 
 def _is_work(line: LogLine) -> bool:
