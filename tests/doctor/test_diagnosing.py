@@ -641,3 +641,45 @@ def test_crash_has_the_frames_that_faulthandler_writes_without_a_comma(tmp_path:
     ]
     _write(tmp_path, "a.out", "".join(f"{worker}{line}\n" for line in lines))
     assert _diagnose(tmp_path).raised == "Raised in forward (moe_layer.py:701)."
+
+
+NCCL = (
+    "Traceback (most recent call last):\n"
+    '  File "/opt/torch/distributed/distributed_c10d.py", line 2824, in broadcast\n'
+    "    work = group.broadcast([tensor], opts)\n"
+    "torch.distributed.DistBackendError: NCCL error in: /torch/NCCLUtils.cpp:94, invalid argument, NCCL version 2.27.5\n"
+    "ncclInvalidArgument: Invalid value for an argument.\nLast error:\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("last", "raised"),
+    [
+        (
+            "Invalid config blocking attribute value 7",
+            'NCCL says: "Invalid config blocking attribute value 7"',
+        ),
+        ("", "Raised in broadcast (distributed_c10d.py:2824)."),
+    ],
+)
+def test_text_of_nccl_is_quoted(tmp_path: Path, last: str, raised: str) -> None:
+    _write(tmp_path, "a.err", f"{NCCL}{last}\nstep 3\n")
+    assert _diagnose(tmp_path).raised.endswith(raised)
+
+
+def test_connection_that_nccl_names_last_is_the_cause(tmp_path: Path) -> None:
+    text = NCCL.replace("invalid argument", "unhandled system error").replace(
+        "ncclInvalidArgument: Invalid value for an argument.",
+        "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.",
+    )
+    last = (
+        "socketStartConnect: Connect to 10.4.0.9<52822> failed : Software caused connection abort"
+    )
+    _write(tmp_path, "a.err", f"{text}{last}\n")
+    assert _diagnose(tmp_path).causes[0].id == "nccl-socket"
+
+
+def test_lookup_of_a_missing_key_is_shown_with_its_code(tmp_path: Path) -> None:
+    trace = 'Traceback (most recent call last):\n  File "/w/a.py", line 61, in get\n    name = TRAINERS[method]\n'
+    _write(tmp_path, "a.err", f"{trace}KeyError: 'grpo'\n")
+    assert _diagnose(tmp_path).sentence.endswith("KeyError: 'grpo' (name = TRAINERS[method])")

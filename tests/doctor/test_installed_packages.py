@@ -254,13 +254,18 @@ def test_message_ends_before_the_next_record() -> None:
         (
             "NotImplementedError: receiving by IPC is not yet implemented",
             "/opt/sync.py",
-            "This combination isn't supported: change the setting that the message names.",
+            "This isn't implemented: choose another option or a newer version.",
         ),
         ("TypeError: cannot unpack non-iterable NoneType object", "/home/me/train.py", ""),
         (
             "TypeError: accuracy() missing 1 required positional argument: 'answer'",
             "/opt/site-packages/trl/trainer/grpo_trainer.py",
             "",
+        ),
+        (
+            "TypeError: accuracy() missing 1 required positional argument: 'answer'",
+            "/home/me/train.py",
+            "Pass answer to accuracy().",
         ),
         ("AssertionError (assert labels.shape == rows)", "/opt/site-packages/x/y.py", ""),
     ],
@@ -269,3 +274,13 @@ def test_message_without_advice_has_the_next_step_of_its_kind(
     text: str, file: str, advice: str
 ) -> None:
     assert advice_for([text], text, [PythonFrame("step", file, 3)]) == advice
+
+
+def test_reward_function_without_its_column_is_explained() -> None:
+    text = "TypeError: accuracy() missing 1 required positional argument: 'answer'"
+    frames = [
+        PythonFrame("_calculate_rewards", "/opt/site-packages/trl/trainer/grpo_trainer.py", 3)
+    ]
+    assert advice_for([text], text, frames) == (
+        "Add a column answer to the data set, or a default in the function."
+    )

@@ -10,7 +10,7 @@ from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
 from eagleray.doctor.model import Cause, LogEvidence
 from eagleray.doctor.unknown_errors import TRACEBACK, is_error, is_frame, unlogged
-from eagleray.remote.sampling.frames import PythonFrame
+from eagleray.remote.sampling.frames import PythonFrame, is_users
 
 _VERBS = (
     r"(?:set|use|try|install|pass|specify|provide|add|remove|enable|disable|increase|decrease|reduce|lower|raise|upgrade|update"
@@ -46,6 +46,9 @@ _SERVER = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}:\d{2,5}\b|(?<=://)[\w.-]{1,80}:\d
 # Site-packages, and checkouts as in the images of SGLang and NeMo RL.
 _LIBRARY = re.compile(
     r"/(?:site|dist)-packages/(\w{2,60})/|/python/(sglang)/|/Megatron-LM/(megatron)/"
+)
+_MISSING_ARGUMENT = re.compile(
+    r"(?P<function>[\w.]{1,80})\(\) missing \d{1,2} required (?:positional|keyword-only) arguments?: '(?P<name>\w{1,60})'$"
 )
 _BUG = re.compile(r"\bdiscovered a bug in (\w{2,40})\b")
 _ACCIDENT = re.compile(
@@ -88,15 +91,26 @@ def advice_for(message: Sequence[str], text: str, frames: Sequence[PythonFrame])
 
     1. The advice of its message.
     2. The setting that an assertion compares.
-    3. For a combination that isn't supported: the setting that the message names.
-    4. The log of the server that didn't do what the program asked for.
-    5. For an accident in the code of a library: another version.
+    3. The argument that a call in the user's code, or the column of a data set that a reward function lacks.
+    4. For a combination that isn't supported: the setting that the message names.
+    5. The log of the server that didn't do what the program asked for.
+    6. For an accident in the code of a library: another version.
     """
     if own := advice_in(message):
         return own
     first = message[0]
     if asserted := _ASSERTED.search(text):
         return t("The assertion is about {name}: check this setting.", name=asserted["name"])
+    missing = _MISSING_ARGUMENT.search(first)
+    if missing and any("reward" in frame.function for frame in frames):
+        return t(
+            "Add a column {name} to the data set, or a default in the function.",
+            **missing.groupdict(),
+        )
+    if missing and frames and is_users(frames[-1]):
+        return t("Pass {name} to {function}().", **missing.groupdict())
+    if "implemented" in first and _UNSUPPORTED.search(first):
+        return t("This isn't implemented: choose another option or a newer version.")
     if _UNSUPPORTED.search(first):
         return t("This combination isn't supported: change the setting that the message names.")
     server = _SERVER.search(first) if _UNANSWERED.search(first) else None
@@ -126,6 +140,13 @@ def message_at(lines: Sequence[str], index: int) -> list[str]:
             break
         message.append(text.strip())
     return message
+
+
+def nccl_error_in(message: Sequence[str]) -> str:
+    """The text that NCCL adds to an exception of torch, quoted; "" without it (torch 2.13, `NCCLUtils.cpp`)."""
+    at = next((at for at, text in enumerate(message) if text == "Last error:"), len(message))
+    own = "".join(message[at + 1 : at + 2])
+    return t('NCCL says: "{text}"', text=printable(redact_text(own), _LONGEST)) if own else ""
 
 
 def advice_in(message: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import define, evolve, field, frozen
 
 from eagleray.doctor import texts
-from eagleray.doctor.advice import advice_for, fix_by_place, message_at
+from eagleray.doctor.advice import advice_for, fix_by_place, message_at, nccl_error_in
 from eagleray.doctor.clocks import Clocks
 from eagleray.doctor.frameworks import frameworks_of_logs, with_settings_of
 from eagleray.doctor.installed_packages import InstalledPackages
@@ -465,7 +465,7 @@ class _FileReading:
             return
         evidence = self._evidence(hit, offset, exception)
         code = code_before(texts_of, index)
-        if code and is_bare(text):
+        if code and is_bare(text, code):
             shown_code = shown(evolve(exception, text=code))
             evidence = evolve(evidence, text=f"{evidence.text} ({shown_code})")
         if is_survived(before):
@@ -644,7 +644,9 @@ def _diagnosis(
         causes[0] = evolve(causes[0], fix=fix)
     explained = installed.explanation(frames, " ".join(message))
     shown_advice = "" if causes and is_named else advice
-    raised = " ".join(filter(None, [raised_at(frames), explained, shown_advice]))
+    raised = " ".join(
+        filter(None, [raised_at(frames), explained, nccl_error_in(message), shown_advice])
+    )
     return Diagnosis(sentence, tuple(causes), tuple(unknown), checked, raised)
 
 

@@ -245,9 +245,10 @@ def logger_of(text: str) -> str:
     return logged[0].strip() if logged else ""
 
 
-def is_bare(text: str) -> bool:
-    """Whether the line of an exception has only its name, as of an `assert` without a message."""
-    return re.fullmatch(r"[\w.]+:?\s*", unlogged(text)) is not None
+def is_bare(text: str, code: str) -> bool:
+    """Whether the line of an exception has only its name, as of an `assert` without a message, or only the key of a lookup in `code`."""
+    is_key = text.startswith("KeyError: ") and "[" in code
+    return is_key or re.fullmatch(r"[\w.]+:?\s*", text) is not None
 
 
 def is_frame(text: str) -> bool:
