@@ -282,5 +282,5 @@ def test_reward_function_without_its_column_is_explained() -> None:
         PythonFrame("_calculate_rewards", "/opt/site-packages/trl/trainer/grpo_trainer.py", 3)
     ]
     assert advice_for([text], text, frames) == (
-        "Add a column answer to the data set, or a default in the function."
+        "Give the data set a column answer, or the parameter a default."
     )

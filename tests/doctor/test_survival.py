@@ -82,6 +82,11 @@ SURVIVED = {
         + raised("torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered"),
         bars(60, 130),
     ),
+    "epochs with bars of their own": (
+        bars(0, 95) + raised(MISSING),
+        bars(95, 100, label="Epoch 0:") + bars(0, 9, label="Epoch 1:"),
+    ),
+    "end in Chinese": (raised(MISSING) + "第 3 步\n" * 12, "训练完成\n"),
     "thread of wandb": (
         bars(0, 90) + raised("BrokenPipeError: [Errno 32] Broken pipe"),
         bars(90, 130, label="Training Progress:"),

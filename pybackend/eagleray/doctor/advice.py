@@ -104,7 +104,7 @@ def advice_for(message: Sequence[str], text: str, frames: Sequence[PythonFrame])
     missing = _MISSING_ARGUMENT.search(first)
     if missing and any("reward" in frame.function for frame in frames):
         return t(
-            "Add a column {name} to the data set, or a default in the function.",
+            "Give the data set a column {name}, or the parameter a default.",
             **missing.groupdict(),
         )
     if missing and frames and is_users(frames[-1]):

@@ -28,7 +28,8 @@ _BAR = re.compile(
 # The last line of a program that has done its work.
 _SUCCESS = re.compile(
     rb"(?i)\bjob '?[\w-]{1,80}'? succeeded\b|\btraining (?:is |has )?(?:done|finished|completed?)\b|'train_runtime': "
-    rb"|\bFinal validation metrics\b|\bState=COMPLETED\b|\bexit(?:ed with)? ?code[ =:]{1,3}0\b"
+    rb"|\bFinal validation metrics\b|\bState=COMPLETED\b|\bexit(?:ed with)? ?code[ =:]{1,3}0\b|"
+    + "训练完成".encode()
 )
 # Lines that a process also writes while it waits or fails.
 _IDLE = re.compile(
@@ -81,7 +82,10 @@ class Survival:
             if at > start and value > highest.get(name, -1.0):
                 highest[name] = value
                 rises[name] += 1
-        return any(count > _FEWEST_STEPS for count in rises.values())
+            elif at > start and value < 1:
+                # The next epoch begins.
+                highest[name] = value
+        return any(count >= _FEWEST_STEPS for count in rises.values())
 
     def _all_steps(self) -> list[tuple[int, bytes, float]]:
         """The steps after the first error, and those at the end of the log."""
@@ -139,4 +143,4 @@ def _is_work(line: LogLine) -> bool:
 
 
 def _form(line: LogLine) -> str:
-    return _NUMBERS.sub("0", line.text)[:_FORM]
+    return _NUMBERS.sub("0", line.text[: 4 * _FORM])[:_FORM]
