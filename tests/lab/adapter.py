@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from typing import Any
 
 from tests.adapter.harness import LIMIT, ControlClient
 from tests.dap_client import DapClient
+from tests.lab.eagleray import made_home
 from tests.lab.site import Site
 from tests.ray_cluster import REPOSITORY, end_processes, wait_for
 
@@ -138,11 +138,9 @@ class LabAdapter:
 
 
 @contextlib.contextmanager
-def adapter_on(site: Site, host: str, home: str = "", **env: str) -> Iterator[LabAdapter]:
+def adapter_on(site: Site, host: str, **env: str) -> Iterator[LabAdapter]:
     """With a state of its own; all of it ends with the `with`."""
-    folder = home or f"/tmp/er-{secrets.token_hex(4)}"
-    site.run_as(host, "alice", ["mkdir", "-p", "-m", "700", folder])
-    adapter = LabAdapter(site, host, folder, env)
+    adapter = LabAdapter(site, host, made_home(site, host), env)
     try:
         yield adapter
     finally:

@@ -10,12 +10,11 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Any
 
 from tests.dap_client import DapClient
 from tests.lab.site import Site
-from tests.ray_cluster import REPOSITORY, end_processes, wait_for
+from tests.ray_cluster import REPOSITORY, code_copies, end_processes, wait_for
 from tests.sidecar.stdio_client import StdioClient, running
 
 START = str(REPOSITORY / "pybackend" / "eagleray_start.py")
@@ -103,11 +102,19 @@ class Eagleray:
                     os.kill(int(folder.name), signal.SIGKILL)
 
 
+def made_home(site: Site, host: str) -> str:
+    """A home of alice's with a short path, whose processes run from the compiled copy of our code."""
+    home = f"/tmp/er-{secrets.token_hex(4)}"
+    copy, _ = code_copies()
+    command = 'mkdir -m 700 "$1" "$1/code" && ln -s "$2" "$1/code/"'
+    site.run_as(host, "alice", ["sh", "-c", command, "sh", home, str(copy)])
+    return home
+
+
 @contextlib.contextmanager
 def eagleray_on(site: Site, host: str, **env: str) -> Iterator[Eagleray]:
     """With a state of its own; what runs of it ends with the `with`."""
-    home = PurePosixPath("/tmp", f"er-{secrets.token_hex(4)}")
-    eagleray = Eagleray(site, host, str(home), env)
+    eagleray = Eagleray(site, host, made_home(site, host), env)
     try:
         yield eagleray
     finally:
