@@ -169,6 +169,8 @@ function environment() {
     FORCE_COLOR: undefined,
     NO_COLOR: "1",
     PYTHONUNBUFFERED: "1",
+    // Else every pytest compiles all of its tests, and what a test starts compiles the whole copy of our code.
+    PYTHONDONTWRITEBYTECODE: undefined,
   };
   // Values set here win; the user's own settings of Ray and Eagleray must not reach the suites.
   for (const name of Object.keys(process.env)) {

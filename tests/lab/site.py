@@ -255,6 +255,5 @@ def _environment(user: str) -> dict[str, str]:
         "TERM": "dumb",
         "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
         "PYTHONPATH": f"{REPOSITORY}/pybackend",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
     }
