@@ -723,6 +723,26 @@ PUBLISHED = (
         "2",
     ),
     Published(
+        "ROLL",
+        "alibaba/ROLL main roll/pipeline/rlvr/utils.py write_to_json_process: a batch as columns on a line",
+        "rollout_dump_data.step_5.jsonl",
+        lines(
+            {
+                "step": 5,
+                "id": [0, 1, 2, 3],
+                "prompt": ["1+1?", "1+1?", "2+2?", "2+2?"],
+                "responses": ["2", "3", "4", "5"],
+                "scores": [1.0, 0.0, 1.0, 1.0],
+            }
+        ),
+        4,
+        (0.0, 0.75, 1.0),
+        2,
+        NO_GROUP,
+        "1+1?",
+        "2",
+    ),
+    Published(
         "MATH",
         "hendrycks/competition_math, data set card, as one list",
         "math.json",

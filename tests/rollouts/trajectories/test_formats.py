@@ -66,6 +66,47 @@ def test_validation_line_of_nemo_rl_has_roles() -> None:
     assert (line.prompt, line.completion) == ("2+2", "4")
 
 
+@pytest.mark.parametrize("role", ["environment", "tool", "user"])
+def test_messages_of_the_environment_are_not_the_completion(role: str) -> None:
+    content = [
+        {"role": "user", "content": "2+2"},
+        {"role": "assistant", "content": "5"},
+        {"role": role, "content": "Environment: incorrect"},
+        {"role": "assistant", "content": "4"},
+        {"role": role, "content": "Environment: correct"},
+    ]
+    for line in (
+        read({"content": [content], "rewards": [1.0], "idx": 0}),
+        read({"prompt": "2+2", "completion": content[1:]}),
+    ):
+        assert (line.prompt, line.completion) == ("2+2", "5\n4")
+        assert [turn.text for turn in line.messages][-4:] == [
+            each["content"] for each in content[1:]
+        ]
+
+
+def test_call_of_a_tool_has_its_name() -> None:
+    """As in rollouts of NeMo Gym (nemo_gym/rollout_collection.py): items of OpenAI's responses."""
+    call = {"type": "function_call", "name": "calc", "arguments": '{"e": "1"}', "call_id": "c"}
+    result = {"type": "function_call_output", "call_id": "c", "output": "391"}
+    params = {"input": [{"role": "user", "content": "17*23"}]}
+    line = read({"responses_create_params": params, "response": {"output": [call, result]}})
+    assert line.completion == 'calc {"e": "1"}'
+    assert [turn.text for turn in line.messages] == ["17*23", 'calc {"e": "1"}', "391"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "completion"),
+    [("prompt_tokens", "response_tokens"), ("prompt_ids", "completion_ids")],
+)
+def test_ids_of_prompt_and_response_are_joined(prompt: str, completion: str) -> None:
+    line = read({prompt: [1, 2], completion: [3, 4, 5], "logprobs": [-0.1, -0.2, -0.3]})
+    assert line.columns.ids == (1, 2, 3, 4, 5)
+    assert line.columns.logprobs == (None, None, -0.1, -0.2, -0.3)
+    assert (line.tokens, line.prompt_tokens, line.completion_tokens) == (5, 2, 3)
+    assert (line.has_prompt, line.has_completion) == (True, True)
+
+
 def test_own_line_has_versions_of_tokens_and_tool_calls() -> None:
     call = {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}
     parts = {"role": "user", "content": [{"type": "text", "text": "a"}, {"text": "b"}]}
@@ -96,7 +137,7 @@ def test_ids_that_are_not_token_ids_are_left_out() -> None:
         (b'{"prompt": "a\xff", "completion": ""}', "The line has bytes that are not UTF-8."),
         (b'{"prompt": "a", "reward": NaN}', "The reward is not a finite number."),
         (b'{"prompt": "a", "reward": 1e999}', "The reward is not a finite number."),
-        (b'{"prompt": "a", "reward": "1"}', "The reward is not a finite number."),
+        (b'{"prompt": "a", "reward": "A"}', "The reward is not a finite number."),
         (b'{"prompt": "a", "reward": 1, "error": "TimeoutError"}', "TimeoutError"),
     ],
 )

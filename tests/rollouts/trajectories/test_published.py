@@ -23,7 +23,15 @@ from eagleray.rollouts.trajectories.trajectories import Trajectories
 from tests.asked import eagleray
 from tests.rollouts.batches.test_file_kinds import LFS, zipped
 from tests.rollouts.trajectories.dumps import areal, write
-from tests.rollouts.trajectories.published import PUBLISHED, SHAREGPT, Published, lines, printed
+from tests.rollouts.trajectories.published import (
+    PUBLISHED,
+    SHAREGPT,
+    Published,
+    assistant,
+    lines,
+    printed,
+    user,
+)
 
 ROOT = Path(__file__).parents[3]
 NAMES = {"prompt": "prompt", "completion": "response", "reward": "reward", "group": "group"}
@@ -77,7 +85,7 @@ async def test_figures_of_missing_values_are_dashes(tmp_path: Path, own_home: Pa
     assert (summed.lengths.count, summed.lengths.mean) == (0, None)
     out = (await eagleray("rollouts", "show", str(path), "--stats")).out.splitlines()
     assert out == [
-        "1 trajectories (JSON), - groups, - without a group",
+        "1 trajectory (JSON), - groups, - without a group",
         "No prompt, response, reward, group found; the other keys are eval/avg_score.",
         "",
         "Rewards: min -, mean -, p50 -, p90 -, max -",
@@ -93,6 +101,43 @@ async def test_value_that_some_lack_is_counted(tmp_path: Path) -> None:
     summed, _ = await written(tmp_path, "a.jsonl", lines(*records))
     assert summed.findings[0].sentence == "Some trajectories have no reward (1 of 2)."
     assert summed.rewards.mean == 1.0
+
+
+async def test_counts_of_notes_are_of_all_lines(tmp_path: Path) -> None:
+    """Rewards of one dump as parts, as a text, not at all; one row lacks its prompt, one line is broken."""
+    rows = [
+        {"messages": [user("a"), assistant("b")], "reward": {"correct": 1.0, "format": 0.5}},
+        {"messages": [user("a"), assistant("c")], "reward": "1.0"},
+        {"messages": [user("a"), assistant("d")]},
+        {"messages": [assistant("d")], "reward": 0.5},
+    ]
+    summed, page = await written(tmp_path, "a.jsonl", lines(*rows) + b"{broken\n")
+    note = "Some trajectories have no prompt (1 of 5), reward (2 of 5)."
+    assert note in page.notes
+    assert note in [finding.sentence for finding in summed.findings]
+    assert (summed.groups, summed.singles) == (1, 2)
+    assert (summed.rewards.count, summed.rewards.mean) == (2, 0.75)
+
+
+async def test_text_that_is_not_split_has_no_completion(tmp_path: Path) -> None:
+    """ServiceNow/PipelineRL, pipelinerl/finetune/types.py, TrainingText: prompt and response are one text."""
+    rows = [
+        {"text": f"1+1? {at}", "input_ids": [1, 2, at], "reward": 1.0, "group_id": "g"}
+        for at in (3, 3, 4)
+    ]
+    summed, page = await written(tmp_path, "a.jsonl", lines(*rows))
+    assert "No prompt, response found; the other keys are text." in page.notes
+    assert (summed.lengths.count, summed.lengths.mean) == (0, None)
+    assert summed.groups == 1
+
+
+async def test_step_comes_from_the_name_of_the_file(tmp_path: Path) -> None:
+    row = {"prompt": "a", "response": "b"}
+    for name, step in (("train_data_step12", 12), ("eps_000010", 10), ("deps_7", None)):
+        _, page = await written(tmp_path, f"{name}.jsonl", lines(row))
+        assert page.rows[0].step == step
+    _, page = await written(tmp_path, "step_3.jsonl", lines({**row, "step": 4}))
+    assert page.rows[0].step == 4
 
 
 async def test_rewards_that_differ_are_named(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ async def test_group_and_statistics_are_texts(dump: str) -> None:
     assert "[item 2 · reward 1 · cut]\nIt is 1.1 and never ends" in group
     statistics = (await eagleray("rollouts", "show", dump, "--stats")).out.splitlines()
     assert statistics[:2] == [
-        "2 trajectories (AReaL), 1 groups, 0 without a group",
+        "2 trajectories (AReaL), 1 group, 0 without a group",
         "1 of 2 completions were cut.",
     ]
     assert "Rewards: min 0, mean 0.5, p50 0, p90 1, max 1" in statistics

@@ -60,7 +60,8 @@ def mixed(tmp_path: Path) -> Path:
 async def test_groups_are_summed_up(mixed: Path) -> None:
     result = await summed(mixed)
     assert (result.items, result.problems, result.formats) == (8, 2, ["AReaL"])
-    assert (result.groups, result.singles, result.zero_advantage) == (2, 1, 1)
+    # The broken line is in no group either.
+    assert (result.groups, result.singles, result.zero_advantage) == (2, 2, 1)
     assert (result.duplicates, result.truncated, result.without_reward) == (1, 1, 2)
     assert [
         (group.name, group.item, group.size, group.equal_rewards) for group in result.by_group
@@ -69,11 +70,13 @@ async def test_groups_are_summed_up(mixed: Path) -> None:
         ("2", 4, 3, False),
     ]
     assert [finding.filter for finding in result.findings] == [
+        "",
         "problems",
         "zero-advantage",
         "truncated",
         "duplicates",
     ]
+    assert result.findings[0].sentence == "Some trajectories have no reward (1 of 8)."
 
 
 @pytest.mark.parametrize(

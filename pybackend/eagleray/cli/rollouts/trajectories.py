@@ -14,7 +14,7 @@ from eagleray.cli.rollouts.shapes import trajectories_json
 from eagleray.cli.styles import Style, styled
 from eagleray.cli.table import TableColumn, table_lines
 from eagleray.common.errors import printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import counted, t
 from eagleray.rollouts.trajectories.model import (
     DumpStatistics,
     NamedText,
@@ -249,12 +249,19 @@ def _group_lines(group: TrajectoryGroup) -> list[str]:
 
 def _statistics_lines(summed: DumpStatistics) -> list[str]:
     lines = [
-        t(
-            "{items} trajectories ({formats}), {groups} groups, {singles} without a group",
-            items=summed.items,
-            formats=", ".join(summed.formats) or "-",
-            groups=_whole(summed.groups) or "-",
-            singles=_whole(summed.singles) or "-",
+        ", ".join(
+            (
+                counted(
+                    summed.items,
+                    "{n} trajectory ({formats})",
+                    "{n} trajectories ({formats})",
+                    formats=", ".join(summed.formats) or "-",
+                ),
+                t("- groups")
+                if summed.groups is None
+                else counted(summed.groups, "{n} group", "{n} groups"),
+                t("{singles} without a group", singles=_whole(summed.singles) or "-"),
+            )
         )
     ]
     lines += [finding.sentence for finding in summed.findings]

@@ -39,11 +39,13 @@ _ODD = {
 }
 _NO_COLUMNS = TokenColumns()
 _COLUMNS = (
-    *("ids", "texts", "mask", "logprobs"),
+    *("texts", "mask", "logprobs"),
     *("trainer_logprobs", "versions", "advantages"),
 )
 _PROMPTING = ("system", "developer", "user", "human")
 _ANSWERING = ("assistant", "gpt", "model")
+# Their messages come from outside the policy, between its own.
+_OUTSIDE = (*_PROMPTING, "tool", "function", "environment", "observation", "ipython")
 
 
 def read_line(line: bytes) -> Trajectory:
@@ -76,12 +78,18 @@ def read_record(record: Json) -> Trajectory:
     mask = values.whole("mask")
     length = values.integer("tokens")
     responded = values.integer("completion_tokens")
-    columns = _columns(values, mask, length, responded)
+    ids = values.whole("ids")
+    if not ids and (prompt_ids := values.whole("prompt_ids")):
+        completion_ids = values.whole("completion_ids")
+        ids, responded = prompt_ids + completion_ids, len(completion_ids)
+    columns = _columns(values, ids, mask, length, responded)
     if length is None and columns.ids:
         length = len(columns.ids)
     trained_from = columns.mask.index(1) if 1 in columns.mask else None
     if length is not None and responded is not None:
         trained_from = max(length - responded, 0)
+    prompt_tokens = _or(values.integer("prompt_tokens"), trained_from)
+    is_split = bool(columns.ids) and prompt_tokens is not None
     reward, odd_reward = _reward(values)
     rivals = _rivals(values, reward)
     error = values.first("error")
@@ -95,7 +103,7 @@ def read_record(record: Json) -> Trajectory:
         step=values.integer("step"),
         reward=reward,
         tokens=length,
-        prompt_tokens=_or(values.integer("prompt_tokens"), trained_from),
+        prompt_tokens=prompt_tokens,
         first_version=_or(values.integer("first_version"), _end(columns.versions, min)),
         last_version=_or(values.integer("last_version"), _end(columns.versions, max)),
         ended=_ended(values, conversation.completion or ""),
@@ -116,8 +124,8 @@ def read_record(record: Json) -> Trajectory:
             }
         ),
         rewards=rivals,
-        has_prompt=bool(conversation.prompt),
-        has_completion=conversation.completion is not None or len(columns.ids) > 0,
+        has_prompt=bool(conversation.prompt) or is_split,
+        has_completion=conversation.completion is not None or is_split,
         other_keys=tuple(fields),
     )
 
@@ -196,16 +204,20 @@ def _at(value: Any, path: Sequence[str | int]) -> Any:
 
 
 def _columns(
-    values: _Values, mask: tuple[int, ...], length: int | None, responded: int | None
+    values: _Values,
+    ids: tuple[int, ...],
+    mask: tuple[int, ...],
+    length: int | None,
+    responded: int | None,
 ) -> TokenColumns:
     """NeMo RL pads all columns to the longest trajectory of a batch; its number of tokens cuts them.
 
     slime's mask and logprobs cover the response; a column that fits neither is left out.
     """
-    if not any(values.paths[role] for role in _COLUMNS):
+    if not ids and not any(values.paths[role] for role in _COLUMNS):
         return _NO_COLUMNS
     columns = TokenColumns(
-        ids=values.whole("ids"),
+        ids=ids,
         texts=values.strings("texts"),
         mask=mask,
         logprobs=values.real("logprobs"),
@@ -270,7 +282,10 @@ def _turn(message: Any) -> Turn:
     parts = [_content_text(content) for content in named if content][:1]
     calls = message.get("tool_calls") or message.get("arguments")
     if calls:
-        parts.append(calls if isinstance(calls, str) else json.dumps(calls, ensure_ascii=False))
+        called = calls if isinstance(calls, str) else json.dumps(calls, ensure_ascii=False)
+        name = message.get("name")
+        # Items of OpenAI's responses have the tool's name beside its arguments.
+        parts.append(f"{name} {called}" if name and "arguments" in message else called)
     return Turn(clean(str(role)), clean("\n".join(parts)), None)
 
 
@@ -336,7 +351,8 @@ def _conversation(values: _Values) -> _Conversation:
     turns = contents
     if not contents and any(turn.role for turn in (*prompt, *completion)):
         turns = (*prompt, *completion)
-    return _Conversation(_joined(prompt), _joined(completion), turns, problem)
+    policy = [turn for turn in completion if not turn.role.endswith(("_output", *_OUTSIDE))]
+    return _Conversation(_joined(prompt), _joined(policy), turns, problem)
 
 
 def _part(value: Any) -> tuple[tuple[Turn, ...], bool]:
@@ -442,9 +458,13 @@ def _sum(values: Iterable[Any]) -> float | None:
 
 
 def _finite(value: Any) -> float | None:
-    if not isinstance(value, (int, float)):
+    """A number, also one that was written as a text."""
+    if not isinstance(value, (int, float, str)):
         return None
-    number = float(value)
+    try:
+        number = float(value)
+    except ValueError:
+        return None
     return number if math.isfinite(number) else None
 
 

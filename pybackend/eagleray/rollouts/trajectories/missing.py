@@ -13,7 +13,7 @@ from eagleray.rollouts.trajectories.table import (
     NO_COMPLETION,
     NO_GROUP,
     NO_PROMPT,
-    PROBLEM,
+    UNREAD,
 )
 
 _LONGEST_KEY = 40
@@ -22,9 +22,10 @@ _MOST_KEYS = 20
 
 @frozen
 class MissingRoles:
-    """How many of `items` trajectories lack each of what figures are computed from."""
+    """How many of `items` trajectories lack each of what figures are computed from; `unread` aren't objects."""
 
     items: int
+    unread: int
     prompt: int
     response: int
     reward: int
@@ -32,11 +33,12 @@ class MissingRoles:
 
 
 def missing_of(rows: Iterable[tuple[int, float]]) -> MissingRoles:
-    """Counts flags and rewards of lines; those with a problem are named as such, unless all have one."""
+    """Counts flags and rewards of lines; what an unreadable one has is unknown."""
     every = list(rows)
-    rows = [row for row in every if not row[0] & PROBLEM] or every
+    rows = [row for row in every if not row[0] & UNREAD]
     return MissingRoles(
-        len(rows),
+        len(every),
+        len(every) - len(rows),
         prompt=sum(flags & NO_PROMPT > 0 for flags, _ in rows),
         response=sum(flags & NO_COMPLETION > 0 for flags, _ in rows),
         reward=sum(math.isnan(reward) for _, reward in rows),
@@ -60,7 +62,8 @@ def reward_note(keys: Sequence[str]) -> list[str]:
 
 def missing_notes(missing: MissingRoles, other_keys: Sequence[str] | None) -> list[str]:
     """The sentences, with the other keys of the first trajectory; none for a dump without an object (None)."""
-    if not missing.items or other_keys is None:
+    read = missing.items - missing.unread
+    if not read or other_keys is None:
         return []
     counts = (
         (t("prompt"), missing.prompt),
@@ -69,8 +72,8 @@ def missing_notes(missing: MissingRoles, other_keys: Sequence[str] | None) -> li
         (t("group"), missing.group),
     )
     notes = []
-    by_prompt = missing.group == missing.items > missing.prompt
-    absent = [role for role, count in counts if count == missing.items]
+    by_prompt = missing.group == read > missing.prompt
+    absent = [role for role, count in counts if count == read]
     if by_prompt:
         absent.pop()
     if absent:
@@ -84,7 +87,7 @@ def missing_notes(missing: MissingRoles, other_keys: Sequence[str] | None) -> li
     partly = [
         t("{role} ({count} of {items})", role=role, count=count, items=missing.items)
         for role, count in counts
-        if 0 < count < missing.items
+        if 0 < count < read
     ]
     if partly:
         notes.append(t("Some trajectories have no {roles}.", roles=", ".join(partly)))

@@ -258,7 +258,7 @@ class DumpFinding:
 class DumpStatistics:
     """The totals of all lines of a dump.
 
-    `unit`: "tokens" or "characters" of completions.  `groups` counts groups of two and more, `singles` the others;
+    `unit`: "tokens" or "characters" of completions.  `groups` counts groups of two and more, `singles` what is in none;
     `by_group` has the first of them.  A number is None if the dump doesn't have what it is computed from.
     """
 

@@ -121,17 +121,25 @@ def _rows(value: dict[str, Any]) -> list[dict[str, Any]]:
     columns = {key: _as_column(part) for key, part in value.items()}
     size = len(prompts)
     return [
-        {
-            key: column[at] if column is not None and len(column) == size else value[key]
+        dict(
+            (_singular(key), column[at])
+            if column is not None and len(column) == size
+            else (key, value[key])
             for key, column in columns.items()
-        }
+        )
         for at in range(size)
     ]
 
 
 def _column(value: dict[str, Any], role: str) -> list[Any] | None:
-    keys = (key for key in ROLES[role] if value.get(key) is not None)
+    keys = (name for key in ROLES[role] for name in (key, f"{key}s") if value.get(name) is not None)
     return _as_column(value.get(next(keys, "")))
+
+
+def _singular(key: str) -> str:
+    """The key of one text by the key of several: `response` of `responses`."""
+    name = key.removesuffix("s")
+    return name if name in ROLES["prompt"] or name in ROLES["completion"] else key
 
 
 def _as_column(part: Any) -> list[Any] | None:

@@ -12,6 +12,7 @@ ms-swift 3602360a (`swift/rlhf_trainers/grpo_trainer.py`), LLaMA-Factory ff6d4d1
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -25,17 +26,17 @@ Path = tuple[str, tuple[str | int, ...]]
 _KEYS = {
     "prompt": (
         "prompt input_prompt origin_prompt instruction question problem query "
-        "responses_create_params.input input"
+        "responses_create_params.input input prompt_text"
     ),
     # Parts that belong to the prompt, after it.
     "context": "",
     "completion": (
         "completion response.output response output_response output generation "
-        "generated_text predict prediction model_response"
+        "generated_text predict prediction model_response response_text llm_response"
     ),
     "contents": (
         "messages conversations conversation chat_completions steps.-1.chat_completions "
-        "nodes messages_and_choices traj history"
+        "nodes messages_and_choices traj trajectory history"
     ),
     "reward": (
         "reward score rewards scores total_reward final_reward reward_score reward_info.reward"
@@ -52,6 +53,11 @@ _KEYS = {
     "first_version": "head_version",
     "last_version": "tail_version",
     "ids": "token_ids input_ids tokens",
+    "prompt_ids": "prompt_ids prompt_token_ids prompt_tokens",
+    "completion_ids": (
+        "completion_ids response_ids completion_token_ids response_token_ids response_tokens "
+        "output_ids"
+    ),
     "texts": "token_texts",
     "mask": "mask loss_mask token_loss_mask response_mask",
     "logprobs": "logprobs generation_logprobs rollout_log_probs",
@@ -120,6 +126,15 @@ FORMATS = (
     # Whatever else has a prompt or messages, by the usual keys.
     DumpFormat("JSON", frozenset()),
 )
+
+
+# Names of files have the step where rows don't (train_data_step12.jsonl of NeMo RL, eps_000010.jsonl).
+_STEP_OF_NAME = re.compile(r"(?:step|(?<![a-z])eps)[_-]?(\d{1,9})")
+
+
+def step_of_name(name: str) -> int | None:
+    named = _STEP_OF_NAME.search(name)
+    return int(named[1]) if named else None
 
 
 @lru_cache(maxsize=64)

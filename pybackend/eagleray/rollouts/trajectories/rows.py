@@ -23,6 +23,7 @@ from eagleray.rollouts.trajectories.model import (
     TrajectoryRow,
     Turn,
 )
+from eagleray.rollouts.trajectories.roles import step_of_name
 from eagleray.rollouts.trajectories.statistics import GroupSum
 from eagleray.rollouts.trajectories.table import Endings, flags_of
 from eagleray.rollouts.trajectories.turns import turns_of
@@ -52,6 +53,7 @@ def row_of(line: DumpLine, trajectory: Trajectory, endings: Endings) -> Trajecto
         "prompt": beginning(trajectory.prompt),
         "completion": beginning(trajectory.completion if trajectory.format else _text(line.data)),
         "problem": printable(trajectory.problem, 500),
+        "step": step_of_name(line.file) if trajectory.step is None else trajectory.step,
     }
     return TrajectoryRow(
         **{**fields_in(trajectory, TrajectoryFacts), **shortened},

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from attrs import frozen
 
 from eagleray.common.errors import printable
-from eagleray.common.l10n import t
+from eagleray.common.l10n import counted, t
 from eagleray.rollouts.trajectories.dump import TrajectoryDump
 from eagleray.rollouts.trajectories.formats import read_line
 from eagleray.rollouts.trajectories.missing import missing_notes, missing_of, reward_note
@@ -62,7 +62,7 @@ def sum_up(dump: TrajectoryDump, table: DumpTable) -> DumpStatistics:
     lengths = [
         float(length)
         for length, flags in zip(table.lengths, table.flags, strict=True)
-        if not flags & NO_COMPLETION and (flags & IN_TOKENS or not in_tokens)
+        if (flags & IN_TOKENS if in_tokens else not flags & NO_COMPLETION)
     ]
     sums = groups_of(table)
     several = [group for group in sums if len(group.items) > 1]
@@ -82,7 +82,7 @@ def sum_up(dump: TrajectoryDump, table: DumpTable) -> DumpStatistics:
         without_reward=table.count - len(rewards),
         truncated=truncated,
         groups=len(several) if sums else None,
-        singles=len(sums) - len(several) if sums else None,
+        singles=table.count - sum(len(group.items) for group in several) if sums else None,
         zero_advantage=zero if sums and rewards else None,
         duplicates=duplicates if sums and lengths else None,
         findings=[
@@ -221,14 +221,23 @@ def _findings(
     if duplicates:
         findings.append(
             DumpFinding(
-                t("{count} completions repeat another of their group.", count=duplicates),
+                counted(
+                    duplicates,
+                    "{n} completion repeats another of its group.",
+                    "{n} completions repeat another of their group.",
+                ),
                 "duplicates",
             )
         )
     if dump.marked_files:
         findings.append(
             DumpFinding(
-                t("{count} files begin with a byte order mark.", count=dump.marked_files), ""
+                counted(
+                    dump.marked_files,
+                    "{n} file begins with a byte order mark.",
+                    "{n} files begin with a byte order mark.",
+                ),
+                "",
             )
         )
     return findings

@@ -18,7 +18,7 @@ from eagleray.rollouts.trajectories.reading import DumpReading
 BATCH = 64
 # The flags of a line.
 ENDED, CUT, PROBLEM, IN_TOKENS = 1, 2, 4, 8
-NO_PROMPT, NO_COMPLETION, NO_GROUP = 16, 32, 64
+NO_PROMPT, NO_COMPLETION, NO_GROUP, UNREAD = 16, 32, 64, 128
 NO_ID = -1
 # How many lines tell whether completions end with a special token, and with which id.
 SAMPLE = 100
@@ -52,9 +52,10 @@ def flags_of(trajectory: Trajectory) -> int:
         ended
         | (PROBLEM if trajectory.problem else 0)
         | (0 if trajectory.completion_tokens is None else IN_TOKENS)
-        | (0 if trajectory.has_prompt or trajectory.columns.ids else NO_PROMPT)
+        | (0 if trajectory.has_prompt else NO_PROMPT)
         | (0 if trajectory.has_completion else NO_COMPLETION)
         | (0 if trajectory.group else NO_GROUP)
+        | (UNREAD if trajectory.other_keys is None else 0)
     )
 
 
@@ -124,9 +125,10 @@ class DumpTable:
         self.reward_keys = self.reward_keys or trajectory.rewards
         if self.other_keys is None:
             self.other_keys = trajectory.other_keys
-        completion = trajectory.completion or trajectory.columns.ids
+        ids = trajectory.columns.ids
         # A missing one repeats no other.
-        self.completions.append(hash(completion if trajectory.has_completion else line.item))
+        is_there = trajectory.has_completion or ids
+        self.completions.append(hash(trajectory.completion or ids if is_there else line.item))
         self.last_ids.append(NO_ID if trajectory.last_id is None else trajectory.last_id)
         self.groups.append(self._group(trajectory, line.item))
         # Last, since its length is the number of rows.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,15 +26,11 @@ from eagleray.rollouts.comparing.engines.wave_prompts import (
     rows_with_prompts,
 )
 from eagleray.rollouts.comparing.model import Ids, ScoredTokens, TokenSequence
+from eagleray.rollouts.trajectories.roles import ROLES, step_of_name
 
-_WHOLE = ("token_ids", "input_ids", "tokens")
-_MASKS = ("token_loss_mask", "loss_mask", "response_mask", "mask")
-_PROMPTS = ("prompt_ids", "prompt_token_ids")
-_COMPLETIONS = ("completion_ids", "response_ids", "completion_token_ids", "output_ids", "token_ids")
-# NeMo RL names its files by the step; the others are written by the user's code.
-_STEPS = ("step", "global_step", "training_step", "rollout_id")
-_STEP_OF_NAME = re.compile(r"step_?(\d{1,9})")
-_LENGTHS = ("input_lengths", "input_length", "seqlen")
+_COMPLETIONS = (*ROLES["completion_ids"], "token_ids")
+_STEPS = (*ROLES["step"], "rollout_id")
+_LENGTHS = (*ROLES["tokens"], "input_length")
 # The field of our own waves.
 OWN_LOGPROBS = "logprobs"
 ROLLOUT_LOGPROBS = (OWN_LOGPROBS, "generation_logprobs", "rollout_log_probs", "output_logprobs")
@@ -76,8 +71,7 @@ def read_dump(
     scored: list[ScoredTokens] = []
     without_prompts: list[Promptless] = []
     rows = unreadable = 0
-    named = _STEP_OF_NAME.search(path.stem)
-    step = int(named[1]) if named else None
+    step = step_of_name(path.stem)
     try:
         with opened_text(path, "utf-8-sig") as lines:
             for line in lines:
@@ -139,6 +133,28 @@ def _sequences(
         return
     if not isinstance(row, dict):
         return
+    for each in _unwrapped(row):
+        yield from _sequences_of(each, index, fields, step)
+
+
+def _unwrapped(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The rows of a batch: NeMo RL's values are lists with an element for each of its sequences, one as a rule."""
+    names = (*ROLES["ids"], *_COMPLETIONS)
+    columns = (value for name in names if isinstance(value := row.get(name), list))
+    batch = next((value for value in columns if value and isinstance(value[0], list)), None)
+    if batch is None:
+        yield row
+        return
+    for at in range(len(batch)):
+        yield {
+            name: value[at] if isinstance(value, list) and len(value) == len(batch) else value
+            for name, value in row.items()
+        }
+
+
+def _sequences_of(
+    row: dict[str, Any], index: int, fields: Sequence[str], step: int | None
+) -> Iterator[tuple[TokenSequence, ScoredTokens]]:
     logprobs = _numbers(row, fields)
     split = _split(row)
     if split is None or logprobs is None:
@@ -161,10 +177,10 @@ def _sequences(
 
 def _split(row: dict[str, Any]) -> tuple[Ids, list[bool]] | None:
     """All ids of a row, and which of them were generated."""
-    prompt, completion = _ids(row, _PROMPTS), _ids(row, _COMPLETIONS)
+    prompt, completion = _ids(row, ROLES["prompt_ids"]), _ids(row, _COMPLETIONS)
     if prompt is not None and completion is not None:
         return prompt + completion, [False] * len(prompt) + [True] * len(completion)
-    whole, mask = _ids(row, _WHOLE), _numbers(row, _MASKS)
+    whole, mask = _ids(row, ROLES["ids"]), _numbers(row, ROLES["mask"])
     if whole is None or mask is None:
         return None
     length = next((row[name] for name in _LENGTHS if isinstance(row.get(name), int)), len(whole))
