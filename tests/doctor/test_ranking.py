@@ -397,11 +397,9 @@ def test_exception_that_its_program_says_it_has_handled_is_not_listed(tmp_path: 
     )
     unknown = diagnosis_of(tmp_path, (text,)).unknown
     assert [each.text for each in unknown] == ["shards.ShardError: row 17 has no label"]
-    alone = diagnosis_of(tmp_path, ("".join(text.splitlines(True)[:6]),))
-    assert alone.sentence.endswith(
-        "continued after this: tokz.FormatError: version 7 isn't supported"
-    )
-    assert (alone.unknown, alone.causes[0].severity) == ((), "info")
+    # It may have been the last one of several attempts.
+    alone = diagnosis_of(tmp_path, ("".join(text.splitlines(True)[:6]),)).unknown
+    assert [each.text for each in alone] == ["tokz.FormatError: version 7 isn't supported"]
 
 
 def test_literal_beside_the_name_of_a_level_is_matched(tmp_path: Path) -> None:

@@ -178,7 +178,9 @@ class _Findings:
     exceptions: list[LogEvidence] = field(factory=list)
     # Exceptions that were raised while another was handled, or the failed lookup behind it.
     chained: dict[LogEvidence, list[LogEvidence]] = field(factory=dict)
-    # Files and numbers of lines with errors after which their program has continued, as the line above or later ones say.
+    # Exceptions that their program has handled, as the line above them says.
+    handled: set[LogEvidence] = field(factory=set)
+    # Files and numbers of lines with errors after which their program has continued, as later lines show.
     survived: set[tuple[str, int]] = field(factory=set)
     # Lines that state a failure shortly before what only follows from one.
     statements: list[LogEvidence] = field(factory=list)
@@ -469,7 +471,7 @@ class _FileReading:
             shown_code = shown(evolve(exception, text=code))
             evidence = evolve(evidence, text=f"{evidence.text} ({shown_code})")
         if is_survived(before):
-            self.findings.survived.add((evidence.path, evidence.line))
+            self.findings.handled.add(evidence)
         self._add_unknown(evidence)
         self._add_to_chain(evidence, before, line, (texts_of, index))
 
@@ -616,13 +618,15 @@ def _diagnosis(
     exceptions = sorted(filter(findings.is_fatal, findings.exceptions), key=order.place)
     clear = [item for item in exceptions if not points_elsewhere(item.text)]
     exceptions = clear if clear or candidates else exceptions
+    exceptions = [item for item in exceptions if item not in findings.handled] or exceptions
     errors = [(item, *findings.chained.get(item, [])) for item in exceptions]
     errors += [
         (item,) for item in sorted(filter(findings.is_fatal, findings.statements), key=order.place)
     ]
     causes = with_settings_of(ranked(candidates, errors, order), frameworks)
     causes += survived
-    listed = filter(findings.is_fatal, findings.unknown)
+    handled = findings.handled.difference(exceptions)
+    listed = [item for item in findings.unknown if findings.is_fatal(item) and item not in handled]
     unknown = sorted(listed, key=lambda item: (is_of_other_program(item.text), *order.place(item)))
     del unknown[_MOST_UNKNOWN:]
     first = exceptions[0] if exceptions else None
