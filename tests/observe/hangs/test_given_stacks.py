@@ -311,6 +311,228 @@ def test_timer_of_faulthandler_dumps_one_process_again() -> None:
 
 
 @pytest.mark.parametrize(
+    ("heading", "role"),
+    [
+        ("=== Rank {n}: http://node{n}:4118 ===", "rank"),
+        ("rank {n}:", "rank"),
+        ("**Rank {n}**", "rank"),
+        ("$ kubectl exec train-{n} -- py-spy dump --pid 512", "process"),
+        ("root@node-{n}:/app# py-spy dump --pid 512", "process"),
+        ("$ ssh node{n} gdb -p 512 -ex py-bt", "process"),
+        ("### trainer-{n}", "process"),
+        ("And this is what the trainer on node-{n} does:", "process"),
+    ],
+)
+def test_headings_tell_processes_with_one_pid_apart(heading: str, role: str) -> None:
+    dumps = [process(512, "python t.py", *frames) for frames in (BARRIER, SAVE)]
+    text = "".join(f"{heading.format(n=n)}\n{dump}\n" for n, dump in enumerate(dumps))
+    taken = given("-", stdin=text.encode())
+    assert [(row.role, row.rank) for row in taken.ranks] == [(role, 0), (role, 1)]
+    assert (taken.verdict.kind, taken.verdict.culprits) == ("straggler", "1")
+
+
+@pytest.mark.parametrize(
+    "headings",
+    [
+        ("First dump:", "10 seconds later:"),
+        ("$ py-spy dump --pid 512", "$ sleep 30; sudo py-spy dump -p 512 --native"),
+        ("### Sample 1 (02:17:00)", "### Sample 2 (02:17:30)"),
+        ("", "Dumped again:"),
+    ],
+)
+def test_headings_of_later_dumps_tell_no_processes_apart(headings: tuple[str, str]) -> None:
+    dump = process(512, "python t.py", *SAVE)
+    text = "".join(f"{heading}\n{dump}\n" for heading in headings)
+    assert [row.pid for row in given("-", stdin=text.encode()).ranks] == [512]
+
+
+def test_rank_that_torch_could_not_ask_is_listed() -> None:
+    """The form of `torch.distributed.debug` (torch 2.13)."""
+    dump = FAULTHANDLER.format(name="").partition("\n")[2]
+    parts = [
+        "PARTIAL DATA: 2/3 workers responded\n  Rank 0: Timeout: 60\n",
+        "Error: 408\n",
+        dump,
+        dump,
+    ]
+    text = parts[0] + "".join(
+        f"=== Rank {rank}: http://gpu-a:4118{rank} ===\n{part}\n"
+        for rank, part in enumerate(parts[1:])
+    )
+    taken = given("-", stdin=text.encode())
+    assert [row.rank for row in taken.ranks] == [0, 1, 2]
+    assert [(each.rank, each.reason) for each in taken.coverage.unseen] == [(0, "not-given")]
+
+
+CUT = """\
+    run (threading.py:982)
+Thread 815 (idle): "watchdog"
+    poll (watchdog.py:20)
+    watch (watchdog.py:12)
+
+"""
+
+
+def test_threads_without_their_process_are_never_the_culprit() -> None:
+    sources = GivenFiles(["-"], io.BytesIO((CUT + process(900, "t.py", *BARRIER)).encode()))
+    taken = picture_of(sources)
+    assert (taken.verdict.kind, taken.verdict.readings) == ("unknown", ())
+    assert taken.verdict.sentence.startswith("Process 900 waits in barrier")
+    assert "[unknown process 1] watch (watchdog.py:12) > poll (watchdog.py:20)" in list(
+        lines(taken)
+    )
+    assert sources.unread == [
+        ("threads of -", "the beginning of a dump is missing, so its process isn't known")
+    ]
+
+
+def test_frames_without_a_head_are_in_the_picture_beside_dumps() -> None:
+    frames = "    fetch (a.py:248)\n    main (a.py:289)\n    <module> (a.py:290)\n"
+    text = f"Stack of the first:\n\n{frames}\nand of another:\n\n{process(900, 't.py', *SAVE)}"
+    taken = given("-", stdin=text.encode())
+    assert any(line.endswith("main (a.py:289) > fetch (a.py:248)") for line in lines(taken))
+    unreadable = "Process 61204: ray::IDLE\nPython v3.10.13 (/x/python3.10)\n\nError: failed\n"
+    taken = given("-", stdin=f"{frames}\n{unreadable}".encode())
+    assert any("fetch (a.py:248)" in line for line in lines(taken))
+    assert [each.rank for each in taken.coverage.unseen] == [61204]
+
+
+@pytest.mark.parametrize("width", [44, 50, 57, 61, 72])
+@pytest.mark.parametrize(
+    "text",
+    [
+        process(
+            3303,
+            "/usr/bin/python3 -u /workspace/megatron/pretrain_gpt.py --layers 32",
+            "wait (torch/distributed/distributed_c10d.py:2791)",
+            "_communicate (/workspace/megatron/core/pipeline/p2p_communication.py:401)",
+            "forward_backward_pipelining_without_interleaving (/workspace/megatron/schedules.py:2140)",
+        ),
+        'Thread 0x00007fa2ab1a56c0 (most recent call first):\n  File "/workspace/megatron/core/pipeline/p2p.py", line'
+        ' 4012 in _communicate\n  File "/workspace/megatron/train.py", line 9 in <module>\n',
+    ],
+    ids=["py-spy", "faulthandler"],
+)
+def test_lines_that_a_terminal_has_wrapped_are_joined(text: str, width: int) -> None:
+    wrapped = [
+        line[at : at + width]
+        for line in text.splitlines()
+        for at in range(0, max(len(line), 1), width)
+        if len(line) > 52 or at == 0
+    ]
+    if "most recent" in text:
+        wrapped[:1] = [text.splitlines()[0]]
+        del wrapped[1 : wrapped.index(next(each for each in wrapped if each.startswith("  File")))]
+    (plain,), (dump,) = dumps_in(text), dumps_in("\n".join(wrapped))
+    assert (stacks(dump), dump.pid) == (stacks(plain), plain.pid)
+    assert dump.title.replace(" ", "") == plain.title.replace(" ", "")
+
+
+def test_json_of_py_spy_between_prompts_and_fences_is_read() -> None:
+    def dumped(pid: int, line: int) -> str:
+        frame = {"name": "step", "filename": "/work/train.py", "line": line, "locals": None}
+        names = {"pid": pid, "thread_name": "MainThread", "os_thread_id": pid}
+        thread = {**names, "active": False, "owns_gil": False, "frames": [frame]}
+        return json.dumps([thread], indent=2)
+
+    text = "".join(
+        f"$ kubectl exec train-{n} -- py-spy dump --json --pid 1\n```json\n{dumped(1, n)}\n```\n"
+        for n in range(2)
+    )
+    mixed = f"{text}{process(900, 't.py', *BARRIER)}{dumped(7, 3)[:-30]}"
+    sources = GivenFiles(["-"], io.BytesIO(mixed.encode()))
+    taken = picture_of(sources)
+    assert [(row.pid, row.group) for row in taken.ranks] == [
+        (1, "process (train-0)"),
+        (1, "process (train-1)"),
+        (900, "t.py"),
+    ]
+    assert sources.unread == [("-", "damaged")]
+
+
+def test_rank_that_its_own_watchdog_has_aborted_is_not_the_cause() -> None:
+    failed = "[PG ID 0 PG GUID 0(default_pg) Rank {rank}]  failure detected by watchdog at work sequence id: 7 PG status: "
+    counters = "last enqueued work: {started}, last completed work: 6"
+    text = "".join(
+        f"[rank{rank}]:[E507 11:02:41 ProcessGroupNCCL.cpp:2241] {(failed + counters).format(rank=rank, started=started)}\n"
+        for rank, started in enumerate((8, 6))
+    ) + (
+        "[rank0]: Fatal Python error: Aborted\n[rank0]: \n"
+        "[rank0]: Thread 0x07 (most recent call first):\n[rank0]:   <no Python frame>\n[rank0]: \n"
+        "[rank0]: Thread 0x08 (most recent call first):\n"
+        '[rank0]:   File "/p/torch/cuda/__init__.py", line 1083 in synchronize\n'
+        '[rank0]:   File "/app/train.py", line 90 in <module>\n'
+    )
+    taken = given("-", stdin=text.encode())
+    assert (taken.verdict.kind, taken.verdict.culprits) == ("straggler", "1")
+    assert "[0]: <no Python frame> (<built-in>)" in list(lines(taken))
+
+
+def test_backward_pass_that_runs_does_not_wait_for_other_ranks() -> None:
+    backward = ("_engine_run_backward (torch/autograd/graph.py:7)", "step (t.py:5)")
+    for state, kind in (("active", "unknown"), ("idle", "straggler")):
+        text = process(800, "[rank0] t.py", *backward) + process(801, "[rank1] t.py", *SAVE)
+        taken = given("-", stdin=text.replace("(idle)", f"({state})").encode())
+        assert taken.verdict.kind == kind
+
+
+def test_end_of_a_with_block_proves_no_exception() -> None:
+    """As `GatheredParameters` of DeepSpeed, which broadcasts at its end."""
+    ends = (
+        BARRIER[0],
+        "__exit__ (deepspeed/runtime/zero/partition_parameters.py:25)",
+        "step (t.py:5)",
+    )
+    text = process(800, "t.py", *SAVE) + process(801, "t.py", *ends)
+    verdict = given("-", stdin=text.encode()).verdict
+    assert (verdict.kind, verdict.culprits) == ("straggler", "800")
+    assert "exception" not in verdict.sentence
+
+
+def test_actors_of_several_classes_may_be_in_different_groups() -> None:
+    c10d = "torch/distributed/distributed_c10d.py:9"
+    text = "".join(
+        process(pid, f"ray::{title}", f"{call} (x.py:3)", "main (a.py:9)").replace(
+            "(x.py:3)", place
+        )
+        for pid, title, call, place in [
+            (2101, "Policy.fit", "broadcast", f"({c10d})"),
+            (2102, "Policy.fit", "all_gather", f"({c10d})"),
+            (771, "Engine.update", "broadcast", f"({c10d})"),
+            (772, "Engine.generate", "generate", "(engine.py:8)"),
+        ]
+    )
+    verdict = given("-", stdin=text.encode()).verdict
+    assert (verdict.kind, verdict.group, verdict.culprits) == ("straggler", "Engine", "772")
+    alone = text.partition("Process 771")[0]
+    assert given("-", stdin=alone.encode()).verdict.kind == "collective-mismatch"
+
+
+def test_native_backtrace_of_gdb_is_in_the_picture() -> None:
+    text = (
+        "(gdb) bt\n#0  __lll_lock_wait () at ../sysdeps/lowlevellock.S:135\n"
+        "#1  0x00007fc733b1b7b1 in __kmp_lock_suspend_mx () from /x/libiomp5.so\n"
+        "#2  0x00007fc70f72ee95 in at::set_num_threads(int) () from /x/libtorch_cpu.so\n"
+    )
+    taken = given("-", stdin=(process(900, "t.py", *BARRIER) + text).encode())
+    assert taken.verdict.sentence.startswith("Process 900 waits in barrier")
+    assert (
+        "[unknown process 2] at::set_num_threads(int) (libtorch_cpu.so) > __kmp_lock_suspend_mx (libiomp5.so)"
+        " > __lll_lock_wait (lowlevellock.S)" in list(lines(taken))
+    )
+    (row,) = given("-", stdin=f"$ gdb -p 7740\n{text}".encode()).ranks
+    assert row.pid == 7740
+
+
+def test_threads_of_pystack_have_their_names() -> None:
+    worker = PYSTACK.replace("2204 (python3.12)", "2209 (req-worker)").replace("<module>", "run")
+    main = PYSTACK.replace("<module>", "start")
+    taken = given("-", stdin=f"$ pystack remote --locals 2204\n{worker}\n{main}".encode())
+    assert [row.pid for row in taken.ranks] == [2204]
+    assert [each.thread for each in taken.threads] == ["req-worker"]
+
+
+@pytest.mark.parametrize(
     "prefix", ["{n}: ", "[1,{n}]<stdout>:", "trainer-{n} ", "gpu-1{n}: ", "[rank{n}]: "]
 )
 def test_mixed_lines_of_processes_are_told_apart_by_any_prefix(prefix: str) -> None:
@@ -619,7 +841,11 @@ def test_process_that_gdb_has_attached_to_has_its_pid() -> None:
 
 
 def test_damaged_recorder_beside_others_is_named(tmp_path: Path) -> None:
+    (tmp_path / "fr_rank2.json").write_text('{"version":"2.5","entries":[{"record_id":0')
     (tmp_path / "nccl_trace_rank_1").write_bytes((GIVEN / "nccl_trace_rank_1").read_bytes()[:200])
     sources = GivenFiles([str(GIVEN / "nccl_trace_rank_0"), str(tmp_path)])
     picture_of(sources)
-    assert sources.unread == [(str(tmp_path / "nccl_trace_rank_1"), "not a flight recorder")]
+    assert sources.unread == [
+        (str(tmp_path / name), "not a flight recorder")
+        for name in ("fr_rank2.json", "nccl_trace_rank_1")
+    ]

@@ -34,6 +34,7 @@ from eagleray.remote.sampling.printed_exceptions import PrintedException
 from eagleray.remote.sampling.processes import (
     ACTOR,
     DATA_LOADER,
+    HEADLESS,
     LAUNCHER,
     OTHER,
     RANK,
@@ -305,7 +306,10 @@ class HangEvidence:
     @cached_property
     def judged(self) -> tuple[World, ...]:
         """The worlds; where no process is known as a rank, one of all that may take part in the same collectives."""
-        return self.worlds or (World("", self._without_starters()),)
+        sure = [each for each in self._without_starters() if each.process.role != HEADLESS]
+        # Threads whose process isn't known are judged where nothing else was read.
+        is_read = any(each.stack for each in sure)
+        return self.worlds or (World("", tuple(sure) if is_read else self._without_starters()),)
 
     def _without_starters(self) -> tuple[SampledProcess, ...]:
         """The processes without those that have started others in collectives, and that only wait for the end of these."""

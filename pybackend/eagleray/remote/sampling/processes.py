@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 RANK, ACTOR, DRIVER = "rank", "actor", "driver"
 DATA_LOADER, ENGINE, LAUNCHER, OTHER = "data loader", "engine", "launcher", "process"
+# Threads in a pasted text that lacks the line of their process.
+HEADLESS = "unknown process"
 
 _ENGINE = re.compile(r"vllm|sglang|EngineCore|llama", re.IGNORECASE)
 # Programs that start the ranks of a node and wait for them.

@@ -65,10 +65,13 @@ def is_exit_function(frames: Sequence[PythonFrame]) -> bool:
 
 
 def handler_of(frames: Sequence[PythonFrame]) -> str:
-    """In which block the call of `frames` is: `__exit__`, `finally`, `except`, or "" in none."""
-    for frame in reversed(frames):
+    """In which block the call of `frames` is: `__exit__`, `finally`, `except`, or "" in none.
+
+    The end of a function with `contextlib.contextmanager` is an `__exit__`, too.
+    """
+    for at, frame in reversed([*enumerate(frames)]):
         if is_users(frame):
-            if _EXIT_METHODS.search(frame.function):
+            if any(_EXIT_METHODS.search(each.function) for each in frames[max(at - 1, 0) : at + 1]):
                 return "__exit__"
             if handler := handler_at(frame.file, frame.line):
                 return handler

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import html
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from attrs import define, evolve, field, frozen
 
+from eagleray.observe.hangs.pasted.headings import Heading, heading_in
 from eagleray.remote.sampling.frames import PythonFrame
 from eagleray.remote.sampling.native import NativeFrame
 from eagleray.remote.sampling.pyspy_dumps import Thread, failure_reason
@@ -30,10 +32,14 @@ TIME = "\0"
 _TRIED = 64
 # A stack, and lines of others between its frames.
 _REACH = 2000
+# Lines above a dump, such as its heading.
+_ABOVE = 8
 _ESCAPED = re.compile(r"&(?:lt|gt|quot|amp|apos|#\d{1,4});")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # No log has a longer prefix, and a text may have many heads with prefixes of their own.
 _LONGEST_PREFIX = 200
+# Terminals aren't narrower.
+_NARROWEST = 40
 _MOST_PREFIXES = 64
 _MOST_FRAMES = 10_000
 
@@ -62,9 +68,14 @@ _STACK_OF = re.compile(r"Stack dump for \S+ +(?P<pid>\d{1,9}) .*?(?P<title>(?:ra
 # The line in which SGLang's watchdog reports a failed dump.
 _FAILED = re.compile(r"Pyspy failed to dump PID (?P<pid>\d{1,9})\b(?P<text>.*)$")
 _ATTACHED = re.compile(
-    r"(?:Attaching to process|\(gdb\) attach|gdb\b.{0,100}? (?:-p|--pid))[ =](?P<pid>\d{1,9})\b"
+    r"(?:Attaching to process|\(gdb\) attach|gdb\b.{0,100}? (?:-p|--pid)|pystack remote(?: -\S+)*)[ =](?P<pid>\d{1,9})\b"
 )
-_CRASH = re.compile(r"Fatal Python error: .+$")
+# Native frames below it, without a line for their thread.
+_GDB_BACKTRACE = re.compile(r"\(gdb\) (?:bt|backtrace|where)\b")
+_GDB_NATIVE = re.compile(
+    r"#\d+ +(?:0x[0-9a-f]+ in )?(?P<function>\S.{0,500}?) \(.{0,2000}\) (?:at|from) (?P<file>[^\s:]+)"
+)
+_CRASH = re.compile(r"Fatal Python error: (?P<why>.+)$")
 _TIMEOUT = re.compile(r"Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!\s*$")
 # Every head has one of them, which is found sooner in a long log.
 _MARKERS = (
@@ -78,24 +89,34 @@ _MARKERS = (
     "Timeout (",
     " Frame 0x",
     " file '",
+    "pystack ",
+    "=== Rank ",
 )
 _HEADS = (
     *(_PROCESS, _THREAD, _FAULT_THREAD, _GDB_THREAD, _GDB_TRACE, _PYSTACK_THREAD, _PYTEST_THREAD),
-    *(_STACK_OF, _FAILED, _ATTACHED, _CRASH, _TIMEOUT, _GDB_FRAME, _GDB_FILE),
+    *(_STACK_OF, _FAILED, _ATTACHED, _CRASH, _TIMEOUT, _GDB_FRAME, _GDB_FILE, _GDB_BACKTRACE),
 )
 
 _FRAME = re.compile(r"(?P<function>\S.*?) \((?P<file>[^()=,]+?)(?::(?P<line>\d+))?\)\s*$")
 _FILE = re.compile(
     r"(?:\(Python\) )?File \"(?P<file>.*)\", line (?P<line>\d+|\?\?\?),? in (?P<function>.*?)\s*$"
 )
+# The beginning of a frame whose line a terminal has wrapped.
+_UNFINISHED = re.compile(
+    r"[\w<][\w.<>]*(?: \([^()\s]*)?$|(?:\(Python\) )?File \"[^\"]*(?:\"(?:, line(?: \d+(?:,? in)?)?)?)?,?\s*$"
+)
+# Not `Killed`, which the shell prints.
+_REST_OF_NAME = re.compile(r"[a-z_][\w.<>]*\s*$")
 _NATIVE = re.compile(
-    r"\.so(?:\.\d+)*$|\.(?:c|cc|cpp|cu|h|hpp)$|^(?:python|perf)[\d.]*$|^<built-in>$"
+    r"\.so(?:\.\d+)*$|\.(?:c|cc|cpp|cu|h|hpp|S)$|^(?:python|perf)[\d.]*$|^<built-in>$"
 )
 # The text of py-bt in place of a frame, of Python's own functions in C.
 _BUILT_IN = re.compile(
     r"(?:#\d+ )?<built-in (?:method|function) (?P<function>\S+?)(?: of (?P<type>[\w.]+) object.*)?>"
 )
 _BUILT_IN_FILE = "<built-in>"
+# The text of faulthandler for a thread that native code has started.
+_NO_FRAME = "<no Python frame>"
 # A native frame in PyStack's output.
 _C_FRAME = re.compile(
     r"\(C\) File \".*\", line \d+, in (?P<function>.*?)(?: \((?P<library>[^()]*)\))?\s*$"
@@ -143,8 +164,9 @@ class DumpedProcess:
 
     `source` is where the dump is: the prefix of its lines, and its file.  `marks` are the ids of its threads.  `natives` has
     the native frames of each thread.  `threads` is empty for a process that could not be read, for the reason `problem`, ""
-    if that is unknown.  `has_crashed`: the process has written it at its end.  `is_timeout`: a timer of `faulthandler` has,
-    which may do so again.
+    if that is unknown.  `crash`: the process has written it at its end, for this reason.  `is_timeout`: a timer of
+    `faulthandler` has, which may do so again.  `heading` has the words of the heading above it.  `is_headless`: the line
+    that names its process is missing, so that its threads may belong to any.
     """
 
     tags: Tags
@@ -153,29 +175,43 @@ class DumpedProcess:
     threads: tuple[Thread, ...]
     source: str = ""
     marks: frozenset[int] = frozenset()
-    has_crashed: bool = False
+    crash: str = ""
     is_timeout: bool = False
     natives: tuple[tuple[NativeFrame, ...], ...] = ()
     problem: str = ""
+    heading: tuple[str, ...] = ()
+    is_headless: bool = False
 
 
-def dumps_in_lines(all_lines: Iterable[str]) -> Iterator[DumpedProcess]:
-    lines = list(_near_heads(all_lines))
-    reader = _DumpReader(_counting_shapes(lines))
+def dumps_in_lines(
+    all_lines: Iterable[str], unread: deque[str] | None = None
+) -> Iterator[DumpedProcess]:
+    """Yields the dumps; the other lines are added to `unread`."""
+    unread = deque(maxlen=0) if unread is None else unread
+    lines = list(_near_heads(all_lines, unread))
+    reader = _DumpReader(_counting_shapes(lines), unread)
     for line in lines:
         yield from reader.feed(line)
     yield from reader.end()
 
 
-def _near_heads(lines: Iterable[str]) -> Iterator[str]:
+def _near_heads(lines: Iterable[str], unread: deque[str]) -> Iterator[str]:
     """The lines of which a dump may consist; a long log has few of them."""
     left = 0
+    above: deque[str] = deque(maxlen=_ABOVE)
     for line in lines:
         if any(word in line for word in _MARKERS):
             left = _REACH
+            yield from map(plain_line, above)
+            above.clear()
         if left:
             left -= 1
             yield plain_line(line)
+        else:
+            if len(above) == _ABOVE:
+                unread.append(above[0])
+            above.append(line)
+    unread.extend(above)
 
 
 def plain_line(line: str) -> str:
@@ -236,14 +272,18 @@ class _Threads:
     source: str = ""
     pid: int = 0
     title: str = ""
+    heading: Heading = field(factory=Heading)
     threads: list[Thread] = field(factory=list)
     natives: list[tuple[NativeFrame, ...]] = field(factory=list)
     marks: set[int] = field(factory=set)
     problem: str = ""
     is_named: bool = False
-    has_crashed: bool = False
+    crash: str = ""
     is_timeout: bool = False
     is_open: bool = False
+    # The beginning of a line that may have been wrapped, and whether it is a frame already.
+    wrapped: str = ""
+    is_taken: bool = False
     # The unfinished thread, with its innermost frame first.
     name: str = ""
     state: str = ""
@@ -254,8 +294,9 @@ class _Threads:
     # Frames as tracebacks have them: `File "train.py", line 3, in step`, some with the line of the source.
     has_file_lines: bool = False
     outermost_first: bool = False
-    # faulthandler lists the main thread last, and names none before Python 3.14.
+    # faulthandler and PyStack list the main thread last, and name none (faulthandler before Python 3.14).
     main_is_last: bool = False
+    may_be_cut: bool = False
 
     def begin(
         self,
@@ -303,6 +344,8 @@ class _Threads:
     def whole(self) -> DumpedProcess | None:
         self.finish()
         threads = self.threads
+        # py-spy names the process above its threads, of which one is the main one.
+        is_headless = self.may_be_cut and not any(each.is_main for each in threads)
         if threads and not any(each.is_main for each in threads):
             of_module = [
                 at
@@ -318,6 +361,8 @@ class _Threads:
         has_frames = any(each.frames for each in threads)
         if not has_frames and not self.is_named:
             return None
+        if self.tags.rank is None:
+            self.tags = evolve(self.tags, rank=self.heading.rank_of(self.pid))
         return DumpedProcess(
             self.tags,
             self.pid,
@@ -325,10 +370,12 @@ class _Threads:
             tuple(threads) if has_frames else (),
             self.source,
             frozenset(self.marks),
-            self.has_crashed,
+            self.crash,
             self.is_timeout,
             tuple(self.natives),
             self.problem,
+            self.heading.names,
+            is_headless and self.tags == Tags() and not self.pid,
         )
 
 
@@ -392,9 +439,11 @@ class _Prefixes:
 
 
 class _DumpReader:
-    def __init__(self, counting: frozenset[str]) -> None:
+    def __init__(self, counting: frozenset[str], unread: deque[str]) -> None:
         self._prefixes = _Prefixes(counting)
+        self._unread = unread
         self._open: dict[_Origin, _Threads] = {}
+        self._headings: dict[str, Heading] = {}
         # By gdb, whose later lines don't say it.
         self._attached = 0
         # The first pattern that matches decides.
@@ -403,6 +452,7 @@ class _DumpReader:
             (_STACK_OF, self._process),
             (_FAILED, self._failed),
             (_ATTACHED, self._attach),
+            (_GDB_BACKTRACE, self._gdb_backtrace),
             (_CRASH, self._above),
             (_TIMEOUT, self._above),
             (_THREAD, self._thread),
@@ -419,18 +469,38 @@ class _DumpReader:
         """Returns the dumps that are complete with this line."""
         prefix, shape, rest = self._prefixes.split(line)
         text = rest.lstrip()
-        if not text:
-            return []
         origin, indent = self._prefixes.origin(prefix, shape), len(rest) - len(text)
+        reading = self._open.get(origin)
+        if not text:
+            if reading is not None:
+                reading.wrapped = ""
+            return []
         for pattern, begin in self._beginnings:
             if match := pattern.match(text):
+                if pattern is _ATTACHED:
+                    self._head(origin, heading_in(line))
                 return begin(origin, match, indent)
-        reading = self._open.get(origin)
-        return [] if reading is None or self._takes(reading, text, indent) else self._close(origin)
+        is_inside = reading is not None and reading.is_open and indent > reading.indent
+        if not is_inside and self._head(origin, heading_in(rest)):
+            complete = self._close(origin)
+            self._reading(origin)
+            return complete
+        if reading is not None and self._takes(reading, text, indent):
+            return []
+        self._unread.append(rest)
+        return self._close(origin)
+
+    def _head(self, origin: _Origin, heading: Heading | None) -> bool:
+        """Notes the heading of what follows; returns whether it names a rank."""
+        if heading is not None:
+            self._headings[origin.key] = heading
+        return heading is not None and heading.rank is not None
 
     def _process(self, origin: _Origin, match: re.Match[str], _: int) -> list[DumpedProcess]:
         reading, named = self._open.get(origin), self._new(origin)
         named.pid, named.title = int(match["pid"]), match["title"].strip()
+        is_long = match.re is _PROCESS and len(match.string) >= _NARROWEST
+        named.wrapped = match.string if is_long else ""
         same = reading if reading is not None and reading.pid == named.pid else None
         # A log may have such a line, and no dump below it.
         named.is_named = match.re is _STACK_OF or (same is not None and same.is_named)
@@ -454,7 +524,8 @@ class _DumpReader:
         """The line of faulthandler above the threads."""
         complete = self._close(origin)
         above = self._open[origin] = self._new(origin)
-        above.has_crashed, above.is_timeout = match.re is _CRASH, match.re is _TIMEOUT
+        above.crash = match["why"].strip() if match.re is _CRASH else ""
+        above.is_timeout = match.re is _TIMEOUT
         return complete
 
     def _thread(self, origin: _Origin, match: re.Match[str], indent: int) -> list[DumpedProcess]:
@@ -463,7 +534,9 @@ class _DumpReader:
         # A second main thread is one of a process without a line that names it.
         is_next = reading is not None and name == MAIN and reading.has_main
         complete = self._close_if(origin, is_next, number)
-        self._reading(origin).begin(indent, name, number, match["state"], bool(match["gil"]))
+        reading = self._reading(origin)
+        reading.may_be_cut = True
+        reading.begin(indent, name, number, match["state"], bool(match["gil"]))
         return complete
 
     def _fault_thread(
@@ -493,7 +566,11 @@ class _DumpReader:
     ) -> list[DumpedProcess]:
         number, has_gil = int(match["id"]), "Has the GIL" in match["state"]
         complete = self._close_if(origin, False, number)
-        self._reading(origin).begin(indent, "", number, has_gil=has_gil, outermost_first=True)
+        reading = self._of_gdb(origin)
+        reading.main_is_last = True
+        # The kernel calls threads without a name by the program.
+        name = "" if _NATIVE.search(match["name"]) else match["name"]
+        reading.begin(indent, name, number, has_gil=has_gil, outermost_first=True)
         return complete
 
     def _pytest_thread(
@@ -502,6 +579,13 @@ class _DumpReader:
         number = int(match["id"])
         self._reading(origin).begin(indent, match["name"], number, outermost_first=True)
         return []
+
+    def _gdb_backtrace(self, origin: _Origin, _: re.Match[str], indent: int) -> list[DumpedProcess]:
+        complete = self._close(origin)
+        reading = self._of_gdb(origin)
+        reading.may_be_cut = True
+        reading.begin(indent)
+        return complete
 
     def _gdb_trace(self, origin: _Origin, _: re.Match[str], indent: int) -> list[DumpedProcess]:
         reading = self._of_gdb(origin)
@@ -519,26 +603,57 @@ class _DumpReader:
 
     def _takes(self, reading: _Threads, text: str, indent: int) -> bool:
         """Whether a line that begins nothing belongs to this process."""
-        if reading.is_named and not reading.threads and (match := _ERROR.search(text)):
+        is_answer = reading.heading.rank is not None and _ERROR.match(text) is not None
+        is_above = (reading.is_named or is_answer) and not reading.has_threads
+        if is_above and (match := _ERROR.search(text)):
+            reading.is_named = True
             reading.problem = _problem(match["text"]) or reading.problem
         elif _PYTHON.match(text) and not reading.is_open:
-            reading.is_named = True
-        elif frame := self._frame(reading, text, indent):
-            self._add(reading, frame)
+            reading.is_named, reading.wrapped = True, ""
+        elif self._takes_wrapped(reading, text, indent):
+            return True
         else:
-            return self._is_detail(reading, text, indent)
+            frame = self._frame(reading, text, indent)
+            self._add(reading, frame)
+            is_cut = frame and not text.endswith(")") and len(text) >= _NARROWEST
+            may_be_wrapped = is_cut or _UNFINISHED.match(text)
+            is_inside = reading.is_open and indent > reading.indent
+            reading.wrapped = text if is_inside and may_be_wrapped else ""
+            reading.is_taken = frame is not None
+            return frame is not None or self._is_detail(reading, text, indent)
         return True
+
+    def _takes_wrapped(self, reading: _Threads, text: str, indent: int) -> bool:
+        """Whether a terminal has wrapped a longer line, whose rest `text` begins at the margin."""
+        if not reading.wrapped or indent > reading.indent + 1:
+            return False
+        if reading.is_taken and not _REST_OF_NAME.match(text):
+            return False
+        if not reading.is_open:
+            reading.title += text
+            return True
+        wholes = reading.wrapped + text, f"{reading.wrapped} {text}"
+        frames = (self._frame(reading, whole, reading.indent + 1) for whole in wholes)
+        if frame := next(filter(None, frames), None):
+            if reading.is_taken:
+                reading.frames.pop()
+            self._add(reading, frame)
+            return True
+        reading.wrapped = wholes[0] if _UNFINISHED.match(wholes[0]) else ""
+        return bool(reading.wrapped)
 
     def end(self) -> Iterator[DumpedProcess]:
         for origin in list(self._open):
             yield from self._close(origin)
 
     def _add(self, reading: _Threads, frame: PythonFrame | None) -> None:
+        reading.wrapped, reading.is_taken = "", False
         if frame is not None and len(reading.frames) < _MOST_FRAMES:
             reading.frames.append(frame)
 
     def _new(self, origin: _Origin) -> _Threads:
-        return _Threads(origin.tags, origin.key, origin.tags.pid, origin.tags.name)
+        heading = self._headings.get(origin.key) or self._headings.get("") or Heading()
+        return _Threads(origin.tags, origin.key, origin.tags.pid, origin.tags.name, heading)
 
     def _reading(self, origin: _Origin) -> _Threads:
         return self._open.setdefault(origin, self._new(origin))
@@ -571,8 +686,14 @@ class _DumpReader:
         if built_in := _BUILT_IN.match(text):
             of = f" of {built_in['type']}" if built_in["type"] else ""
             return PythonFrame(f"{built_in['function']}{of}", _BUILT_IN_FILE, 0)
+        if text.startswith(_NO_FRAME):
+            return PythonFrame(_NO_FRAME, _BUILT_IN_FILE, 0)
         if native := _C_FRAME.match(text):
             return PythonFrame(native["function"], native["library"] or _BUILT_IN_FILE, 0)
+        if reading.has_file_lines and (native := _GDB_NATIVE.match(text)):
+            library = PurePosixPath(native["file"]).name
+            is_native = _NATIVE.search(library) is not None
+            return PythonFrame(native["function"], library if is_native else _BUILT_IN_FILE, 0)
         if reading.has_file_lines:
             match = _FILE.match(text) or _GDB_FRAME.match(text) or _GDB_FILE.match(text)
         else:

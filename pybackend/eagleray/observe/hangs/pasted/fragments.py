@@ -54,7 +54,9 @@ class _Run:
         frames = tuple(self.frames if is_outermost_first else reversed(self.frames))
         thread = Thread(UNKNOWN_THREAD, True, False, False, frames)
         tags = tags_of(self.prefix) if self.prefix.strip() else Tags()
-        return DumpedProcess(tags, 0, "", (thread,), str(number), natives=((),))
+        return DumpedProcess(
+            tags, 0, "", (thread,), str(number), natives=((),), is_headless=tags == Tags()
+        )
 
 
 def fragments_in(lines: Iterable[str]) -> list[DumpedProcess]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -28,7 +28,13 @@ from eagleray.observe.hangs.pasted.dumps_in_text import (
 from eagleray.observe.hangs.pasted.fragments import fragments_in
 from eagleray.observe.hangs.pasted.given_files import GivenFile, GivenFiles
 from eagleray.observe.hangs.pasted.logged_waits import LoggedWaits
-from eagleray.observe.hangs.pasted.records import DumpedRecord, is_pickle, record_in, stacks_in
+from eagleray.observe.hangs.pasted.records import (
+    DumpedRecord,
+    is_cut_record,
+    is_pickle,
+    record_in,
+    stacks_in,
+)
 from eagleray.observe.hangs.ras_evidence import evidence_of_answers
 from eagleray.remote.sampling import ras
 from eagleray.remote.sampling.merging import Member, ThreadStack, merged
@@ -41,7 +47,15 @@ from eagleray.remote.sampling.node_sampler import (
     leading_thread,
     stack_of,
 )
-from eagleray.remote.sampling.processes import ACTOR, LAUNCHER, OTHER, RANK, Described, role_of
+from eagleray.remote.sampling.processes import (
+    ACTOR,
+    HEADLESS,
+    LAUNCHER,
+    OTHER,
+    RANK,
+    Described,
+    role_of,
+)
 from eagleray.remote.sampling.pyspy_dumps import Thread
 from eagleray.remote.sampling.ras import RasAnswer
 
@@ -99,7 +113,7 @@ class _Given:
 
     @property
     def has_crashed(self) -> bool:
-        return any(each.has_crashed for each in self.dumps)
+        return any(each.crash for each in self.dumps)
 
     def threads_at(self, index: int) -> tuple[Thread, ...]:
         """The threads of the dump `index`, negative: -1 is the last one."""
@@ -124,7 +138,7 @@ def picture_of(sources: GivenFiles) -> Picture:
         dumps, record, has_logged = _read(source, sources, logged)
         if dumps or record or has_logged:
             names.append(source.name)
-        elif is_pickle(source.content):
+        elif is_pickle(source.content) or is_cut_record(source.content):
             sources.unread.append((source.name, "not a flight recorder"))
         dumped += dumps
         records += [record] if record else []
@@ -147,15 +161,23 @@ def picture_of(sources: GivenFiles) -> Picture:
 def _with_ranks(
     dumped: Iterable[DumpedProcess], records: Iterable[DumpedRecord]
 ) -> list[DumpedProcess]:
-    """Returns the dumps; a dump without a rank gets the only rank that the log names with its PID."""
+    """Returns the dumps; a dump without a rank gets the only rank that the log names with its PID.
+
+    A rank that its own watchdog has aborted is where it waited then: others may be the cause.
+    """
     ranks: dict[int, list[int]] = defaultdict(list)
     for record in records:
         ranks[record.pid].append(record.rank)
-    return [
+    watched = {rank for listed in ranks.values() for rank in listed}
+    ranked = [
         evolve(each, tags=evolve(each.tags, rank=listed[0]))
         if each.tags.rank is None and each.pid and len(listed := ranks.get(each.pid, [])) == 1
         else each
         for each in dumped
+    ]
+    return [
+        evolve(each, crash="") if each.crash == "Aborted" and each.tags.rank in watched else each
+        for each in ranked
     ]
 
 
@@ -165,19 +187,25 @@ def _read(
     """The dumps or the record in a file, and whether `logged` has read lines of it."""
     if record := record_in(PurePosixPath(source.name).name, source.content):
         return [], record, False
-    start = source.content.lstrip()[:1]
-    if start in (b"[", b"{") and (stacks := list(stacks_in(source.content))):
-        return named(stacks, source.name), None, False
-    lines = source.content.decode(_encoding(source.content), "replace").splitlines()
-    dumps = named(dumps_in_lines(sources.checked(lines)), source.name)
-    has_logged = logged.feed(sources.checked(lines))
-    if dumps or has_logged or is_pickle(source.content) or len(lines) > _MOST_FRAGMENT_LINES:
-        return dumps, None, has_logged
-    fragments = fragments_in(sources.checked(lines))
-    if fragments:
-        why = t("frames without a header are read as one thread each")
+    text = source.content.decode(_encoding(source.content), "replace")
+    dumps, text, is_damaged = stacks_in(text)
+    if is_damaged:
+        sources.unread.append((source.name, "damaged"))
+    lines = text.splitlines()
+    unread: deque[str] = deque(maxlen=_MOST_FRAGMENT_LINES)
+    dumps += dumps_in_lines(sources.checked(lines), unread)
+    if any(each.is_headless for each in dumps):
+        why = t("the beginning of a dump is missing, so its process isn't known")
         sources.unread.append((f"threads of {source.name}", why))
-    return named(fragments, source.name), None, False
+    has_logged = logged.feed(sources.checked(lines))
+    has_fragments = not has_logged and len(lines) <= _MOST_FRAGMENT_LINES
+    if has_fragments and not is_pickle(source.content):
+        fragments = fragments_in(sources.checked(list(unread)))
+        if fragments:
+            why = t("frames without a header are read as one thread each")
+            sources.unread.append((f"threads of {source.name}", why))
+        dumps += fragments
+    return named(dumps, source.name), None, has_logged
 
 
 def _encoding(content: bytes) -> str:
@@ -255,6 +283,8 @@ def _processes(dumped: Iterable[DumpedProcess]) -> list[list[DumpedProcess]]:
 
 def _is_same(first: DumpedProcess, later: DumpedProcess) -> bool:
     """Whether two dumps, which say the same of their process, are of one process."""
+    if set(first.heading) != set(later.heading):
+        return False
     if first.marks and later.marks and not first.marks & later.marks:
         return False
     is_ranked = first.tags.rank is not None or _ENGINE_RANK.search(first.title) is not None
@@ -277,12 +307,13 @@ def _by_identity(
         [(_identity(dumps, at), dumps) for at, dumps in enumerate(listed)]
     )
     counts = Counter(identity for identity, _ in identified)
+    common = set.intersection(*(set(dumps[0].heading) for dumps in listed)) if listed else set()
     given: dict[_Identity, _Given] = {}
     for identity, dumps in identified:
         if counts[identity] > 1:
             # Processes of several containers or nodes, of which the place says more than the number.
-            place = _place(dumps[0])
-            last = _LAST_NUMBER.search(PurePosixPath(place).stem)
+            place = _place(dumps[0], common)
+            last = _LAST_NUMBER.search(PurePosixPath(place).stem) or _LAST_NUMBER.search(place)
             group = f"{identity.group} ({place})"
             identity = _Identity(OTHER, group, int(last[1]) if last else len(given) + 1)
             while identity in given:
@@ -315,10 +346,13 @@ def _joined_replicas(
     ]
 
 
-def _place(dump: DumpedProcess) -> str:
-    """Where it is from, in a few words: its node, the prefix of its lines, or its file with its folder."""
+def _place(dump: DumpedProcess, common: Set[str]) -> str:
+    """Where it is from, in a few words: its node, the prefix of its lines, its heading without the words that are `common` to
+    all, or its file with its folder.
+    """
     name = dump.source.partition("\n")[0]
-    return dump.tags.host or _prefix(dump) or "/".join(PurePosixPath(name).parts[-2:])
+    heading = " ".join(each for each in dump.heading if each not in common)
+    return dump.tags.host or _prefix(dump) or heading or "/".join(PurePosixPath(name).parts[-2:])
 
 
 def _prefix(dump: DumpedProcess) -> str:
@@ -330,6 +364,8 @@ def _prefix(dump: DumpedProcess) -> str:
 def _identity(dumps: Sequence[DumpedProcess], count: int) -> _Identity:
     dump = dumps[0]
     title = _short(dump.title)
+    if dump.is_headless:
+        return _Identity(HEADLESS, title or HEADLESS, count + 1)
     number = dump.pid or dump.tags.pid
     if not number:
         last = _LAST_NUMBER.search(_prefix(dump))

@@ -9,20 +9,26 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.observe.hangs.pasted.dumps_in_text import DumpedProcess, Tags, full_name
+from eagleray.observe.hangs.pasted.headings import Heading, heading_in
 from eagleray.remote.sampling import pyspy_dumps
 from eagleray.remote.sampling.frames import PythonFrame
 from eagleray.remote.sampling.pyspy_dumps import Thread
 
-_BLANKS = re.compile(r"\s*")
+# The beginning of py-spy's JSON.
+_LIST = re.compile(r"^[ \t]*\[\s*(?=\{\s*\"pid\":)", re.MULTILINE)
+_DECODER = json.JSONDecoder()
+# Each may be as long as the rest of the text.
+_MOST_FAILURES = 64
 _RANKS = re.compile(r"\d+")
 _NUMBER_AT_END = re.compile(r"(\d{1,6})(?:\.(?:json|pkl|pickle|bin|txt))?$")
 # A recorder with 20,000 collectives of 50 frames each has fewer.
 _MOST_VALUES = 10_000_000
 _DEEPEST = 50
+_BEGINNING = 4096
 _PICKLE = b"\x80"
 
 
@@ -86,19 +92,29 @@ def _is_bounded(value: Any) -> bool:
     return True
 
 
-def stacks_in(content: bytes) -> Iterator[DumpedProcess]:
-    """The processes in the JSON of py-spy, of which a file may have several, one after the other."""
-    text = content.decode("utf-8", "replace").lstrip()
-    decoder = json.JSONDecoder()
-    at = 0
-    while at < len(text):
+def stacks_in(text: str) -> tuple[list[DumpedProcess], str, bool]:
+    """The processes in py-spy's JSON, the text without it, and whether some of it is damaged.
+
+    A text may have several of its lists, with prompts and headings between them.
+    """
+    dumps: list[DumpedProcess] = []
+    parts: list[str] = []
+    at = failures = 0
+    while failures < _MOST_FAILURES and (begin := _LIST.search(text, at)):
+        parts.append(text[at : begin.start()])
         try:
-            value, at = decoder.raw_decode(text, at)
+            value, at = _DECODER.raw_decode(text, begin.start())
         except (ValueError, RecursionError):
-            return
-        yield from _processes(value)
-        blanks = _BLANKS.match(text, at)
-        at = blanks.end() if blanks else at
+            failures += 1
+            at = begin.end()
+            continue
+        above = (heading_in(line) for line in reversed(parts[-1].splitlines()))
+        heading = next(filter(None, above), None) or Heading()
+        dumps += (
+            evolve(each, heading=heading.names, tags=Tags(heading.rank_of(each.pid)))
+            for each in _processes(value)
+        )
+    return dumps, "".join([*parts, text[at:]]), failures > 0
 
 
 def _processes(listed: Any) -> Iterator[DumpedProcess]:
@@ -146,6 +162,11 @@ def _value(content: bytes) -> Any:
     # For damaged data `pickle` raises other errors, too, which its documentation (Python 3.11) doesn't list all.
     except Exception:
         return None
+
+
+def is_cut_record(content: bytes) -> bool:
+    """Whether this is the beginning of a flight recorder in JSON, as far as it can be told (torch 2.13)."""
+    return content.lstrip().startswith(b"{") and b'"entries"' in content[:_BEGINNING]
 
 
 def is_pickle(content: bytes) -> bool:

@@ -10,6 +10,7 @@ from eagleray.observe.hangs.activity import (
     BACKWARD,
     MESSAGES,
     WAIT,
+    Doing,
     collective_of,
     innermost,
     is_functional,
@@ -18,6 +19,7 @@ from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import COMPUTES_CPU, Scene, about, minority, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.remote.sampling.frames import is_users
+from eagleray.remote.sampling.processes import ACTOR
 
 _UNKNOWN = "?"
 
@@ -73,6 +75,8 @@ def different_calls(scene: Scene) -> Iterator[Reading]:
         if scene.is_single_sample:
             # A rank may be just between two of them.
             confidence = min(confidence, 0.7)
+        if _have_partners(scene, waiting):
+            confidence = min(confidence, 0.45)
         yield reading(scene, Kind.COLLECTIVE_MISMATCH, different, confidence, text, step)
 
 
@@ -139,6 +143,21 @@ def _mismatch_confidence(waiting: Sequence[SampledProcess]) -> float:
     if len(calls) == 1:
         return 0.7
     return 0.9 if groups == {""} else 0.6
+
+
+def _have_partners(scene: Scene, waiting: Sequence[SampledProcess]) -> bool:
+    """Whether actors of another class wait in one of the calls, as engines do that a trainer gives its weights.
+
+    Groups of actors aren't their classes, as a world is of ranks that meet at one address.
+    """
+    calls = {each.activity.call for each in waiting if each.process.role == ACTOR}
+    return any(
+        each.activity.doing is Doing.IN_COLLECTIVE
+        and each.activity.call in calls
+        and each.process.group != scene.world.name
+        for each in scene.evidence.processes
+        if each.process.role == ACTOR
+    )
 
 
 def _is_alone(process: SampledProcess, waiting: Sequence[SampledProcess]) -> bool:

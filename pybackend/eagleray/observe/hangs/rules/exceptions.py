@@ -69,8 +69,15 @@ def tearing_down(scene: Scene) -> Iterator[Reading]:
 
 
 def in_handler(scene: Scene) -> Iterator[Reading]:
-    """Some ranks wait on the way out of an exception: in `except`, `finally` or `__exit__`, where the others are not."""
-    handling = [each for each in scene.world.ranks if each.activity.handler]
+    """Some ranks wait on the way out of an exception: in `except`, `finally` or `__exit__`, where the others are not.
+
+    Each `with` block ends in `__exit__`, which alone proves no exception.
+    """
+    handling = [
+        each
+        for each in scene.world.ranks
+        if each.activity.handler and (each.activity.handler != "__exit__" or each.has_raised)
+    ]
     raised = _those_that_raised(handling)
     if not handling or not _living(scene.world.others(handling)) or _is_apart(scene, raised):
         return
@@ -87,6 +94,13 @@ def in_handler(scene: Scene) -> Iterator[Reading]:
             len(raised),
             "{Ranks} printed {exceptions}, and waits in {calls}. {Others_wait}.",
             "{Ranks} printed {exceptions}, and wait in {calls}. {Others_wait}.",
+            **values,
+        )
+    elif not any(each.has_raised or each.activity.handler == "except" for each in raised):
+        text = counted(
+            len(raised),
+            "{Ranks} is in a finally block in {calls}, perhaps after an exception. {Others_wait}.",
+            "{Ranks} are in a finally block in {calls}, perhaps after an exception. {Others_wait}.",
             **values,
         )
     else:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import counter_readings, library_waits, wording
-from eagleray.observe.hangs.activity import Doing
+from eagleray.observe.hangs.activity import BACKWARD, Doing
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules import waits
 from eagleray.observe.hangs.rules.event_loops import event_loop_reading
@@ -21,6 +21,7 @@ from eagleray.observe.hangs.rules.rule_context import (
 )
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.remote.sampling.kernel_waits import FILE_LOCK
+from eagleray.remote.sampling.node_sampler import RUNNABLE
 
 
 def late(scene: Scene) -> Iterator[Reading]:
@@ -40,6 +41,8 @@ def late(scene: Scene) -> Iterator[Reading]:
         )
         yield reading(scene, Kind.STRAGGLER, scene.unread, 0.4, text, step)
     if not waiting or not behind:
+        return
+    if scene.is_single_sample and all(map(_runs_backward, waiting)):
         return
     if all(each.activity.doing is Doing.IN_EVENT_LOOP for each in behind):
         text = counted(
@@ -94,6 +97,11 @@ def late(scene: Scene) -> Iterator[Reading]:
         yield reading(scene, Kind.DEADLOCK, behind, max(confidence, 0.75), text, step)
         return
     yield reading(scene, Kind.STRAGGLER, behind, confidence, text, step)
+
+
+def _runs_backward(process: SampledProcess) -> bool:
+    """Whether the thread itself runs in the backward pass, as on a CPU, so that it doesn't wait for the engine's threads."""
+    return process.activity.call == BACKWARD and process.last.state == RUNNABLE
 
 
 def outliers(scene: Scene) -> Iterator[Reading]:
