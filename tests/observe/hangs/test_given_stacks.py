@@ -8,6 +8,7 @@ import json
 import pickle
 import tarfile
 import zipfile
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -66,7 +67,7 @@ Traceback (most recent call first):
 
 
 def dumps_in(text: str) -> Iterator[DumpedProcess]:
-    return dumps_in_lines(text.splitlines())
+    return dumps_in_lines(text.splitlines(), deque())
 
 
 def stacks(dump: DumpedProcess) -> dict[str, list[str]]:

@@ -230,7 +230,7 @@ def test_frames_without_a_header_are_a_thread_of_unknown_process() -> None:
     picture = picture_of(sources)
     assert [each.function for each in picture.classes[0].frames] == ["step2", "step1", "step0"]
     assert sources.unread == [
-        ("threads of -", "frames without a header are read as one thread each")
+        ("threads of -", "the beginning of a dump is missing, so its process isn't known")
     ]
 
 

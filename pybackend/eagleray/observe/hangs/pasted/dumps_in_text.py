@@ -60,7 +60,7 @@ _GDB_FRAME = re.compile(
 )
 _GDB_FILE = re.compile(r"#\d+ file '(?P<file>[^']+)', in '(?P<function>[^']+)'")
 _PYSTACK_THREAD = re.compile(
-    r"Traceback for thread (?P<id>\d+) \((?P<name>.*?)\)(?P<state>.*)\(most recent call last\):\s*$"
+    r"Traceback for thread (?P<id>\d+) \((?P<name>.*?)\).*?(?P<gil>Has the GIL)?[^(]*\(most recent call last\):\s*$"
 )
 _PYTEST_THREAD = re.compile(r"~+ Stack of (?P<name>.+?) \((?P<id>\d+)\) ~+\s*$")
 # The line above a dump: a process that py-spy or Ray is about to read, one that has crashed, a time that is over.
@@ -92,9 +92,10 @@ _MARKERS = (
     "pystack ",
     "=== Rank ",
 )
+_THREADS = (_THREAD, _FAULT_THREAD, _GDB_THREAD, _PYSTACK_THREAD, _PYTEST_THREAD)
 _HEADS = (
-    *(_PROCESS, _THREAD, _FAULT_THREAD, _GDB_THREAD, _GDB_TRACE, _PYSTACK_THREAD, _PYTEST_THREAD),
-    *(_STACK_OF, _FAILED, _ATTACHED, _CRASH, _TIMEOUT, _GDB_FRAME, _GDB_FILE, _GDB_BACKTRACE),
+    *(_PROCESS, *_THREADS, _GDB_TRACE, _STACK_OF, _FAILED, _ATTACHED, _CRASH, _TIMEOUT),
+    *(_GDB_FRAME, _GDB_FILE, _GDB_BACKTRACE),
 )
 
 _FRAME = re.compile(r"(?P<function>\S.*?) \((?P<file>[^()=,]+?)(?::(?P<line>\d+))?\)\s*$")
@@ -105,8 +106,6 @@ _FILE = re.compile(
 _UNFINISHED = re.compile(
     r"[\w<][\w.<>]*(?: \([^()\s]*)?$|(?:\(Python\) )?File \"[^\"]*(?:\"(?:, line(?: \d+(?:,? in)?)?)?)?,?\s*$"
 )
-# Not `Killed`, which the shell prints.
-_REST_OF_NAME = re.compile(r"[a-z_][\w.<>]*\s*$")
 _NATIVE = re.compile(
     r"\.so(?:\.\d+)*$|\.(?:c|cc|cpp|cu|h|hpp|S)$|^(?:python|perf)[\d.]*$|^<built-in>$"
 )
@@ -183,11 +182,8 @@ class DumpedProcess:
     is_headless: bool = False
 
 
-def dumps_in_lines(
-    all_lines: Iterable[str], unread: deque[str] | None = None
-) -> Iterator[DumpedProcess]:
+def dumps_in_lines(all_lines: Iterable[str], unread: deque[str]) -> Iterator[DumpedProcess]:
     """Yields the dumps; the other lines are added to `unread`."""
-    unread = deque(maxlen=0) if unread is None else unread
     lines = list(_near_heads(all_lines, unread))
     reader = _DumpReader(_counting_shapes(lines), unread)
     for line in lines:
@@ -281,9 +277,8 @@ class _Threads:
     crash: str = ""
     is_timeout: bool = False
     is_open: bool = False
-    # The beginning of a line that may have been wrapped, and whether it is a frame already.
+    # The beginning of a line that may have been wrapped.
     wrapped: str = ""
-    is_taken: bool = False
     # The unfinished thread, with its innermost frame first.
     name: str = ""
     state: str = ""
@@ -455,11 +450,7 @@ class _DumpReader:
             (_GDB_BACKTRACE, self._gdb_backtrace),
             (_CRASH, self._above),
             (_TIMEOUT, self._above),
-            (_THREAD, self._thread),
-            (_FAULT_THREAD, self._fault_thread),
-            (_GDB_THREAD, self._gdb_thread),
-            (_PYSTACK_THREAD, self._pystack_thread),
-            (_PYTEST_THREAD, self._pytest_thread),
+            *((form, self._thread) for form in _THREADS),
             (_GDB_TRACE, self._gdb_trace),
             (_GDB_FRAME, self._gdb_frame),
             (_GDB_FILE, self._gdb_frame),
@@ -475,26 +466,23 @@ class _DumpReader:
             if reading is not None:
                 reading.wrapped = ""
             return []
-        for pattern, begin in self._beginnings:
-            if match := pattern.match(text):
-                if pattern is _ATTACHED:
-                    self._head(origin, heading_in(line))
+        for form, begin in self._beginnings:
+            if match := form.match(text):
+                if form is _ATTACHED and (heading := heading_in(line)):
+                    self._headings[origin.key] = heading
                 return begin(origin, match, indent)
         is_inside = reading is not None and reading.is_open and indent > reading.indent
-        if not is_inside and self._head(origin, heading_in(rest)):
-            complete = self._close(origin)
-            self._reading(origin)
-            return complete
+        if not is_inside and (heading := heading_in(rest)):
+            self._headings[origin.key] = heading
+            if heading.rank is not None:
+                # Its process is listed, also where an error is all that follows.
+                complete = self._close(origin)
+                self._reading(origin)
+                return complete
         if reading is not None and self._takes(reading, text, indent):
             return []
         self._unread.append(rest)
         return self._close(origin)
-
-    def _head(self, origin: _Origin, heading: Heading | None) -> bool:
-        """Notes the heading of what follows; returns whether it names a rank."""
-        if heading is not None:
-            self._headings[origin.key] = heading
-        return heading is not None and heading.rank is not None
 
     def _process(self, origin: _Origin, match: re.Match[str], _: int) -> list[DumpedProcess]:
         reading, named = self._open.get(origin), self._new(origin)
@@ -529,56 +517,35 @@ class _DumpReader:
         return complete
 
     def _thread(self, origin: _Origin, match: re.Match[str], indent: int) -> list[DumpedProcess]:
-        name, number = match["name"] or "", int(match["id"] or "0", 0)
+        """A thread in any form; a second main thread, and a number that its process has already, are of the next process."""
+        form, groups = match.re, match.groupdict()
+        name, number = groups.get("name") or "", _number(groups.get("id"))
         reading = self._open.get(origin)
-        # A second main thread is one of a process without a line that names it.
-        is_next = reading is not None and name == MAIN and reading.has_main
-        complete = self._close_if(origin, is_next, number)
-        reading = self._reading(origin)
-        reading.may_be_cut = True
-        reading.begin(indent, name, number, match["state"], bool(match["gil"]))
-        return complete
-
-    def _fault_thread(
-        self, origin: _Origin, match: re.Match[str], indent: int
-    ) -> list[DumpedProcess]:
-        number = int(match["id"] or "0", 16)
-        reading = self._open.get(origin)
-        is_next = reading is not None and not number and reading.has_threads
-        complete = self._close_if(origin, is_next, number)
-        reading = self._reading(origin)
-        reading.main_is_last = True
-        reading.begin(indent, match["name"] or "", number)
-        return complete
-
-    def _gdb_thread(
-        self, origin: _Origin, match: re.Match[str], indent: int
-    ) -> list[DumpedProcess]:
-        reading, number = self._of_gdb(origin), int(match["id"])
-        if not reading.pid and match.string.startswith("Thread 1 "):
+        is_next = reading is not None and (
+            number in reading.marks
+            or (name == MAIN and reading.has_main)
+            or (form is _FAULT_THREAD and not number and reading.has_threads)
+        )
+        complete = self._close(origin) if is_next else []
+        is_attached = form in (_GDB_THREAD, _PYSTACK_THREAD)
+        reading = self._of_gdb(origin) if is_attached else self._reading(origin)
+        if form is _GDB_THREAD and not reading.pid and match.string.startswith("Thread 1 "):
             # Linux numbers the main thread by the process.
             reading.pid = number
-        reading.begin(indent, match["name"] or "", number)
-        return []
-
-    def _pystack_thread(
-        self, origin: _Origin, match: re.Match[str], indent: int
-    ) -> list[DumpedProcess]:
-        number, has_gil = int(match["id"]), "Has the GIL" in match["state"]
-        complete = self._close_if(origin, False, number)
-        reading = self._of_gdb(origin)
-        reading.main_is_last = True
-        # The kernel calls threads without a name by the program.
-        name = "" if _NATIVE.search(match["name"]) else match["name"]
-        reading.begin(indent, name, number, has_gil=has_gil, outermost_first=True)
+        if form is _PYSTACK_THREAD and _NATIVE.search(name):
+            # The kernel calls threads without a name by the program.
+            name = ""
+        reading.may_be_cut |= form is _THREAD
+        reading.main_is_last |= form in (_FAULT_THREAD, _PYSTACK_THREAD)
+        reading.begin(
+            indent,
+            name,
+            number,
+            groups.get("state") or "",
+            bool(groups.get("gil")),
+            outermost_first=form in (_PYSTACK_THREAD, _PYTEST_THREAD),
+        )
         return complete
-
-    def _pytest_thread(
-        self, origin: _Origin, match: re.Match[str], indent: int
-    ) -> list[DumpedProcess]:
-        number = int(match["id"])
-        self._reading(origin).begin(indent, match["name"], number, outermost_first=True)
-        return []
 
     def _gdb_backtrace(self, origin: _Origin, _: re.Match[str], indent: int) -> list[DumpedProcess]:
         complete = self._close(origin)
@@ -615,11 +582,9 @@ class _DumpReader:
         else:
             frame = self._frame(reading, text, indent)
             self._add(reading, frame)
-            is_cut = frame and not text.endswith(")") and len(text) >= _NARROWEST
-            may_be_wrapped = is_cut or _UNFINISHED.match(text)
             is_inside = reading.is_open and indent > reading.indent
-            reading.wrapped = text if is_inside and may_be_wrapped else ""
-            reading.is_taken = frame is not None
+            may_be_cut = _UNFINISHED.match(text) or (frame and len(text) >= _NARROWEST)
+            reading.wrapped = text if is_inside and may_be_cut else ""
             return frame is not None or self._is_detail(reading, text, indent)
         return True
 
@@ -627,16 +592,17 @@ class _DumpReader:
         """Whether a terminal has wrapped a longer line, whose rest `text` begins at the margin."""
         if not reading.wrapped or indent > reading.indent + 1:
             return False
-        if reading.is_taken and not _REST_OF_NAME.match(text):
-            return False
         if not reading.is_open:
             reading.title += text
             return True
         wholes = reading.wrapped + text, f"{reading.wrapped} {text}"
+        # The name of a function may be cut, below which the shell may print `Killed`.
+        is_frame = self._frame(reading, reading.wrapped, reading.indent + 1) is not None
+        if is_frame and not re.match(r"[a-z_][\w.<>]*\s*$", text):
+            return False
         frames = (self._frame(reading, whole, reading.indent + 1) for whole in wholes)
         if frame := next(filter(None, frames), None):
-            if reading.is_taken:
-                reading.frames.pop()
+            reading.frames = reading.frames[: -1 if is_frame else None]
             self._add(reading, frame)
             return True
         reading.wrapped = wholes[0] if _UNFINISHED.match(wholes[0]) else ""
@@ -647,7 +613,7 @@ class _DumpReader:
             yield from self._close(origin)
 
     def _add(self, reading: _Threads, frame: PythonFrame | None) -> None:
-        reading.wrapped, reading.is_taken = "", False
+        reading.wrapped = ""
         if frame is not None and len(reading.frames) < _MOST_FRAMES:
             reading.frames.append(frame)
 
@@ -667,12 +633,6 @@ class _DumpReader:
         reading = self._open.pop(origin, None)
         dump = reading.whole() if reading is not None else None
         return [dump] if dump is not None else []
-
-    def _close_if(self, origin: _Origin, is_next: bool, number: int) -> list[DumpedProcess]:
-        """Closes a process before a thread of the next one, also before a number that it has already."""
-        reading = self._open.get(origin)
-        has_it = reading is not None and bool(number) and number in reading.marks
-        return self._close(origin) if is_next or has_it else []
 
     def _is_detail(self, reading: _Threads, text: str, indent: int) -> bool:
         """Also text that a user has written in place of omitted frames."""
@@ -703,6 +663,10 @@ class _DumpReader:
         line = match.groupdict().get("line") or ""
         file = full_name(match["file"])
         return PythonFrame(match["function"], file, int(line) if line.isdecimal() else 0)
+
+
+def _number(text: str | None) -> int:
+    return int(text or "0", 16 if text and text[:2].lower() == "0x" else 10)
 
 
 def _pattern_of(prefix: str) -> re.Pattern[str]:

@@ -30,7 +30,6 @@ from eagleray.observe.hangs.pasted.given_files import GivenFile, GivenFiles
 from eagleray.observe.hangs.pasted.logged_waits import LoggedWaits
 from eagleray.observe.hangs.pasted.records import (
     DumpedRecord,
-    is_cut_record,
     is_pickle,
     record_in,
     stacks_in,
@@ -71,6 +70,8 @@ _LAUNCHES = re.compile(
 )
 # Pasted parts are short; in a long log such lines belong to exceptions.
 _MOST_FRAGMENT_LINES = 20_000
+# Flight recorders in JSON begin with their entries (torch 2.13).
+_BEGINNING = 4096
 _NO_REASON = "not-given"
 _LAST_NUMBER = re.compile(r"(\d{1,6})\D*$")
 _TIMES = re.compile(rf"{TIME}[T{TIME} ]*Z?")
@@ -138,7 +139,7 @@ def picture_of(sources: GivenFiles) -> Picture:
         dumps, record, has_logged = _read(source, sources, logged)
         if dumps or record or has_logged:
             names.append(source.name)
-        elif is_pickle(source.content) or is_cut_record(source.content):
+        elif is_pickle(source.content) or b'"entries"' in source.content[:_BEGINNING]:
             sources.unread.append((source.name, "not a flight recorder"))
         dumped += dumps
         records += [record] if record else []
@@ -194,17 +195,13 @@ def _read(
     lines = text.splitlines()
     unread: deque[str] = deque(maxlen=_MOST_FRAGMENT_LINES)
     dumps += dumps_in_lines(sources.checked(lines), unread)
-    if any(each.is_headless for each in dumps):
-        why = t("the beginning of a dump is missing, so its process isn't known")
-        sources.unread.append((f"threads of {source.name}", why))
     has_logged = logged.feed(sources.checked(lines))
     has_fragments = not has_logged and len(lines) <= _MOST_FRAGMENT_LINES
     if has_fragments and not is_pickle(source.content):
-        fragments = fragments_in(sources.checked(list(unread)))
-        if fragments:
-            why = t("frames without a header are read as one thread each")
-            sources.unread.append((f"threads of {source.name}", why))
-        dumps += fragments
+        dumps += fragments_in(sources.checked(list(unread)))
+    if any(each.is_headless for each in dumps):
+        why = t("the beginning of a dump is missing, so its process isn't known")
+        sources.unread.append((f"threads of {source.name}", why))
     return named(dumps, source.name), None, has_logged
 
 

@@ -28,7 +28,6 @@ _NUMBER_AT_END = re.compile(r"(\d{1,6})(?:\.(?:json|pkl|pickle|bin|txt))?$")
 # A recorder with 20,000 collectives of 50 frames each has fewer.
 _MOST_VALUES = 10_000_000
 _DEEPEST = 50
-_BEGINNING = 4096
 _PICKLE = b"\x80"
 
 
@@ -162,11 +161,6 @@ def _value(content: bytes) -> Any:
     # For damaged data `pickle` raises other errors, too, which its documentation (Python 3.11) doesn't list all.
     except Exception:
         return None
-
-
-def is_cut_record(content: bytes) -> bool:
-    """Whether this is the beginning of a flight recorder in JSON, as far as it can be told (torch 2.13)."""
-    return content.lstrip().startswith(b"{") and b'"entries"' in content[:_BEGINNING]
 
 
 def is_pickle(content: bytes) -> bool:

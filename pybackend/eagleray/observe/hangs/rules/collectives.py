@@ -10,7 +10,6 @@ from eagleray.observe.hangs.activity import (
     BACKWARD,
     MESSAGES,
     WAIT,
-    Doing,
     collective_of,
     innermost,
     is_functional,
@@ -75,7 +74,13 @@ def different_calls(scene: Scene) -> Iterator[Reading]:
         if scene.is_single_sample:
             # A rank may be just between two of them.
             confidence = min(confidence, 0.7)
-        if _have_partners(scene, waiting):
+        calls = {each.activity.call for each in waiting}
+        outside = (each for each in scene.evidence.processes if each.process.role == ACTOR)
+        if any(
+            each.process.group != scene.world.name and each.activity.call in calls
+            for each in outside
+        ):
+            # Groups of actors aren't their classes: engines take weights in a collective of the trainer.
             confidence = min(confidence, 0.45)
         yield reading(scene, Kind.COLLECTIVE_MISMATCH, different, confidence, text, step)
 
@@ -143,21 +148,6 @@ def _mismatch_confidence(waiting: Sequence[SampledProcess]) -> float:
     if len(calls) == 1:
         return 0.7
     return 0.9 if groups == {""} else 0.6
-
-
-def _have_partners(scene: Scene, waiting: Sequence[SampledProcess]) -> bool:
-    """Whether actors of another class wait in one of the calls, as engines do that a trainer gives its weights.
-
-    Groups of actors aren't their classes, as a world is of ranks that meet at one address.
-    """
-    calls = {each.activity.call for each in waiting if each.process.role == ACTOR}
-    return any(
-        each.activity.doing is Doing.IN_COLLECTIVE
-        and each.activity.call in calls
-        and each.process.group != scene.world.name
-        for each in scene.evidence.processes
-        if each.process.role == ACTOR
-    )
 
 
 def _is_alone(process: SampledProcess, waiting: Sequence[SampledProcess]) -> bool:

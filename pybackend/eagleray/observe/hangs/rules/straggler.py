@@ -42,7 +42,9 @@ def late(scene: Scene) -> Iterator[Reading]:
         yield reading(scene, Kind.STRAGGLER, scene.unread, 0.4, text, step)
     if not waiting or not behind:
         return
-    if scene.is_single_sample and all(map(_runs_backward, waiting)):
+    runs = [each.last.state == RUNNABLE and each.activity.call == BACKWARD for each in waiting]
+    if scene.is_single_sample and all(runs):
+        # Threads that compute gradients themselves, as on a CPU, wait for no other rank.
         return
     if all(each.activity.doing is Doing.IN_EVENT_LOOP for each in behind):
         text = counted(
@@ -97,11 +99,6 @@ def late(scene: Scene) -> Iterator[Reading]:
         yield reading(scene, Kind.DEADLOCK, behind, max(confidence, 0.75), text, step)
         return
     yield reading(scene, Kind.STRAGGLER, behind, confidence, text, step)
-
-
-def _runs_backward(process: SampledProcess) -> bool:
-    """Whether the thread itself runs in the backward pass, as on a CPU, so that it doesn't wait for the engine's threads."""
-    return process.activity.call == BACKWARD and process.last.state == RUNNABLE
 
 
 def outliers(scene: Scene) -> Iterator[Reading]:
