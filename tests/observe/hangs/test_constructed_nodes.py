@@ -57,6 +57,8 @@ def verdict_on(
     records: tuple[tuple[str, str], ...] = (),
     changed: tuple[int, ...] = (),
     waits: dict[int, tuple[KernelWait, ...]] | None = None,
+    peers: dict[int, tuple[tuple[str, int], ...]] | None = None,
+    sleeping: tuple[int, ...] = (),
 ) -> Reading:
     """The reading of three samples, two seconds apart, in which each process has one of `states`.
 
@@ -64,6 +66,7 @@ def verdict_on(
     stack wakes each twice.  A process without frames could not be read.  `reading` is what each has told from inside.
     `records` are the flight recorders that PyTorch serves of each, in the first and in the last sample.
     `changed` are the numbers of those whose variables differ from the first sample on, and `waits` those in the kernel.
+    `peers` are the arguments of messages, and the main threads of `sleeping` sleep.
     """
     processes = tuple(stacks)
     of_each = list(zip(wakes or (0,) * len(processes), cores or (0,) * len(processes), strict=True))
@@ -83,6 +86,8 @@ def verdict_on(
                 after=ThreadUse(at * (woken + 2) + 2, us_of_a_wake * at * woken),
                 variables_changed=process.number in changed and at > 0,
                 waits=(waits or {}).get(process.number, ()),
+                peers=(peers or {}).get(process.number, ()),
+                has_timer=process.number in sleeping,
             )
             for process, (woken, used) in zip(processes, of_each, strict=True)
         )
@@ -273,11 +278,40 @@ def test_rank_or_loader_that_sleeps_in_a_loop_may_still_work(
     frames = tuple(PythonFrame(function, str(file), line) for line, function in lines)
     reading = verdict_on({rank(0): REDUCES, rank(1): REDUCES, rank(2): frames})
     assert (reading.kind, reading.confidence) == (Kind.STRAGGLER, 0.5)
-    assert ", which sleeps in a loop in " in reading.sentence
+    assert ", which sleeps in " in reading.sentence
     child = Described(200, 100, OTHER, "process", 200, "fetch.py")
     reading = verdict_on({rank(0): LOADS, child: frames}, wakes=(0, 0), is_whole=False)
     assert (reading.kind, reading.confidence) == (Kind.DATA_LOADER, 0.5)
     assert reading.sentence.startswith("Rank 0 waits for its data loader. ")
+
+
+def test_buffers_that_ddp_shares_are_a_collective() -> None:
+    """As a validation on one rank through DDP, while the others wait at a barrier (torch 2.13)."""
+    ddp = "/venv/lib/python3.11/site-packages/torch/nn/parallel/distributed.py"
+    shares = (
+        PythonFrame("fit", TRAINER, 12),
+        PythonFrame("DistributedDataParallel._distributed_broadcast_coalesced", ddp, 0),
+    )
+    reading = verdict_on({rank(0): shares, rank(1): GATHERS, rank(2): GATHERS})
+    assert (reading.kind, str(reading.culprits)) == (Kind.COLLECTIVE_MISMATCH, "0")
+
+
+def test_two_ranks_that_send_to_each_other_are_named() -> None:
+    sends = (PythonFrame("fit", TRAINER, 10), PythonFrame("send", TORCH, 3000))
+    peers = {0: (("dst", 1),), 1: (("dst", 0),)}
+    reading = verdict_on({rank(0): sends, rank(1): sends}, peers=peers, is_whole=False)
+    assert reading.sentence == (
+        "Ranks 0-1 send to each other in send (train.py:10), and neither receives."
+    )
+
+
+@pytest.mark.parametrize("has_timer", [False, True])
+def test_rank_that_sleeps_may_still_work(has_timer: bool) -> None:
+    """As the kernel tells, where no source does."""
+    stacks = {rank(0): REDUCES, rank(1): REDUCES, rank(2): ELSEWHERE}
+    reading = verdict_on(stacks, sleeping=(2,) if has_timer else ())
+    assert reading.kind is Kind.STRAGGLER
+    assert reading.confidence == (0.5 if has_timer else 0.8)
 
 
 def test_rank_that_could_not_be_read_is_not_at_fault() -> None:

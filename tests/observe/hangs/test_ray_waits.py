@@ -55,8 +55,13 @@ def verdict(
     library: Mapping[int, Sequence[PythonFrame]] | None = None,
     busy: Sequence[int] = (),
     kernel: Mapping[int, KernelWait] | None = None,
+    idle: Sequence[int] = (),
 ) -> Reading:
-    """The verdict on a driver and two actors, which wait in `ray.get` unless `library` has other frames of theirs."""
+    """The verdict on a driver and two actors, which wait in `ray.get` unless `library` has other frames of theirs.
+
+    Processes of `idle` have no frame of the user.
+    """
+    step = PythonFrame("step", "/work/train.py", 3)
     processes = (
         Described(DRIVER_PID, 1, DRIVER, "driver", 0, "train.py"),
         Described(LEFT_PID, 1, ACTOR, "A", 0, "A"),
@@ -77,7 +82,7 @@ def verdict(
         stacks = tuple(
             MergedStack(
                 ThreadStack(
-                    "MainThread", (PythonFrame("step", "/work/train.py", 3), *further[each.pid])
+                    "MainThread", (*(() if each.pid in idle else (step,)), *further[each.pid])
                 ),
                 {each.group: RankSet.of([0])},
             )
@@ -200,6 +205,49 @@ def test_task_that_has_begun_meanwhile_and_works_is_slow() -> None:
     assert (reading.kind.value, reading.sentence) == (
         "slow",
         "The driver waits for A.call, which works in step (train.py:3).",
+    )
+
+
+def test_task_without_room_is_named_beside_tasks_that_wait_for_it() -> None:
+    """As an engine that isn't placed, which the trainer awaits in `init_process_group`."""
+    objects = {DRIVER_PID: [reference(CALL.task_id), reference(STEP.task_id)]}
+    reading = verdict([MAIN, CALL, MAKE, STEP], objects=objects, library={LEFT_PID: ()})
+    assert (reading.kind.value, reading.sentence) == (
+        "starvation",
+        "The driver waits for C.step, but no node has CPU: 1 free. "
+        "The driver waits for A.call, which is in step (train.py:3).",
+    )
+
+
+def test_queue_of_ray_without_a_call_that_puts_is_the_end() -> None:
+    item = (
+        PythonFrame("Queue.get", "/venv/lib/python3.11/site-packages/ray/util/queue.py", 0),
+        GET,
+    )
+    take = OpenTask("b3" * 24, "_QueueActor.get", "RUNNING", CALL.task_id, "b", "", at(RIGHT_PID))
+    library: dict[int, Sequence[PythonFrame]] = {LEFT_PID: item, RIGHT_PID: ()}
+    assert verdict([MAIN, CALL, take], library=library).sentence == (
+        "The driver waits for A.call, which waits for an item of a queue of Ray in step (train.py:3): "
+        "no call puts into it."
+    )
+    put = evolve(take, task_id=OTHER_ID, name="_QueueActor.put", parent_id="elsewhere")
+    assert "puts" not in verdict([MAIN, CALL, take, put], library=library).sentence
+
+
+def test_call_behind_a_generator_names_whose_reader_waits() -> None:
+    loop = PythonFrame("Worker.main_loop", "/site/ray/_private/worker.py", 0)
+    stream = evolve(BACK, name="B.stream")
+    progress = evolve(QUEUED, name="B.progress", actor_id="b", actor="B", parent_id=CALL.task_id)
+    objects = {LEFT_PID: [reference(progress.task_id)]}
+    reading = verdict(
+        [MAIN, CALL, stream, progress],
+        objects=objects,
+        library={RIGHT_PID: (loop,)},
+        idle=[RIGHT_PID],
+    )
+    assert reading.sentence == (
+        "The driver waits for A.call, which waits for B.progress, which is queued behind B.stream: "
+        "that awaits something, or A.call doesn't read its results."
     )
 
 

@@ -638,6 +638,94 @@ def long_command() -> None:
         child.wait()
 
 
+def unread_warnings() -> None:
+    """An event loop reads the output of its child, which fills the pipe of its errors."""
+
+    async def search() -> None:
+        code = "import os\nwhile True: os.write(2, b'x' * 65536)"
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", code, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert child.stdout is not None
+        asyncio.get_running_loop().call_later(1, ready)
+        await child.stdout.readline()
+
+    asyncio.run(search())
+
+
+def unread_at_exit() -> None:
+    """A queue that no process reads has more than its pipe takes, when the program ends."""
+    filled: Any = FORKED.Queue()
+    filled.put(bytes(2**20))
+    ready()
+
+
+def idle_engine() -> None:
+    """Nothing hangs: a server without clients, the engine of which waits for requests."""
+    requests, answers = FORKED.Pipe()
+    FORKED.Process(target=serve_requests, args=(answers, requests), daemon=True).start()
+    answers.close()
+    threading.Thread(target=read_answers, args=(requests,), daemon=True).start()
+    listening = socket.create_server(("127.0.0.1", 0))
+    ready()
+    while True:
+        client, _ = listening.accept()
+        requests.send(client.recv(9))
+
+
+def serve_requests(answers: Any, requests: Any) -> None:
+    requests.close()
+    while True:
+        answers.send(answers.recv())
+
+
+def read_answers(requests: Any) -> None:
+    while True:
+        requests.recv()
+
+
+def connected_loop() -> None:
+    """An event loop that awaits the answer of a server in another process."""
+    address = server()
+
+    async def answer() -> bytes:
+        reader, _ = await asyncio.open_connection(*address)
+        ready()
+        return await reader.read()
+
+    asyncio.run(answer())
+
+
+def idle_manager() -> None:
+    """Nothing hangs: a program that computes, while its helpers wait for it."""
+    with FORKED.Manager() as manager:
+        FORKED.Process(target=wait_for_event, args=(manager.Event(),), daemon=True).start()
+        ready()
+        compute()
+
+
+def wait_for_event(event: Any) -> None:
+    event.wait()
+
+
+def working_thread() -> None:
+    """Nothing hangs: an event loop awaits a process, a thread of which computes."""
+
+    async def verify() -> None:
+        with concurrent.futures.ProcessPoolExecutor(1, FORKED) as pool:
+            loop = asyncio.get_running_loop()
+            loop.call_later(0.5, ready)
+            await loop.run_in_executor(pool, compute_in_thread)
+
+    asyncio.run(verify())
+
+
+def compute_in_thread() -> None:
+    thread = threading.Thread(target=compute)
+    thread.start()
+    thread.join()
+
+
 def working_child() -> None:
     """Nothing hangs: a child computes."""
     child = FORKED.Process(target=compute)

@@ -121,6 +121,16 @@ def test_rank_of_another_world_below_a_rank_is_a_rank_there() -> None:
     assert ranks == [(RANK, 0, "10.0.0.1:29500"), (RANK, 1, "10.0.0.1:29501")]
 
 
+def test_resource_tracker_of_multiprocessing_is_left_out() -> None:
+    code = (
+        "from multiprocessing import resource_tracker as r; import os, sys; r.ensure_running(); "
+        "os.write(1, b'ready\\n'); sys.stdin.read()"
+    )
+    with running([sys.executable, "-c", code], 1, {}) as pids:
+        assert len(pids) == 2
+        assert [each.pid for each in described(pids, proc.all_processes())] == pids[:1]
+
+
 def test_launcher_is_not_a_rank_where_each_node_has_a_rank() -> None:
     workers = below("train.py", SLEEPS, WORLD_SIZE="16")
     with running([sys.executable, "-c", below("/bin/torchrun", workers)], 1) as pids:

@@ -106,9 +106,9 @@ class SampledProcess:
         """Whether it waits in `ray.get`, also in another thread than the leading one where that waits for a thread."""
         if self.activity.doing is Doing.IN_RAY_GET:
             return True
-        frames = self.stack.frames if self.stack else ()
-        waits_inside = bool(frames) and frames[-1].file.endswith(_OF_THREADS)
-        return waits_inside and any(is_in_ray_get(stack.frames) for stack in self.others)
+        return _waits_inside(self.stack) and any(
+            is_in_ray_get(stack.frames) for stack in self.others
+        )
 
     @property
     def goes_on(self) -> bool:
@@ -124,6 +124,11 @@ class SampledProcess:
         return is_timed or any(chain.sleeps for chain in awaits)
 
     @property
+    def never_sleeps(self) -> bool:
+        """Whether its main thread was seen running each time, though a busy machine may have given it little CPU."""
+        return _never_sleeps(self.samples)
+
+    @property
     def is_busy(self) -> bool:
         """Whether it does something, also in code of a library, on a GPU or in a task of an event loop."""
         uses_gpu = any(use.percent > 0 for sample in self.samples for use in sample.gpus)
@@ -132,7 +137,7 @@ class SampledProcess:
         frames = self.stack.frames if self.stack else ()
         runs_task = self.activity.doing is not Doing.IN_EVENT_LOOP and is_in_loop(frames)
         has_task = not runs_task and any(chain.state != WAITS for chain in awaits)
-        computes = self.cpu > _BUSY_CPU or _never_sleeps(self.samples)
+        computes = self.cpu > _BUSY_CPU or self.never_sleeps
         return self.moves or computes or uses_gpu or has_task
 
     @property
@@ -401,6 +406,7 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
     by_round = [_by_member(taken.leading) for taken in node.rounds]
     threads = [_threads(taken) for taken in node.rounds]
     others = _others(node.rounds[-1])
+    moving = {key[:2] for key in _moving(threads)}
     sampled = []
     for index, listed in enumerate(node.processes):
         member = listed.group, listed.number
@@ -419,7 +425,7 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
                 doing,
                 samples,
                 stacks,
-                _moves(doing, samples, stacks, pause_s),
+                _moves(doing, samples, stacks, pause_s, _waits_inside(newest) and member in moving),
                 _wakes(samples),
                 cpu,
                 _keeps_gil(member, samples, threads),
@@ -520,6 +526,7 @@ def _moves(
     samples: Sequence[ProcessSample],
     stacks: Sequence[ThreadStack | None],
     pause_s: float,
+    others_move: bool,
 ) -> bool:
     """Whether the process makes progress.
 
@@ -531,9 +538,13 @@ def _moves(
     first, last = samples[0], samples[-1]
     read = [stack for stack in stacks if stack is not None]
     # A loop that returned to this line has changed variables.
-    has_left = any(sample.variables_changed for sample in samples) or any(
-        first is not second and _users_part(first) != _users_part(second)
-        for first, second in pairwise(read)
+    has_left = (
+        others_move
+        or any(sample.variables_changed for sample in samples)
+        or any(
+            first is not second and _users_part(first) != _users_part(second)
+            for first, second in pairwise(read)
+        )
     )
     if doing.doing is Doing.IN_COLLECTIVE:
         # It sleeps until its partners come: a thread that is woken often takes part in many of them.
@@ -543,6 +554,25 @@ def _moves(
         # It reads libtorch for the stack that PyTorch prints each time it has not reached the store.
         return has_left and works
     return (has_left and works) or last.io_bytes - first.io_bytes > _WORKING_BYTES * between
+
+
+def _moving(
+    threads: Sequence[Mapping[tuple[str, int, str], ThreadStack]],
+) -> set[tuple[str, int, str]]:
+    """The threads that are not in the same code of the user in all rounds."""
+    parts: dict[tuple[str, int, str], set[object]] = defaultdict(set)
+    for by_thread in threads:
+        # Thousands of ranks share a stack.
+        of_stack = {id(stack): stack for stack in by_thread.values()}
+        part = {key: _users_part(stack) for key, stack in of_stack.items()}
+        for key, stack in by_thread.items():
+            parts[key].add(part[id(stack)])
+    return {key for key, different in parts.items() if len(different) > 1}
+
+
+def _waits_inside(stack: ThreadStack | None) -> bool:
+    """Whether a leading thread waits for another one of its process."""
+    return bool(stack and stack.frames and stack.frames[-1].file.endswith(_OF_THREADS))
 
 
 def _never_sleeps(samples: Sequence[ProcessSample]) -> bool:

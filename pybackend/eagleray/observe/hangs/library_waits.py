@@ -14,6 +14,7 @@ from attrs import frozen
 
 from eagleray.common.l10n import counted, later, t, translated
 from eagleray.observe.hangs import source_lines, wording
+from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.remote.sampling.frames import PythonFrame, is_users
 from eagleray.remote.sampling.merging import ThreadStack
@@ -51,7 +52,7 @@ PAUSES = (
 _WORK = later("the work of a queue")
 _BARRIER = later("others at a barrier")
 _POOL = later("the processes of a pool")
-ROOM = later("room in a queue of Ray")
+ROOM, ITEM = later("room in a queue of Ray"), later("an item of a queue of Ray")
 OUTPUT = later("the output of a child process")
 # Waits for processes that a lock in shared memory ends.
 OF_SHARED_LOCKS = (_WORK, _BARRIER)
@@ -69,7 +70,7 @@ TABLE = (
     _wait(r"subprocess\.py", "wait|_wait|_try_wait", later("the end of a child process")),
     _wait(r"subprocess\.py", "communicate|_communicate|run", OUTPUT),
     _wait(r"ray/util/queue\.py", "put", ROOM),
-    _wait(r"ray/util/queue\.py", "get", later("an item of a queue of Ray")),
+    _wait(r"ray/util/queue\.py", "get", ITEM),
     _wait(r"queue\.py", "get", later("an item of a queue"), is_own=True),
     _wait(r"queue\.py", "put", later("room in a queue"), is_own=True),
     _wait(r"queue\.py", "join", _WORK, is_own=True),
@@ -120,9 +121,13 @@ def pause_of(frames: Sequence[PythonFrame]) -> str:
     return t("waits for input") if "input" in called else ""
 
 
-def all_sleep_in_loops(processes: Iterable[SampledProcess]) -> bool:
-    """Whether the user's code of each sleeps in a loop, or in a function that a loop calls."""
-    return all(_sleeps_in_loop(each.stack.frames if each.stack else ()) for each in processes)
+def all_sleep(processes: Iterable[SampledProcess]) -> bool:
+    """Whether each sleeps, as its code or the kernel tells: it will continue, and may do a little each time."""
+    return all(
+        (each.last.has_timer and each.activity.doing is not Doing.IN_EVENT_LOOP)
+        or (each.stack is not None and "sleep" in _called_in_c(each.stack.frames))
+        for each in processes
+    )
 
 
 def _sleeps_in_loop(frames: Sequence[PythonFrame]) -> bool:
@@ -213,8 +218,8 @@ def _sentence(wait: LibraryWait | None, place: str, alike: Sequence[SampledProce
 
 def _on_others(processes: Sequence[SampledProcess]) -> Iterator[str]:
     """Returns what the other threads do, one of which has to end the wait."""
-    if places := _others(processes):
-        yield t("Other threads are in {places}.", places=places)
+    if text := in_other_threads(processes):
+        yield text[1:]
     elif all(each.last.how.startswith("py-spy") and not each.others for each in processes):
         yield t("No other thread runs code of the program.")
     if len(processes) == 1 and (text := of_busy_pool(processes[0])):
@@ -257,6 +262,12 @@ def of_busy_pool(process: SampledProcess) -> str:
             )
             return f" {text}"
     return ""
+
+
+def in_other_threads(processes: Iterable[SampledProcess]) -> str:
+    """A sentence on code of the user in threads besides the leading ones, "" without such code."""
+    places = _others(processes)
+    return f" {t('Other threads are in {places}.', places=places)}" if places else ""
 
 
 def _others(processes: Iterable[SampledProcess]) -> str:

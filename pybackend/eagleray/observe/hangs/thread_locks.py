@@ -91,6 +91,25 @@ def lock_path(processes: Iterable[SampledProcess]) -> Path | None:
     return _as_path(cycles[0] if cycles else longest) if paths else None
 
 
+def held_at_fork(child: SampledProcess, parent: SampledProcess) -> str:
+    """A sentence on the lock for which the only thread of `child` waits, a copy of one of `parent`.
+
+    Only a fork leaves the command of the parent, and it copies locks but not the threads that hold them.
+    """
+    waiting = [thread for thread in _threads(child) if thread.waits_for]
+    if len(waiting) != 1 or child.others or child.process.title != parent.process.title:
+        return ""
+    name = t("a thread")
+    for stack in (*([parent.stack] if parent.stack else []), *parent.others):
+        frames = filter(is_users, stack.frames)
+        taken = (lock for each in frames for lock in _taken_in_function(each.file, each.line))
+        if not waiting[0].waits_for.isdisjoint(taken):
+            name = stack.thread or name
+    process = wording.ranks([parent])
+    text = t("{thread} of {process} may have held it at the fork.", thread=name, process=process)
+    return f" {text[:1].upper()}{text[1:]}"
+
+
 def _as_path(links: Sequence[LockWait]) -> Path:
     """`MainThread waits for Cache.lock in get (cache.py:9), which Thread-1 holds, which waits for …`"""
     start = links[0].thread
@@ -221,6 +240,17 @@ def _held_at(file: str, line: int) -> frozenset[Lock]:
         elif isinstance(node, ast.With) and holds(node.body, line) and not _is_in_head(node, line):
             held.update(_locks(node, file, owner))
     return frozenset(held)
+
+
+@lru_cache(1024)
+def _taken_in_function(file: str, line: int) -> frozenset[Lock]:
+    """The locks of the `with` blocks anywhere in the function around `line`."""
+    owner, function = file, None
+    for node in around(file, line):
+        owner = node.name if isinstance(node, ast.ClassDef) else owner
+        function = node if isinstance(node, _FUNCTIONS) else function
+    blocks = (each for each in ast.walk(function) if isinstance(each, ast.With)) if function else ()
+    return frozenset(lock for each in blocks for lock in _locks(each, file, owner))
 
 
 def _is_in_head(node: ast.With, line: int) -> bool:

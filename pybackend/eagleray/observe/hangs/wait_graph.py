@@ -35,6 +35,7 @@ from eagleray.remote.sampling.kernel_waits import (
     CHILD,
     CLIENT,
     CONNECT,
+    CONNECTED,
     FILE_LOCK,
     OPEN,
     OWN,
@@ -48,6 +49,8 @@ from eagleray.remote.sampling.rank_sets import RankSet
 
 # Kinds of waits for a task for which no node has room now, or ever.
 NO_ROOM, NEVER_ROOM = "no-room", "never-room"
+# The thread of `multiprocessing` that writes what a process puts into a queue.
+_FEEDER = "QueueFeederThread"
 # A longer sentence says less.
 _LONGEST_PATH = 6
 _MOST_NAMED = 3
@@ -118,10 +121,6 @@ class Path:
         ]
 
     @property
-    def is_idle_server(self) -> bool:
-        return len(self.waits) == 1 and self.waits[0].kind == CLIENT
-
-    @property
     def sentence(self) -> str:
         """`The driver waits for Trainer.sync, which waits for an answer from 10.0.0.7:8000 in step (rollout.py:11).`"""
         text = t(
@@ -150,7 +149,7 @@ class Path:
             return f"{text}."
         if awaited := wording.awaited([self.end]):
             return f"{text}. {awaited}."
-        if any(wait.kind == CLIENT for wait in self.end.last.waits):
+        if _serves(self.end):
             return f"{text}.{library_waits.threads_of(self.end)}"
         does = doing_of(self.end)
         return f"{text}{self.waits[-1].which(does) if does else ''}."
@@ -195,6 +194,9 @@ class WaitGraph:
 
     evidence: HangEvidence
 
+    def parent(self, process: SampledProcess) -> SampledProcess | None:
+        return self._by_place.get((process.host, process.process.parent))
+
     def waits_of(self, process: SampledProcess) -> list[Wait]:
         """Returns what a process waits for: first the waits of its leading thread, then the waits of threads for which
         that waits.
@@ -202,14 +204,16 @@ class WaitGraph:
         if waits := self.ray_waits(process):
             return waits
         leading = process.stack.thread if process.stack else ""
-        outward = [each for each in process.last.waits if each.kind != OWN]
-        if process.last.waits and not outward and process.stack is not None:
+        outward = [each for each in process.last.waits if each.kind not in (OWN, CONNECTED)]
+        own = [each for each in process.last.waits if each.kind == OWN]
+        if own and not outward and process.stack is not None:
             # Such waits are only listed if all threads of the process have one.
             wait = library_waits.wait_of(process.stack.frames)
             what = translated(wait.what) if wait else t("a lock")
             if address := next((each.address for each in process.last.waits if each.address), ""):
                 what = t("an answer from itself at {address}", address=printable(address, 80))
-            return [Wait(what, kind=OWN, alone=_why_alone(process))]
+            alone = _why_alone(process)
+            return [Wait(what, kind=OWN, alone=alone, is_unsure=not alone)]
         of_leading = [each for each in outward if each.thread == leading]
         chosen = of_leading or outward
         if all(each.kind == CLIENT for each in chosen):
@@ -231,8 +235,8 @@ class WaitGraph:
         ]
         frames = process.stack.frames if process.stack else ()
         queue = library_waits.wait_of(frames)
-        if len(listed) == 1 and queue and queue.what == library_waits.ROOM:
-            return [self._for_room(calls[0].called, listed[0])]
+        if len(listed) == 1 and queue and queue.what in (library_waits.ROOM, library_waits.ITEM):
+            return [self._at_queue(calls[0].called, listed[0], queue.what)]
         is_any = any(frame.function == "wait" for frame in _ray_frames(process))
         if len(listed) < 2 or not (is_any or any(not each.is_sure for each in calls)):
             return listed
@@ -244,13 +248,18 @@ class WaitGraph:
         is_unsure |= not all(each.called.is_steady for each in calls)
         return [Wait(t(" or ").join(more), tuple(targets.values()), is_unsure=is_unsure)]
 
-    def _for_room(self, put: OpenTask, wait: Wait) -> Wait:
-        """The wait for room in a queue of Ray, by what else its actor does."""
-        open_calls = (each for each in self.evidence.tasks if each.actor_id == put.actor_id)
-        is_read = any(each.name.endswith(".get") for each in open_calls)
-        text = t("room in a queue of Ray")
-        if not is_read:
+    def _at_queue(self, call: OpenTask, wait: Wait, what: str) -> Wait:
+        """The wait for room in a queue of Ray, or for an item of it, by the calls that its actor does."""
+        methods = {
+            each.name.rpartition(".")[2]
+            for each in self.evidence.tasks
+            if each.actor_id == call.actor_id
+        }
+        text = translated(what)
+        if what == library_waits.ROOM and "get" not in methods:
             text = t("{text}, from which no call takes", text=text)
+        elif what == library_waits.ITEM and not any(each.startswith("put") for each in methods):
+            return evolve(wait, what=text, targets=(), alone=t("no call puts into it"))
         return evolve(wait, what=text)
 
     def name(self, process: SampledProcess) -> str:
@@ -290,6 +299,12 @@ class WaitGraph:
         name = self.name(start)
         waits = tuple(listed)
         return Path(start, name, waits, tuple(passed), end, False, leads_back) if waits else None
+
+    def is_idle_server(self, path: Path) -> bool:
+        """Whether `path` only leads to a server from which no process waits for an answer, so that it may just be idle."""
+        if path.end is None:
+            return len(path.waits) == 1 and path.waits[0].kind == CLIENT
+        return _serves(path.end) and _place(path.end) not in self._asked
 
     def is_stuck(self, process: SampledProcess) -> bool:
         """Whether the process waits for others that do, too, or for what nothing else does, as the kernel tells."""
@@ -389,7 +404,8 @@ class WaitGraph:
         stuck = {
             place: each
             for place, each in self._by_place.items()
-            if self._ray_edges.get(place) or _has_only_whole_waits(each)
+            if self._ray_edges.get(place)
+            or (_has_only_whole_waits(each) and (place in self._asked or not _serves(each)))
         }
         while True:
             # One of which another process can end a wait isn't stuck, nor are those that it can release.
@@ -410,6 +426,19 @@ class WaitGraph:
                 return stuck
             for place in free:
                 del stuck[place]
+
+    @cached_property
+    def _asked(self) -> set[Process]:
+        """The processes from which another one waits for an answer.  Other servers may just be idle, with all that
+        waits for them: a new client makes them continue.
+        """
+        return {
+            (each.host, pid)
+            for each in self.evidence.processes
+            for wait in each.last.waits
+            if wait.kind in (ANSWER, CONNECT)
+            for pid in wait.pids
+        }
 
     def _is_held(self, place: Process, stuck: Mapping[Process, SampledProcess], kind: str) -> bool:
         """Whether a stuck process can't release what others wait for: no thread besides that in `ray.get` runs its code."""
@@ -466,6 +495,10 @@ class WaitGraph:
         return running
 
     @cached_property
+    def _by_task(self) -> dict[str, OpenTask]:
+        return {task.task_id: task for task in self.evidence.tasks}
+
+    @cached_property
     def _unplaced(self) -> set[str]:
         """The actors whose constructors have not ended."""
         return {task.actor_id for task in self.evidence.tasks if task.is_constructor}
@@ -494,7 +527,15 @@ class WaitGraph:
         if called.state in QUEUED_AT_ACTOR and running:
             before = task_text(running[0])
             text = t("{task}, which is queued behind {before}", task=name, before=before)
-            return Wait(text, self._targets(task.process for task in running))
+            targets = self._targets(task.process for task in running)
+            caller = self._by_task.get(running[0].parent_id)
+            if caller and len(running) == 1 and targets and all(map(_runs_no_code, targets)):
+                text = t(
+                    "{text}: that awaits something, or {caller} doesn't read its results",
+                    text=text,
+                    caller=task_text(caller),
+                )
+            return Wait(text, targets)
         if called.state == NEEDS_NODE and called.actor_id not in ("", *self._unplaced):
             # Ray sends the methods of a caller in order.
             at_actor = (each for each in self.evidence.tasks if each.actor_id == called.actor_id)
@@ -596,8 +637,12 @@ class WaitGraph:
             text = (
                 t("data that no other process can write")
                 if wait.kind == READ
+                else t("room in a queue of multiprocessing that no other process reads")
+                if wait.thread == _FEEDER
                 else t("room in a pipe that no other process reads")
             )
+            if process.is_at_exit:
+                text = t("{text} before it ends", text=text)
         elif wait.kind == READ:
             text = t("data of {processes}", processes=others)
         else:
@@ -608,7 +653,12 @@ class WaitGraph:
         if library_wait is not None and library_wait.what == library_waits.OUTPUT and is_outside:
             # Only what a child has started has its output, and all that still have their parents are in the picture.
             alone = t("its parent has ended, and it keeps the output open")
-        return Wait(text, targets, stack, wait.kind, alone, others if is_outside else "")
+        # The end of a child that has ended meanwhile makes its parent continue.
+        is_unsure = wait.kind == CHILD and any(
+            each.activity.doing is Doing.ENDED for each in targets
+        )
+        outside = others if is_outside else ""
+        return Wait(text, targets, stack, wait.kind, alone, outside, is_unsure)
 
     def _targets(self, places: Iterable[Process]) -> tuple[SampledProcess, ...]:
         listed = (
@@ -714,7 +764,6 @@ def _has_only_whole_waits(process: SampledProcess) -> bool:
     """Whether nothing but processes of this machine ends its waits; what a collective waits for may come over the network."""
     kinds = {wait.kind for wait in process.last.waits}
     return (
-        # A new client may cause that another thread continues, but not that another process does its part.
         bool(kinds - {CLIENT})
         and not {CLIENT, OWN} <= kinds
         and process.stack is not None
@@ -722,6 +771,16 @@ def _has_only_whole_waits(process: SampledProcess) -> bool:
         and not process.is_busy
         and all(wait.is_whole and not _is_for_store(process, wait) for wait in process.last.waits)
     )
+
+
+def _runs_no_code(process: SampledProcess) -> bool:
+    stacks = (process.stack, *process.others)
+    is_code = any(is_users(frame) for stack in stacks if stack for frame in stack.frames)
+    return process.stack is not None and not (is_code or process.is_busy)
+
+
+def _serves(process: SampledProcess) -> bool:
+    return any(wait.kind == CLIENT for wait in process.last.waits)
 
 
 def _place(process: SampledProcess) -> Process:

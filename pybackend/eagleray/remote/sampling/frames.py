@@ -60,6 +60,10 @@ _COLLECTIVES = (
     "/device_communicators/pynccl.py",
     "/pipeline_parallel/p2p_communication.py",
 )
+# DDP waits in C below them for all ranks, to share buffers before a step and parameters at its start (torch 2.13).
+_OF_DDP = re.compile(
+    r"(^|\.)(_distributed_broadcast_coalesced|_sync_params_and_buffers|_verify_param_shape_across_processes)$"
+)
 # Files of code that isn't the user's, for programs to which no more than a pattern travels.
 NOT_USERS = "|".join(each.pattern for each in (_LIBRARY, _INTERNAL, _NOISE_FILES))
 
@@ -87,7 +91,8 @@ def waits_for_debugger(frame: PythonFrame) -> bool:
 @lru_cache(_MOST_FRAMES)
 def is_collective(frame: PythonFrame) -> bool:
     """Whether `frame` is in functions of process groups, of PyTorch or of vLLM and SGLang, which block until their partners come."""
-    return frame.file.endswith(_COLLECTIVES)
+    is_ddp = "/torch/" in frame.file and _OF_DDP.search(frame.function) is not None
+    return is_ddp or frame.file.endswith(_COLLECTIVES)
 
 
 def is_backward(frame: PythonFrame) -> bool:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 CHILD, READ, WRITE = "child", "read", "write"
 ANSWER, CONNECT, CLIENT = "answer", "connect", "client"
 FILE_LOCK, SHARED_LOCK, OWN, OPEN = "file-lock", "shared-lock", "own", "open"
-KINDS = (CHILD, READ, WRITE, ANSWER, CONNECT, CLIENT, FILE_LOCK, SHARED_LOCK, OWN, OPEN)
+CONNECTED = "connected"
+KINDS = (CHILD, READ, WRITE, ANSWER, CONNECT, CLIENT, FILE_LOCK, SHARED_LOCK, OWN, OPEN, CONNECTED)
 
 # The numbers of system calls by processor, and how each waits; `poll` and `ppoll` wait for several files.
 _POLL, _EPOLL, _LOCK, _FUTEX, _SLEEP = "poll", "epoll", "lock", "futex", "sleep"
@@ -78,6 +79,7 @@ _MOST_NATIVE_THREADS = 256
 # SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM and SIGCHLD: Python itself handles none of them.
 _OF_PROGRAMS = sum(1 << number - 1 for number in (1, 10, 12, 14, 15, 17))
 _MOST_PIDS = 64
+_OF_PROCESS = "pid:"
 # A node may have tens of thousands of open files, of which each takes some microseconds.
 _SEARCH_S = 1.0
 _SYN_SENT = 2
@@ -89,7 +91,7 @@ _UNACCEPTED = "unaccepted "
 class KernelWait(NamedTuple):
     """A thread waits as one of `KINDS` says; each of `pids`, processes of this machine, can end that.
 
-    `OWN`: another thread of its process ends it.  `OPEN`: a process that opens the other end of a FIFO.  `address` is the other end of a connection, `host:port`, or the
+    `OWN`: another thread of its process ends it.  `CONNECTED`: an event loop has a connection, over which it may await nothing.  `OPEN`: a process that opens the other end of a FIFO.  `address` is the other end of a connection, `host:port`, or the
     path of a lock file or a FIFO, else "".
     `is_whole`: nothing but `pids` can end it, as far as open files tell, and all threads of the process wait; for a `CLIENT`,
     the thread does nothing else.
@@ -140,7 +142,7 @@ def kernel_waits(
     calls = {
         place: call
         for place, call in calls.items()
-        if call.kind not in (READ, WRITE) or _call(place) == call
+        if call.kind not in (READ, WRITE, _EPOLL) or _call(place) == call
     }
     tables = _Tables({name for call in calls.values() for name in call.files})
     waits: dict[int, tuple[KernelWait, ...]] = {}
@@ -160,6 +162,14 @@ def kernel_waits(
         is_whole = len(listed) == len(places) and not any(
             calls[place].is_timed for place, each in listed if each.kind not in (CLIENT, FILE_LOCK)
         )
+        is_whole &= all(each.kind != CONNECTED for _, each in listed)
+        loops = [
+            each for place, each in listed if each.kind == READ and calls[place].kind == _EPOLL
+        ]
+        if loops and not (is_whole and _wakes_by_files_alone(pid, listed)):
+            # Another thread, or one of a library, may wake an event loop that watches no further file.
+            listed = [(place, each) for place, each in listed if each not in loops]
+            is_whole = False
         # No other process can end the wait for a lock that is in the memory of this one alone.
         is_closed = (
             is_whole
@@ -185,11 +195,30 @@ def kernel_waits(
 
 
 def has_timer(pid: int, tid: int) -> bool:
-    """Whether a thread waits for events, and no longer than to some time: an event loop has set a timer."""
+    """Whether a thread waits for events, and no longer than to some time, as an event loop with a timer does; or sleeps."""
     number, *arguments = _syscall(ThreadPlace(pid, tid, ""))[:5] or [""]
-    is_epoll = number.isdigit() and _KIND_OF.get(int(number)) == _EPOLL and len(arguments) == 4
+    kind = _KIND_OF.get(int(number)) if number.isdigit() and len(arguments) == 4 else ""
+    is_timed = kind == _EPOLL and _is_timed_epoll([int(each, 16) for each in arguments])
+    return is_timed or kind == _SLEEP
+
+
+def _is_timed_epoll(arguments: Sequence[int]) -> bool:
     # Milliseconds in 32 bits, negative for none: Python 3.14 doesn't call `epoll_pwait2`, which has an address there.
-    return is_epoll and int(arguments[3], 16) & 0xFFFFFFFF < 2**31
+    return arguments[3] & 0xFFFFFFFF < 2**31
+
+
+def _wakes_by_files_alone(pid: int, listed: Sequence[tuple[ThreadPlace, KernelWait]]) -> bool:
+    """Whether nothing wakes the event loop of `pid` but its pipes: its other threads wait for it, or for the same child."""
+    ends = {other for _, each in listed if each.kind == READ for other in each.pids}
+    is_alone = sum(each.kind == READ for _, each in listed) == 1 and all(
+        each.kind in (READ, OWN) or (each.kind == CHILD and ends.issuperset(each.pids))
+        for _, each in listed
+    )
+    return (
+        is_alone
+        and not _handles_signals(pid)
+        and _has_only_own_waits(pid, {place.tid for place, _ in listed})
+    )
 
 
 def _has_only_own_waits(pid: int, python_threads: Collection[int]) -> bool:
@@ -256,8 +285,7 @@ def _call(place: ThreadPlace) -> _Call | None:
         return _Call(_SLEEP, is_timed=True) if place.polled else None
     if kind == _EPOLL:
         files = _watched(place.pid, arguments[0] & 0xFFFFFFFF)
-        # Only whether it serves clients counts: then nothing tells that it hangs.
-        return _Call(_EPOLL, 0, files) if files else None
+        return _Call(_EPOLL, 0, files, _is_timed_epoll(arguments)) if files else None
     if kind == _FUTEX:
         is_timed = arguments[3] != 0
         if arguments[1] & _PRIVATE:
@@ -332,15 +360,25 @@ def _shared_memory(pid: int, address: int) -> str:
 
 
 def _watched(pid: int, descriptor: int) -> tuple[str, ...]:
-    """The sockets for which an `epoll_wait` waits (proc_pid_fdinfo(5))."""
+    """The files for which an `epoll_wait` waits, the end of a process as `pid:812`, and others as "" (proc_pid_fdinfo(5))."""
     try:
         with Path(f"/proc/{pid}/fdinfo/{descriptor}").open(encoding="ascii") as file:  # own file
             rows = [line.split() for line in file if line.startswith("tfd:")]
     except (OSError, ValueError):
         return ()
     numbers = [int(row[1]) for row in rows[:_MOST_POLLED] if len(row) > 1 and row[1].isdigit()]
-    files = (_file(pid, number) for number in numbers)
-    return tuple(file for file in files if _is_socket(file))
+    files = tuple(_file(pid, number) or _process_file(pid, number) for number in numbers)
+    return files if len(rows) == len(numbers) else (*files, "")
+
+
+def _process_file(pid: int, descriptor: int) -> str:
+    """The process whose end makes this file of `pid` ready, as asyncio watches its children from Python 3.12 on."""
+    try:
+        with Path(f"/proc/{pid}/fdinfo/{descriptor}").open(encoding="ascii") as file:  # own file
+            number = next((line.split()[1] for line in file if line.startswith("Pid:")), "")
+    except (OSError, ValueError):
+        return ""
+    return f"{_OF_PROCESS}{number}" if number.isdigit() else ""
 
 
 def _file(pid: int, descriptor: int) -> str:
@@ -381,7 +419,7 @@ def _wait(
     if any(listening):
         return KernelWait(thread, CLIENT, (), is_whole=call.kind != _EPOLL and all(listening))
     if call.kind == _EPOLL:
-        return None
+        return _of_event_loop(place, call, tables)
     ends = [tables.other_end(place.pid, name, call.kind) for name in call.files]
     pids = tuple(dict.fromkeys(pid for end in ends for pid in end.pids))[:_MOST_PIDS]
     address = next((end.address for end in ends if end.address), "")
@@ -393,6 +431,27 @@ def _wait(
         return KernelWait(thread, kind, pids, address, is_whole and bool(pids))
     return (
         KernelWait(thread, call.kind, pids, "", is_whole) if ends and (pids or is_whole) else None
+    )
+
+
+def _of_event_loop(place: ThreadPlace, call: _Call, tables: _Tables) -> KernelWait | None:
+    """The wait of an event loop for data of pipes, or for the end of processes; None if it watches other files, too."""
+    pids: dict[int, None] = {}
+    for name in call.files:
+        end = tables.other_end(place.pid, name, READ) if name[:4] in ("pipe", "sock") else None
+        if end is not None and end.is_whole and not end.address:
+            pids.update(dict.fromkeys(end.pids))
+        elif name.startswith(_OF_PROCESS):
+            pids[int(name.removeprefix(_OF_PROCESS))] = None
+        elif end is not None and end.address:
+            return KernelWait(place.name, CONNECTED, end.pids, end.address)
+        else:
+            return None
+    is_whole = tables.is_whole and not call.is_timed
+    return (
+        KernelWait(place.name, READ, tuple(pids)[:_MOST_PIDS], "", True)
+        if pids and is_whole
+        else None
     )
 
 

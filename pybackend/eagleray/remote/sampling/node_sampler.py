@@ -64,7 +64,7 @@ class ProcessSample(NamedTuple):
     of its log, in the last round of a rank, actor or driver that handles one, or ends.  `variables_changed`: its
     leading thread is where it was in the round before, but has left that place since.  `waits` has the waits of its
     threads in the kernel, in the last round, and `objects` the objects of Ray for which they wait.
-    `has_timer`: its leading thread waits for events, and no longer than to some time.
+    `has_timer`: its leading thread sleeps, or waits for events no longer than to some time.
     """
 
     state: str

@@ -23,6 +23,8 @@ _ENGINE = re.compile(r"vllm|sglang|EngineCore|llama", re.IGNORECASE)
 _LAUNCHER = re.compile(
     r"(?:^|[/ ])(?:torchrun|torch[./]distributed[./](?:run|launch)(?:\.py)?|accelerate|deepspeed)(?: |$)"
 )
+# It only waits until all that share memory with its parent have ended (Python 3.8 to 3.14).
+_RESOURCE_TRACKER = re.compile(r"from multiprocess(ing)?\.resource_tracker import main;")
 # They take over processes whose parent has ended: `init`, and the `init` of a user's session.
 _INIT, _REAPER = 1, "systemd"
 RAYLET = "raylet"
@@ -74,7 +76,7 @@ def described(
     1. A process with RANK in its environment is that rank, unless it has that from a rank that has started it, one that
        has ended included, or from what started Ray.
     2. A launcher of ranks isn't a rank, nor is a shell, a profiler or the like that has started the rank in the same
-       environment: these are left out.
+       environment: these are left out, as is the resource tracker of `multiprocessing`.
     3. An actor or driver of Ray is what `named` says of its pid.
     4. The rest is told by the title, and by the rank above it.
     """
@@ -178,6 +180,8 @@ class _Describing:
 
     def add(self, pid: int) -> None:
         title = title_of(proc.command_line(pid)) or self._processes[pid].name
+        if _RESOURCE_TRACKER.match(title):
+            return
         environment = environment_of(pid)
         rank = _number(environment.get("RANK", ""))
         if rank is not None and not _is_launcher(title) and not self._inherits(pid, environment):

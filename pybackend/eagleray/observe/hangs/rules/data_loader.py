@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eagleray.common.l10n import counted, t
-from eagleray.observe.hangs import library_waits
+from eagleray.observe.hangs import library_waits, wording
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.rules import waits
 from eagleray.observe.hangs.rules.rule_context import Scene, about, reading
@@ -35,8 +35,8 @@ def loading_data(scene: Scene) -> Iterator[Reading]:
     )
     waiting = [each for each in children if scene.graph.waits_of(each) or each.activity.place]
     confidence, step = 0.85, t("Look at what the data loader reads there.")
-    if waiting and library_waits.all_sleep_in_loops(map(scene.graph.last_of, waiting)):
-        confidence, step = 0.5, t("See what the loop does: it may still work.")
+    if waiting and library_waits.all_sleep(map(scene.graph.last_of, waiting)):
+        confidence, step = 0.5, t("See why it sleeps: it may still work.")
         text = counted(
             len(loading),
             "{Ranks} waits for its data loader.",
@@ -44,4 +44,6 @@ def loading_data(scene: Scene) -> Iterator[Reading]:
             **about(scene, loading),
         )
     text += waits.follow(scene, waiting, is_shown=False)
+    if scene.waiting:
+        text += f" {wording.Wait_in(scene.waiting)}."
     yield reading(scene, Kind.DATA_LOADER, loading, confidence, text, step)

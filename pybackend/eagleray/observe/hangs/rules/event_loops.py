@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eagleray.common.l10n import counted, t
-from eagleray.observe.hangs import wording
+from eagleray.common.errors import printable
+from eagleray.common.l10n import counted, listed, t
+from eagleray.observe.hangs import library_waits, wording
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import Scene, about, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.remote.sampling.kernel_waits import CLIENT
+from eagleray.remote.sampling.kernel_waits import CLIENT, CONNECTED
+
+_MOST = 3
 
 
 def event_loops(scene: Scene) -> Iterator[Reading]:
@@ -28,7 +31,12 @@ def event_loops(scene: Scene) -> Iterator[Reading]:
             "The event loops of {ranks} wait.",
             **about(scene, loops),
         )
-        yield event_loop_reading(scene, loops, 0.45 if scene.unread else 0.7, text)
+        # What other threads do, or a server, may wake it.
+        awake = library_waits.in_other_threads(loops)
+        connected = _connections(loops)
+        most = 0.5 if awake or connected else 0.7
+        text = f"{text}{awake}{connected}"
+        yield event_loop_reading(scene, loops, 0.45 if scene.unread else most, text)
 
 
 def of_timers(processes: Sequence[SampledProcess]) -> tuple[str, str] | None:
@@ -42,6 +50,25 @@ def of_timers(processes: Sequence[SampledProcess]) -> tuple[str, str] | None:
     return text, t("Read from inside what its tasks await (--inside).")
 
 
+def _connections(loops: Sequence[SampledProcess]) -> str:
+    """`It has a connection to 10.0.0.7:8000.`: the servers for which event loops may wait, "" without any."""
+    addresses = {
+        printable(wait.address, 80)
+        for each in loops
+        for wait in each.last.waits
+        if wait.kind == CONNECTED
+    }
+    if not addresses:
+        return ""
+    text = counted(
+        len(loops),
+        "It has a connection to {servers}.",
+        "They have connections to {servers}.",
+        servers=listed(sorted(addresses)[:_MOST]),
+    )
+    return f" {text}"
+
+
 def _serves(process: SampledProcess) -> bool:
     return any(wait.kind == CLIENT for wait in process.last.waits)
 
@@ -51,7 +78,8 @@ def event_loop_reading(
 ) -> Reading:
     """The reading `text`, with what the tasks of the loops await if they have told that."""
     if awaited := wording.awaited(loops):
-        text, confidence = f"{text} {awaited}.", 0.9
+        text = f"{text} {awaited}."
+        confidence = 0.9 if confidence > 0.5 else confidence
     if any(each.has_timer for each in loops):
         confidence = 0.4
     if any(each.reading and each.reading.awaits for each in loops):

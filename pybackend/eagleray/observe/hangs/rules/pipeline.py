@@ -39,6 +39,13 @@ def unmatched_messages(scene: Scene) -> Iterator[Reading]:
         text = t(
             "{Ranks} wait in {calls} for messages that don't match.", **about(scene, unmatched)
         )
+    elif len(unmatched) == 2 and all(
+        _peer(by_rank[_peer(each)]) == each.rank for each in unmatched
+    ):
+        text = t(
+            "{Ranks} send to each other in {calls}, and neither receives.",
+            **about(scene, unmatched),
+        )
     else:
         text = counted(
             len(unmatched),

@@ -45,20 +45,31 @@ def going_on(scene: Scene) -> Iterator[Reading]:
 
 
 def _computing_children(scene: Scene) -> Iterator[Reading]:
-    """A process waits for what its children compute, such as the workers of an executor, at one line for all samples."""
+    """A process waits for what its children compute, such as the workers of an executor, at one line for all samples.
+
+    A child that only waits for its own threads computes in one of them.
+    """
     for parent in scene.world.ranks:
-        children = [each for each in scene.evidence.children(parent) if each.cpu > COMPUTES_CPU]
+        children = [
+            each
+            for each in scene.evidence.children(parent)
+            if each.cpu > COMPUTES_CPU or each.goes_on
+        ]
         wait = library_waits.wait_of(parent.stack.frames) if parent.stack else None
-        if wait is None or parent.cpu > COMPUTES_CPU or not children:
+        is_loop = parent.activity.doing is Doing.IN_EVENT_LOOP
+        if not (wait or is_loop) or parent.cpu > COMPUTES_CPU or not children:
             continue
         text = counted(
             len(children),
             "{waiting} {Children} computes{place}: slow, or a loop without end.",
             "{waiting} {Children} compute{place}: slow, or loops without end.",
-            waiting=library_waits.sentence_of([parent]),
+            waiting=library_waits.sentence_of([parent])
+            or t("The event loop of {ranks} waits.", ranks=wording.ranks([parent])),
             Children=wording.Ranks(children),
             place=wording.place(children),
         )
+        if len(children) == 1 and (waits := library_waits.sentence_of(children)):
+            text += f" {waits}"
         ranks = wording.ranks(children)
         step = t("Wait, or profile {ranks} to see what takes the time.", ranks=ranks)
         yield reading(scene, Kind.SLOW, children, 0.65, text, step)

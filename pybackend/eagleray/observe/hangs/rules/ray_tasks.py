@@ -41,8 +41,14 @@ def starvation(scene: Scene) -> Iterator[Reading]:
     # From the process on that waits for this one, if that is sure.
     whole = map(scene.graph.path, scene.graph.starts())
     sure = [each for each in whole if each and not each.is_unsure]
-    longest = next((each for each in sure if each.processes[-1] is path.start), path)
-    yield Reading(Kind.STARVATION, culprits, confidence, longest.sentence, step, group)
+    room = [each for each in sure if each.waits[-1].kind in (NO_ROOM, NEVER_ROOM)]
+    longest = next((each for each in room if each.processes[-1] is path.start), path)
+    text = longest.sentence
+    other = scene.graph.path(path.start)
+    if other and other.waits[-1].kind not in (NO_ROOM, NEVER_ROOM) and not other.is_unsure:
+        # It waits for several tasks, one of which may wait for what has no room.
+        text += f" {other.sentence}"
+    yield Reading(Kind.STARVATION, culprits, confidence, text, step, group)
 
 
 def _works(process: SampledProcess) -> bool:

@@ -65,16 +65,14 @@ def late(scene: Scene) -> Iterator[Reading]:
             "{Others_wait}, and {ranks} are elsewhere{place}. Whether they move can't be seen in one dump.",
             **about(scene, behind),
         )
-    elif library_waits.all_sleep_in_loops(scene.graph.last_of(each) for each in behind):
-        # It may wait for something, or do a little each time.
-        confidence, step = 0.5, t("See what the loop does: it may still work.")
+    elif library_waits.all_sleep(behind):
         text = counted(
             len(behind),
-            "{Others_wait} for {ranks}, which sleeps in a loop{place}.",
-            "{Others_wait} for {ranks}, which sleep in a loop{place}.",
+            "{Others_wait} for {ranks}, which sleeps{place}.",
+            "{Others_wait} for {ranks}, which sleep{place}.",
             **about(scene, behind),
         )
-    elif all(each.cpu > COMPUTES_CPU for each in behind):
+    elif all(each.cpu > COMPUTES_CPU or each.never_sleeps for each in behind):
         # A loop without end and a long step look the same from outside.
         confidence = min(confidence, 0.65)
         text = counted(
@@ -90,6 +88,8 @@ def late(scene: Scene) -> Iterator[Reading]:
             "{Others_wait} for {ranks}, which do not move{place}.",
             **about(scene, behind),
         )
+    if library_waits.all_sleep(scene.graph.last_of(each) for each in behind):
+        confidence, step = 0.5, t("See why it sleeps: it may still work.")
     if not_started := counter_readings.not_started(scene.world, behind):
         text, confidence = f"{text} {not_started}", 0.9
     text += _held_text(behind) + waits.follow(scene, behind)
@@ -123,7 +123,7 @@ def outliers(scene: Scene) -> Iterator[Reading]:
     different = minority(most, lambda each: each.activity)
     if not different or len(different) * 2 >= len(most):
         return
-    if any(each.cpu > COMPUTES_CPU for each in most if each not in different):
+    if any(each.cpu > COMPUTES_CPU for each in most):
         # A rank that computes may move within its line.
         return
     if scene.is_single_sample:
@@ -142,7 +142,8 @@ def outliers(scene: Scene) -> Iterator[Reading]:
         **about(scene, different),
     )
     text += _held_text(different) + waits.follow(scene, different)
-    confidence = 0.45 if scene.unread else 0.55
+    works = any(each.is_busy for each in scene.world.ranks) or library_waits.all_sleep(different)
+    confidence = 0.45 if works or scene.unread else 0.55
     yield reading(scene, Kind.STRAGGLER, different, confidence, text, inspect_step(different))
 
 

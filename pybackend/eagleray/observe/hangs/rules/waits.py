@@ -66,16 +66,17 @@ def chains(scene: Scene) -> Iterator[Reading]:
     if not scene.is_first or scene.waiting or scene.is_single_sample:
         return
     paths = _paths(scene)
-    if idle := [path for path in paths if path.is_idle_server]:
+    if idle := [path for path in paths if scene.graph.is_idle_server(path)]:
         # No process waits for it, so it may just be idle.
-        ranks = wording.ranks(idle[0].processes)
+        ranks = wording.ranks([idle[0].end or idle[0].start])
         step = t("Send {ranks} a request, and take the picture again.", ranks=ranks)
         yield reading(scene, Kind.WAIT_CHAIN, (), 0.4, idle[0].sentence, step)
-        paths = [path for path in paths if not path.is_idle_server]
+        paths = [path for path in paths if not scene.graph.is_idle_server(path)]
     for path in paths:
         if path.end is None and scene.graph.is_stuck(path.processes[-1]):
             step = t("See what should end this wait: nothing that runs can.")
-            yield reading(scene, Kind.DEADLOCK, path.processes[-1:], 0.8, path.sentence, step)
+            text = path.sentence + _held_at_fork(scene, path.processes[-1])
+            yield reading(scene, Kind.DEADLOCK, path.processes[-1:], 0.8, text, step)
     ends = {id(path.end): path for path in reversed(paths)}
     if locks := thread_locks.lock_path(scene.evidence.processes):
         holder, text = locks.processes[-1], locks.sentence
@@ -105,6 +106,14 @@ def chains(scene: Scene) -> Iterator[Reading]:
             has_timer = any(each.has_timer for each in last)
             is_unsure = has_timer or any(path.is_unsure for path in shown)
             confidence = 0.4 if is_unsure else 0.75
+            if library_waits.all_sleep(last):
+                confidence = min(confidence, 0.5)
+                step = t("See why it sleeps: it may still work.")
+            passed = {id(each) for path in shown for each in (*path.processes, path.end)}
+            working = [each for each in scene.evidence.processes if each.is_busy]
+            if working and not any(id(each) in passed for each in working):
+                # Helpers of a program that works may just wait for it.
+                confidence = min(confidence, 0.45)
             if any(map(wording.awaited, ([each] for each in last))):
                 # The coroutines may wait for a process that works, or for one that was not sampled.
                 is_part = bool(scene.evidence.workers) or not scene.evidence.is_whole
@@ -151,9 +160,15 @@ def follow(scene: Scene, ranks: Sequence[SampledProcess], *, is_shown: bool = Tr
     """A sentence on what the first of `ranks` waits for, "" if that isn't known; `is_shown`: its place is named already."""
     path = scene.graph.path(ranks[0]) if ranks else None
     text = path.sentence if path else library_waits.sentence_of(ranks[:1])
+    text += _held_at_fork(scene, path.processes[-1]) if path and path.end is None else ""
     if not text and ranks and not is_shown and (does := doing_of(ranks[0])):
         text = f"{wording.Ranks(ranks[:1])} {does}."
     return f" {text}" if text else ""
+
+
+def _held_at_fork(scene: Scene, child: SampledProcess) -> str:
+    parent = scene.graph.parent(child)
+    return thread_locks.held_at_fork(child, parent) if parent else ""
 
 
 def _paths(scene: Scene) -> list[Path]:
