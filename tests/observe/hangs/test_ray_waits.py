@@ -230,6 +230,11 @@ def test_queue_of_ray_without_a_call_that_puts_is_the_end() -> None:
         "The driver waits for A.call, which waits for an item of a queue of Ray in step (train.py:3): "
         "no call puts into it."
     )
+    work = OpenTask("c2" * 24, "produce", "RUNNING", "elsewhere", "", "", at(RIGHT_PID))
+    assert verdict([MAIN, CALL, take, work], library=library).sentence == (
+        "The driver waits for A.call, which waits for an item of a queue of Ray, perhaps from produce, "
+        "which is in step (train.py:3)."
+    )
     put = evolve(take, task_id=OTHER_ID, name="_QueueActor.put", parent_id="elsewhere")
     assert "puts" not in verdict([MAIN, CALL, take, put], library=library).sentence
 

@@ -259,7 +259,18 @@ class WaitGraph:
         if what == library_waits.ROOM and "get" not in methods:
             text = t("{text}, from which no call takes", text=text)
         elif what == library_waits.ITEM and not any(each.startswith("put") for each in methods):
-            return evolve(wait, what=text, targets=(), alone=t("no call puts into it"))
+            able = {
+                task_text(each): self._targets([each.process])
+                for each in filter(is_running, self.evidence.tasks)
+                if each.actor_id != call.actor_id and each.name
+            }
+            awake = {name: at for name, at in able.items() if not all(p.is_in_ray_get for p in at)}
+            if not awake:
+                return evolve(wait, what=text, targets=(), alone=t("no call puts into it"))
+            tasks = ", ".join(list(awake)[:_MOST_NAMED])
+            text = t("{text}, perhaps from {tasks}", text=text, tasks=tasks)
+            targets = tuple(each for listed in awake.values() for each in listed)
+            return evolve(wait, what=text, targets=targets)
         return evolve(wait, what=text)
 
     def name(self, process: SampledProcess) -> str:
@@ -304,7 +315,7 @@ class WaitGraph:
         """Whether `path` only leads to a server from which no process waits for an answer, so that it may just be idle."""
         if path.end is None:
             return len(path.waits) == 1 and path.waits[0].kind == CLIENT
-        return _serves(path.end) and _place(path.end) not in self._asked
+        return _serves(path.end) and _place(path.end) not in self._awaited_servers
 
     def is_stuck(self, process: SampledProcess) -> bool:
         """Whether the process waits for others that do, too, or for what nothing else does, as the kernel tells."""
@@ -405,7 +416,10 @@ class WaitGraph:
             place: each
             for place, each in self._by_place.items()
             if self._ray_edges.get(place)
-            or (_has_only_whole_waits(each) and (place in self._asked or not _serves(each)))
+            or (
+                _has_only_whole_waits(each)
+                and (place in self._awaited_servers or not _serves(each))
+            )
         }
         while True:
             # One of which another process can end a wait isn't stuck, nor are those that it can release.
@@ -428,7 +442,7 @@ class WaitGraph:
                 del stuck[place]
 
     @cached_property
-    def _asked(self) -> set[Process]:
+    def _awaited_servers(self) -> set[Process]:
         """The processes from which another one waits for an answer.  Other servers may just be idle, with all that
         waits for them: a new client makes them continue.
         """

@@ -31,7 +31,7 @@ def event_loops(scene: Scene) -> Iterator[Reading]:
             "The event loops of {ranks} wait.",
             **about(scene, loops),
         )
-        # What other threads do, or a server, may wake it.
+        # Other threads or a server may wake it.
         awake = library_waits.in_other_threads(loops)
         connected = _connections(loops)
         most = 0.5 if awake or connected else 0.7
