@@ -699,9 +699,12 @@ def connected_loop() -> None:
 def idle_manager() -> None:
     """Nothing hangs: a program that computes, while its helpers wait for it."""
     with FORKED.Manager() as manager:
-        FORKED.Process(target=wait_for_event, args=(manager.Event(),), daemon=True).start()
+        event = manager.Event()
+        for _ in range(2):
+            FORKED.Process(target=wait_for_event, args=(event,), daemon=True).start()
         ready()
-        compute()
+        while True:
+            pass
 
 
 def wait_for_event(event: Any) -> None:
