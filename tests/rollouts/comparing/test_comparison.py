@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from eagleray.common.errors import EaglerayError
 from eagleray.rollouts.comparing import json_record, texts
 from eagleray.rollouts.comparing.comparison import compare
@@ -139,6 +140,60 @@ async def test_dump_is_compared_with_an_engine_and_with_another_dump() -> None:
     with pytest.raises(EaglerayError) as error:
         await compare(dump, await dump_of(ScriptedEngine(), [(39, 38)]))
     assert error.value.code == "dumps-differ"
+
+
+def changed(dump: LogprobDump, more: tuple[int, ...] = (), cut: int = 0) -> LogprobDump:
+    """The dump with longer prompts, or without the ends of its completions."""
+    end = -cut or None
+    sequences = tuple(
+        evolve(each, prompt=more + each.prompt, completion=each.completion[:end])
+        for each in dump.sequences
+    )
+    scored = tuple(
+        evolve(each, ids=each.ids[:end], logprobs=each.logprobs[:end]) for each in dump.scored
+    )
+    return evolve(dump, sequences=sequences, scored=scored)
+
+
+async def test_dumps_with_other_prompts_are_compared() -> None:
+    """A chat template that is applied twice makes longer prompts."""
+    completions = [tuple((7 * at + 3 * step) % 40 for step in range(12)) for at in range(6)]
+    dump = await dump_of(ScriptedEngine(), completions)
+    for a, b, side in ((dump, changed(dump, (3, 4)), "B"), (changed(dump, (3, 4)), dump, "A")):
+        found = await compare(a, b)
+        assert found.verdict.reading.kind is Kind.TEMPLATE_MISMATCH
+        assert found.verdict.reading.confidence == 0.9
+        assert f"Prompts of {side} begin with up to 2 more tokens." in found.notes
+        assert found.prompts.different == 6
+    # A prompt with other tokens may be of another tokenizer.
+    short = await dump_of(ScriptedEngine(), [(5, 6)])
+    other = tuple(evolve(each, prompt=(8, 9)) for each in dump.sequences)
+    found = await compare(dump, evolve(dump, sequences=other))
+    assert found.verdict.reading.confidence == 0.6
+    with pytest.raises(EaglerayError):
+        await compare(short, evolve(short, sequences=(evolve(short.sequences[0], prompt=(8, 9)),)))
+
+
+async def test_dump_without_end_tokens_is_compared() -> None:
+    """minimind#850: the trainer's side lacks the token that ends each completion."""
+    completions = [(*((7 * at + 3 * step) % 40 for step in range(12)), 2) for at in range(6)]
+    dump = await dump_of(ScriptedEngine(), completions)
+    for a, b, side in ((dump, changed(dump, cut=1), "B"), (changed(dump, cut=1), dump, "A")):
+        found = await compare(a, b)
+        assert found.verdict.reading.kind is Kind.CONSISTENT
+        assert found.notes == (f"6 completions of {side} lack their last token (2).",)
+        assert found.metrics is not None and found.metrics.tokens == 72
+
+
+async def test_sequences_of_one_dump_only_are_counted() -> None:
+    completions = [tuple((7 * at + 3 * step) % 40 for step in range(12)) for at in range(6)]
+    a = await dump_of(ScriptedEngine(), completions[:4])
+    b = await dump_of(ScriptedEngine(), completions[3:])
+    steps: list[str] = []
+    found = await compare(a, b, on_progress=lambda doing, *_: steps.append(doing))
+    assert found.notes == ("Only A has 3 of the sequences, only B has 2.",)
+    # Files need no connection.
+    assert steps == []
 
 
 async def test_engines_need_prompts() -> None:

@@ -76,6 +76,25 @@ def test_row_of_nemo_rl_has_both_logprobs(tmp_path: Path) -> None:
     assert trainer.scored[0].logprobs == (-0.4, -0.7)
 
 
+@pytest.mark.parametrize("batch", [1, 2])
+def test_batch_in_a_row_has_its_sequences(tmp_path: Path, batch: int) -> None:
+    """NeMo RL's log_batched_dict_as_jsonl writes each value as a list with the values of its sequences."""
+    row = {
+        "token_ids": [[5, 6, 7 + at, 8, 0, 0] for at in range(batch)],
+        "token_loss_mask": [[0, 0, 1, 1, 0, 0]] * batch,
+        "input_lengths": [4] * batch,
+        "generation_logprobs": [[0, 0, -0.5, -0.6, 0, 0]] * batch,
+        "prev_logprobs": [[0, 0, -0.4, -0.7, 0, 0]] * batch,
+        "rewards": [1.0] * batch,
+    }
+    file = written(tmp_path / "train_data_step3.jsonl", row)
+    rollout, trainer = read_dump(file, ROLLOUT_LOGPROBS), read_dump(file, TRAINER_LOGPROBS)
+    assert [each.completion for each in rollout.sequences] == [(7 + at, 8) for at in range(batch)]
+    assert rollout.scored[-1].logprobs == (-0.5, -0.6)
+    assert trainer.scored[-1].logprobs == (-0.4, -0.7)
+    assert rollout.sequences[0].step == 3
+
+
 def test_each_turn_is_a_completion_after_all_before_it(tmp_path: Path) -> None:
     row = {
         "input_ids": [1, 2, 3, 4, 5],

@@ -188,6 +188,27 @@ def test_unexplained_differences_say_what_is_excluded_and_remains() -> None:
     assert "RoPE scaling first" in verdict(along).reading.next_step
 
 
+def test_figures_beside_a_published_one_are_multiples_of_it() -> None:
+    found = verdict(evidence(NOISE_5, "", "")).reading
+    assert "k3-KL is 7.7 times the highest published of bfloat16." in found.sentence
+    assert "Published for pythia-410m: k3-KL 0.0056 (verl#6280)." in found.sentence
+
+
+def test_many_times_the_usual_is_not_as_usual() -> None:
+    """mini-verl#95: vLLM in bfloat16 against NF4 has a k3-KL of 0.16."""
+    found = verdict(evidence(figures(0.31, 1.8, 0.16, 1.5), "", ""))
+    assert found.reading.kind is UNKNOWN
+    assert USUAL not in {each.kind for each in found.readings}
+    assert "quantized weights" in found.reading.sentence
+
+
+def test_dropout_remains_as_a_cause() -> None:
+    """peft#2438: a trainer in training mode, against a model of known size."""
+    found = verdict(evidence(figures(0.13, 3.4, 0.037, 1.19), "bfloat16", "bfloat16", "Qwen3-4B"))
+    assert "dropout" in found.reading.sentence
+    assert found.reading.confidence <= 0.6
+
+
 def test_few_tokens_with_large_differences_do_not_mean_another_model() -> None:
     """miles#1067: 5 of 1,000 tokens that differ by 50."""
     few = ImportanceRatios(0.005, 1.0, 0.0, (0.0, 0.0, 0.0, 0.02), 0.003)

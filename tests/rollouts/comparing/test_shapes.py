@@ -95,6 +95,52 @@ def test_tokens_without_a_logprob_are_placeholders(value: float) -> None:
     assert shape_of(exchanged, None) == LogprobShape(ShapeKind.PLACEHOLDER)
 
 
+@pytest.mark.parametrize("by", [1, -1])
+def test_part_that_is_shifted_is_counted(by: int) -> None:
+    """rllm#898: every third row moved by one, with zeros at its end."""
+    some = [
+        evolve(each, a=(*each.a[1:-2], 0.0, 0.0, 0.0) if by > 0 else (0.0, *each.a[:-1]))
+        if at % 3 == 0
+        else each
+        for at, each in enumerate(sampled(unchanged, unchanged))
+    ]
+    assert shape_of(some, None) == LogprobShape(ShapeKind.SHIFTED, part=(10, 30))
+
+
+def test_zeros_at_the_end_of_a_part_are_counted() -> None:
+    some = [
+        evolve(each, a=(*each.a[:-6], *(0.0,) * 6)) if at % 3 == 0 else each
+        for at, each in enumerate(sampled(unchanged, unchanged))
+    ]
+    shape = shape_of(some, None)
+    assert shape is not None and shape.part is not None
+    assert (shape.kind, shape.is_a) == (ShapeKind.PLACEHOLDER, True)
+    assert 8 <= shape.part[0] <= 10
+
+
+async def test_part_is_in_the_sentence() -> None:
+    some = [
+        evolve(each, a=(*each.a[1:], -1.0)) if at % 3 == 0 else each
+        for at, each in enumerate(sampled(unchanged, unchanged))
+    ]
+    reading = (await compare(*dumps(some))).verdict.reading
+    assert reading.kind is ComparisonKind.MISALIGNED
+    assert "At least 10 of 30 sequences are affected." in reading.sentence
+
+
+async def test_sequences_that_agree_are_not_of_another_model() -> None:
+    """unsloth-zoo#840: rows without padding agree, the others don't."""
+    healthy, wrong = sampled(unchanged, unchanged), sampled(rounded(2.0), unchanged)
+    some = [
+        each if at % 3 == 0 else other
+        for at, (each, other) in enumerate(zip(healthy, wrong, strict=True))
+    ]
+    found = (await compare(*dumps(some))).verdict
+    assert found.reading.kind is ComparisonKind.UNKNOWN
+    assert "10 of 30 sequences agree as usual." in found.reading.sentence
+    assert all(each.confidence <= 0.3 for each in found.readings)
+
+
 def dumps(sequences: list[ComparedSequence]) -> list[LogprobDump]:
     tokens = tuple(each.tokens for each in sequences)
     return [
@@ -120,7 +166,7 @@ def dumps(sequences: list[ComparedSequence]) -> list[LogprobDump]:
         ),
         (penalized(1.3), ComparisonKind.SAMPLING_MISMATCH, "a penalty"),
         (unchanged, ComparisonKind.AS_USUAL, "as usual for bfloat16"),
-        (rounded(2.0), ComparisonKind.OTHER_MODEL, "The models differ"),
+        (rounded(2.0), ComparisonKind.OTHER_MODEL, "More than rounding differs."),
     ],
 )
 async def test_dumps_are_told_by_their_shape(a: Change, kind: ComparisonKind, words: str) -> None:

@@ -20,6 +20,7 @@ from eagleray.rollouts.comparing.engines.engine import ComparedEngine, OnDone
 from eagleray.rollouts.comparing.engines.torch_reference import TorchReference
 from eagleray.rollouts.comparing.evidence import ComparisonEvidence, OtherPrecision
 from eagleray.rollouts.comparing.greedy_layer import divergence, greedy_layer
+from eagleray.rollouts.comparing.matching import ScoredPair, matched
 from eagleray.rollouts.comparing.metrics import bounded, metrics_of
 from eagleray.rollouts.comparing.model import (
     ComparedSequence,
@@ -41,7 +42,7 @@ from eagleray.rollouts.comparing.model import (
 from eagleray.rollouts.comparing.precision import logit_dtype
 from eagleray.rollouts.comparing.prompt_layer import prompt_layer
 from eagleray.rollouts.comparing.published import model_class
-from eagleray.rollouts.comparing.ratios import ratios_of, step_ratios
+from eagleray.rollouts.comparing.ratios import agreeing_sequences, ratios_of, step_ratios
 from eagleray.rollouts.comparing.rules import verdict
 from eagleray.rollouts.comparing.sampling import (
     TEMPERATURES,
@@ -63,15 +64,6 @@ ComparedSide = ComparedEngine | LogprobDump
 
 
 @frozen
-class ScoredPair:
-    """One completion, scored by both sides."""
-
-    tokens: TokenSequence
-    a: ScoredTokens
-    b: ScoredTokens
-
-
-@frozen
 class ComparedLayers:
     """The layers that both sides computed; `left_out` sequences have logprobs that can't be matched with tokens.
 
@@ -83,6 +75,7 @@ class ComparedLayers:
     left_out: int = 0
     is_greedy: bool = False
     foreign: ForeignToken | None = None
+    notes: tuple[str, ...] = ()
 
 
 @frozen
@@ -103,7 +96,8 @@ async def compare(
     on_progress: OnProgress = unheard,
 ) -> EngineComparison:
     """Compares A (rollouts) with B (trainer); the caller closes them.  Raises errors of the catalogue."""
-    on_progress(t("Connecting"), 0, 1)
+    if not (isinstance(a, LogprobDump) and isinstance(b, LogprobDump)):
+        on_progress(t("Connecting"), 0, 1)
     a_facts, b_facts = await asyncio.gather(_facts(a), _facts(b))
     layers = await _layers(a, b, (a_facts, b_facts), prompts, max_tokens, on_progress)
     sequences = tuple(_compared(at, pair, layers) for at, pair in enumerate(layers.pairs))
@@ -142,7 +136,8 @@ async def _layers(
     a_facts, b_facts = facts
     if isinstance(a, LogprobDump):
         if isinstance(b, LogprobDump):
-            return _matched(a, b)
+            dumps = matched(a, b)
+            return ComparedLayers(dumps.prompts, dumps.pairs, notes=dumps.notes)
         forced = await _forced(b, b_facts, a.sequences, a.scored, on_progress)
         return _paired(forced, forced.given, forced.scored)
     if isinstance(b, LogprobDump):
@@ -240,22 +235,6 @@ def _paired(
     return ComparedLayers(pairs=tuple(pairs), left_out=left_out, foreign=forced.foreign)
 
 
-def _matched(a: LogprobDump, b: LogprobDump) -> ComparedLayers:
-    """Two dumps: the sequences that both have, each once."""
-    scored = {
-        (tokens.prompt, tokens.completion): each
-        for tokens, each in zip(b.sequences, b.scored, strict=True)
-    }
-    pairs = [
-        ScoredPair(tokens, each, other)
-        for tokens, each in zip(a.sequences, a.scored, strict=True)
-        if (other := scored.pop((tokens.prompt, tokens.completion), None)) is not None
-    ]
-    if not pairs:
-        raise errors.dumps_differ()
-    return ComparedLayers(pairs=tuple(pairs))
-
-
 async def _evidence(
     a: ComparedSide,
     b: ComparedSide,
@@ -274,6 +253,7 @@ async def _evidence(
         if layers.is_greedy
         else GreedyLayer()
     )
+    model = model_class(a_facts, b_facts, (a_dtype, b_dtype))
     evidence = ComparisonEvidence(
         prompts=layers.prompts,
         greedy=greedy,
@@ -287,9 +267,10 @@ async def _evidence(
         a_dtype=a_dtype,
         b_dtype=b_dtype,
         foreign=layers.foreign,
-        model=model_class(a_facts, b_facts, (a_dtype, b_dtype)),
+        model=model,
         ratios=ratios_of(sequences),
         steps=step_ratios(sequences),
+        agreeing=agreeing_sequences(sequences, model.usual_k3),
     )
     reference = next((side for side in (b, a) if isinstance(side, TorchReference)), None)
     if reference is None or evidence.metrics is None or evidence.foreign is not None:
@@ -372,7 +353,7 @@ def _delta(pairs: Sequence[ScoredPair], at: int, position: int) -> TokenDelta:
 
 def _notes(a: EngineFacts, b: EngineFacts, layers: ComparedLayers) -> list[str]:
     """Returns further facts for the user."""
-    notes = []
+    notes = list(layers.notes)
     if layers.left_out:
         notes.append(
             counted(

@@ -19,6 +19,7 @@ from eagleray.rollouts.comparing.sampling import SamplingEvidence
 _FEW_TOKENS = 100
 # Rounding, even of experts, and other weights spread half of the differences over more tokens.
 _FEW_LARGE = 0.01
+_LEAST_AGREEING = 0.1
 
 
 @frozen
@@ -45,6 +46,14 @@ class ComparisonEvidence:
     model: ModelClass = field(factory=lambda: ModelClass("bfloat16"))
     ratios: ImportanceRatios | None = None
     steps: tuple[StepRatios, ...] = ()
+    # How many sequences agree as usual, of how many.
+    agreeing: tuple[int, int] = (0, 0)
+
+    @property
+    def some_agree(self) -> bool:
+        """Whether a part of the sequences is as usual while all together aren't, as with one other model they would be."""
+        count, total = self.agreeing
+        return self.times_usual > 1 and count >= max(2, total * _LEAST_AGREEING)
 
     @property
     def has_same_dtype(self) -> bool:
@@ -78,6 +87,11 @@ class ComparisonEvidence:
     def times_usual(self) -> float:
         """The k3-KL as a multiple of the largest usual one."""
         return self.metrics.k3_kl / self.model.usual_k3 if self.metrics else 0.0
+
+    @property
+    def times_published(self) -> float:
+        """The k3-KL as a multiple of the largest published one of such models."""
+        return self.metrics.k3_kl / self.model.rows[-1].k3 if self.metrics else 0.0
 
     @property
     def missed_update(self) -> int | None:

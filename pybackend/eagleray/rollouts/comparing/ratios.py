@@ -21,6 +21,8 @@ _QUARTERS = 4
 _JUMP = 25.0
 _LEVEL = 9.0
 _STEPS_AFTER = 2
+# Shorter sequences agree by chance.
+_LEAST_LENGTH = 32
 
 
 def ratios_of(sequences: Sequence[ComparedSequence]) -> ImportanceRatios | None:
@@ -58,6 +60,18 @@ def step_ratios(sequences: Iterable[ComparedSequence]) -> tuple[StepRatios, ...]
         )
         for step, logs in sorted(by_step.items())
     )
+
+
+def agreeing_sequences(sequences: Iterable[ComparedSequence], usual_k3: float) -> tuple[int, int]:
+    """How many sequences of the last step differ by no more than is usual, and how many there are."""
+    long = [each for each in sequences if len(each.a) >= _LEAST_LENGTH]
+    last = max((each.tokens.step or 0 for each in long), default=0)
+    figures = [
+        math.fsum(k3(-log) for log in _logs(each)) / len(each.a)
+        for each in long
+        if (each.tokens.step or 0) == last
+    ]
+    return sum(figure <= usual_k3 for figure in figures), len(figures)
 
 
 def missed_update(steps: Sequence[StepRatios], usual_k3: float) -> int | None:

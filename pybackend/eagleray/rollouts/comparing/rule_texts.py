@@ -101,19 +101,7 @@ def _texts(kind: ComparisonKind, evidence: ComparisonEvidence) -> tuple[str, str
     if kind is ComparisonKind.OTHER_MODEL:
         return _models(evidence)
     if kind is ComparisonKind.MISALIGNED:
-        shape = evidence.sampling.shape
-        if shape is not None and shape.kind is ShapeKind.PLACEHOLDER:
-            return (
-                t(
-                    "Tokens have no logprob in {side}, but a placeholder.",
-                    side="A" if shape.is_a else "B",
-                ),
-                t("Mask these tokens in the trainer, or request their logprobs."),
-            )
-        return (
-            t("The logprobs are shifted: one side's belong to the next token."),
-            t("Align both sides: logits at a position predict the next token."),
-        )
+        return _misaligned(evidence.sampling.shape)
     if kind is ComparisonKind.TEMPLATE_MISMATCH:
         return _template(evidence.prompts), t("Use the same chat template and special tokens.")
     if kind is ComparisonKind.TOKENIZER_DRIFT:
@@ -121,6 +109,20 @@ def _texts(kind: ComparisonKind, evidence: ComparisonEvidence) -> tuple[str, str
     if kind is ComparisonKind.SAMPLING_MISMATCH:
         return _sampling(evidence.sampling)
     return _unknown(evidence)
+
+
+def _misaligned(shape: LogprobShape | None) -> tuple[str, str]:
+    sentence = t("The logprobs are shifted: one side's belong to the next token.")
+    step = t("Align both sides: logits at a position predict the next token.")
+    if shape is not None and shape.kind is ShapeKind.PLACEHOLDER:
+        side = "A" if shape.is_a else "B"
+        sentence = t("Tokens have no logprob in {side}, but a placeholder.", side=side)
+        step = t("Mask these tokens in the trainer, or request their logprobs.")
+    if shape is not None and shape.part is not None:
+        count, total = shape.part
+        part = t("At least {count} of {total} sequences are affected.", count=count, total=total)
+        sentence = f"{sentence} {part}"
+    return sentence, step
 
 
 def _precision(evidence: ComparisonEvidence) -> str:
@@ -168,6 +170,15 @@ def _published(evidence: ComparisonEvidence) -> str:
     )
 
 
+def _times_published(evidence: ComparisonEvidence) -> str:
+    times = t(
+        "k3-KL is {n} times the highest published of {dtype}.",
+        n=figure(evidence.times_published),
+        dtype=evidence.model.precision,
+    )
+    return f"{times} {_published(evidence)}"
+
+
 def _weights(evidence: ComparisonEvidence) -> str:
     if evidence.missed_update is None:
         return t("The engine's weights may be older.")
@@ -191,14 +202,7 @@ def _models(evidence: ComparisonEvidence) -> tuple[str, str]:
             step,
         )
     if evidence.times_usual > 1:
-        return (
-            t(
-                "The models differ: k3-KL is {n} times the usual of {dtype}.",
-                n=figure(evidence.times_usual),
-                dtype=evidence.model.precision,
-            ),
-            step,
-        )
+        return f"{t('More than rounding differs.')} {_times_published(evidence)}", step
     return t("The models differ: rounding doesn't explain the differences."), step
 
 
@@ -212,6 +216,7 @@ def _remaining(evidence: ComparisonEvidence) -> str:
         remaining.append(t("quantized weights"))
     if evidence.model.is_moe is not False:
         remaining.append(t("expert routing"))
+    remaining.append(t("dropout"))
     return t(
         "Excluded: {excluded}. Remaining: {remaining}.",
         excluded=", ".join(excluded),
@@ -319,9 +324,9 @@ def _unknown(evidence: ComparisonEvidence) -> tuple[str, str]:
         step = t("Differences grow along the completion: compare RoPE scaling first.")
     else:
         step = t("Compare with `torch:DIR` in the dtype of your engine.")
-    sentence = t(
-        "The cause is not clear: k3-KL is {n} times the usual of {dtype}.",
-        n=figure(evidence.times_usual),
-        dtype=evidence.model.precision,
-    )
-    return sentence, step
+    if evidence.some_agree:
+        count, total = evidence.agreeing
+        agree = t("{count} of {total} sequences agree as usual.", count=count, total=total)
+        step = t("Compare the others: their engine, step, length and padding.")
+        return agree, step
+    return f"{t('The cause is not clear.')} {_times_published(evidence)}", step

@@ -8,10 +8,11 @@ A penalty lowers tokens of the context, and raises the others.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from eagleray.rollouts.comparing.metrics import LEAST_LOGPROB, bounded, pearson
 from eagleray.rollouts.comparing.model import ComparedSequence
@@ -30,12 +31,13 @@ class ShapeKind(Enum):
 class LogprobShape:
     """A shape, and whether it is of A: of its logprobs of repeated or likely tokens, which are lower, or of placeholders.
 
-    `top_p` is the one that would raise A's logprobs by as much.
+    `top_p` is the one that would raise A's logprobs by as much.  `part`: how many sequences have the shape, of how many.
     """
 
     kind: ShapeKind
     is_a: bool = False
     top_p: float | None = None
+    part: tuple[int, int] | None = None
 
 
 # Smaller differences have a sign by chance.
@@ -54,6 +56,9 @@ _UNLIKELY = -2.0
 _LEAST_SURPRISE = 0.3
 _UNLIKE = 0.7
 _SHIFTED = 0.9
+# A sequence of as many tokens tells by itself whether it is misaligned, and several don't do so by chance.
+_LEAST_LENGTH = 16
+_LEAST_SEQUENCES = 2
 _MOST = 0.5
 _SAME_CHOICE = 0.98
 # The rest is rounding above the limit of top-p.
@@ -72,11 +77,9 @@ def shape_of(sequences: Sequence[ComparedSequence], agreement: float | None) -> 
     clear = [(a, b) for a, b in pairs if abs(a - b) > _CLEAR]
     if len(clear) < _LEAST_TOKENS:
         return None
-    placeholders = _placeholders(clear)
-    if placeholders is not None:
-        return placeholders
-    if _is_shifted(sequences, pairs):
-        return LogprobShape(ShapeKind.SHIFTED)
+    misaligned = _misaligned_part(sequences) or _misaligned(sequences)
+    if misaligned is not None:
+        return misaligned
     repeated = _repeated(sequences)
     if repeated is not None:
         return repeated
@@ -92,6 +95,25 @@ def shape_of(sequences: Sequence[ComparedSequence], agreement: float | None) -> 
     return _temperature(clear)
 
 
+def _misaligned_part(sequences: Sequence[ComparedSequence]) -> LogprobShape | None:
+    """The commonest way in which sequences are misaligned, each by itself: rllm#898 pads and shifts only some."""
+    long = (each for each in sequences if len(each.a) >= _LEAST_LENGTH)
+    shapes = Counter(shape for each in long if (shape := _misaligned([each])))
+    for shape, count in shapes.most_common(1):
+        if count >= _LEAST_SEQUENCES:
+            is_part = count < len(sequences)
+            return evolve(shape, part=(count, len(sequences)) if is_part else None)
+    return None
+
+
+def _misaligned(sequences: Sequence[ComparedSequence]) -> LogprobShape | None:
+    pairs = [pair for each in sequences for pair in _bounded(each.a, each.b)]
+    placeholders = _placeholders([(a, b) for a, b in pairs if abs(a - b) > _CLEAR])
+    if placeholders is None and _is_shifted(sequences, pairs):
+        return LogprobShape(ShapeKind.SHIFTED)
+    return placeholders
+
+
 def _placeholders(clear: Sequence[tuple[float, float]]) -> LogprobShape | None:
     """Whether most of the differences are at tokens without a logprob: 0 (vime#70), or vLLM's -9999.
 
@@ -101,7 +123,7 @@ def _placeholders(clear: Sequence[tuple[float, float]]) -> LogprobShape | None:
     total = sum(abs(a - b) for a, b in clear)
     for side, is_a in ((0, True), (1, False)):
         filled = (abs(pair[0] - pair[1]) for pair in large if pair[side] in (0.0, LEAST_LOGPROB))
-        if sum(filled) >= _MOST * total:
+        if large and sum(filled) >= _MOST * total:
             return LogprobShape(ShapeKind.PLACEHOLDER, is_a)
     return None
 
@@ -148,7 +170,9 @@ def _is_shifted(
         return False
     later = [pair for each in sequences for pair in _bounded(each.a[1:], each.b[:-1])]
     earlier = [pair for each in sequences for pair in _bounded(each.a[:-1], each.b[1:])]
-    return any((pearson(shifted) or 0.0) > _SHIFTED for shifted in (later, earlier))
+    # Without padding, which is the same token in no side.
+    filled = [[pair for pair in shifted if 0.0 not in pair] for shifted in (later, earlier)]
+    return any((pearson(shifted) or 0.0) > _SHIFTED for shifted in filled)
 
 
 def _top_p(deltas: Sequence[float]) -> float:
