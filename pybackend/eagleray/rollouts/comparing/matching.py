@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable
 
 from attrs import evolve, frozen
 
 from eagleray.common.l10n import counted, t
 from eagleray.rollouts.comparing import errors
 from eagleray.rollouts.comparing.engines.dump import LogprobDump
-from eagleray.rollouts.comparing.model import Ids, PromptLayer, ScoredTokens, TokenSequence
+from eagleray.rollouts.comparing.model import PromptLayer, ScoredTokens, TokenSequence
 from eagleray.rollouts.comparing.prompt_layer import prompt_layer
 
+# Shorter completions are equal by chance.
 _LEAST_LENGTH = 8
-_Scored = tuple[TokenSequence, ScoredTokens]
+_Row = tuple[TokenSequence, ScoredTokens]
+_Key = Callable[[TokenSequence], Hashable]
 
 
 @frozen
@@ -28,50 +30,48 @@ class ScoredPair:
 
 @frozen
 class MatchedDumps:
-    """The pairs, and notes about the sequences that differ."""
-
     pairs: tuple[ScoredPair, ...]
     prompts: PromptLayer
     notes: tuple[str, ...]
 
 
 def matched(a: LogprobDump, b: LogprobDump) -> MatchedDumps:
-    """Each sequence is in one pair at most.  Raises an error of the catalogue without any pair.
+    """Puts each sequence in one pair at most; raises an error of the catalogue without any pair.
 
     1. Prompt and completion are the same, or a side lacks the last token, as an end that it skips (minimind#850).
     2. Without such a pair: the completions are the same, so that the prompts differ.
     """
     of_a, of_b = (list(zip(each.sequences, each.scored, strict=True)) for each in (a, b))
-    notes = []
-    pairs = list(_matches(of_a, of_b, _whole, _whole))
+    prompts, notes = PromptLayer(), []
+    pairs = _taken(of_a, of_b, _whole, _whole)
     for side, key_a, key_b in (("B", _without_last, _whole), ("A", _whole, _without_last)):
-        shorter = list(_matches(of_a, of_b, key_a, key_b))
+        shorter = _taken(of_a, of_b, key_a, key_b)
         pairs += shorter
         if shorter:
-            tokens = (each[0].completion for pair in shorter for each in pair)
-            last = max(tokens, key=len)[-1]
-            notes.append(
-                counted(
-                    len(shorter),
-                    "{n} completion of {side} lacks its last token ({id}).",
-                    "{n} completions of {side} lack their last token ({id}).",
-                    side=side,
-                    id=last,
-                )
+            note = counted(
+                len(shorter),
+                "{n} completion of {side} lacks its last token ({id}).",
+                "{n} completions of {side} lack their last token ({id}).",
+                side=side,
+                id=max((tokens.completion for tokens, _ in shorter[0]), key=len)[-1],
             )
-    layer = PromptLayer()
+            notes.append(note)
     if not pairs:
-        alike = _matches(of_a, of_b, _completion, _completion)
-        pairs = [each for each in alike if _is_certain(each[0][0], each[1][0])]
-        if not pairs:
-            raise errors.dumps_differ()
-        layer, more = _prompts(pairs)
-        notes += more
+        pairs = _taken(of_a, of_b, _completion, _completion)
+        ids = [(tokens.prompt, other.prompt) for (tokens, _), (other, _) in pairs]
+        prompts = prompt_layer([(at, *each) for at, each in enumerate(ids)])
+        # More of the template before the same tokens isn't another tokenizer.
+        if all(left[-len(right) :] == right or right[-len(left) :] == left for left, right in ids):
+            prompts = evolve(prompts, plain_differ=False)
+            notes.append(t("One side's prompts end with the other's."))
+        elif max(len(tokens.completion) for (tokens, _), _ in pairs) < _LEAST_LENGTH:
+            pairs = []
+    if not pairs:
+        raise errors.dumps_differ()
     if of_a or of_b:
-        notes.append(
-            t("Only A has {a} of the sequences, only B has {b}.", a=len(of_a), b=len(of_b))
-        )
-    return MatchedDumps(tuple(_pair(*pair) for pair in pairs), layer, tuple(notes))
+        rest = t("Only A has {a} of the sequences, only B has {b}.", a=len(of_a), b=len(of_b))
+        notes.append(rest)
+    return MatchedDumps(tuple(_pair(*pair) for pair in pairs), prompts, tuple(notes))
 
 
 def _whole(tokens: TokenSequence) -> Hashable:
@@ -86,57 +86,23 @@ def _completion(tokens: TokenSequence) -> Hashable:
     return tokens.completion
 
 
-def _matches(
-    of_a: list[_Scored],
-    of_b: list[_Scored],
-    key_a: Callable[[TokenSequence], Hashable],
-    key_b: Callable[[TokenSequence], Hashable],
-) -> Iterator[tuple[_Scored, _Scored]]:
-    """Takes the sequences with the same key from both lists."""
-    by_key: dict[Hashable, list[_Scored]] = defaultdict(list)
+def _taken(of_a: list[_Row], of_b: list[_Row], key_a: _Key, key_b: _Key) -> list[tuple[_Row, _Row]]:
+    """Takes the rows with the same key out of both lists, in their order."""
+    by_key: dict[Hashable, list[_Row]] = defaultdict(list)
     for each in reversed(of_b):
         by_key[key_b(each[0])].append(each)
-    remaining = []
-    for each in of_a:
-        alike = by_key[key_a(each[0])]
-        if alike:
-            yield each, alike.pop()
-        else:
-            remaining.append(each)
-    of_a[:] = remaining
-    of_b[:] = [each for alike in by_key.values() for each in alike]
+    rows = [(each, by_key[key_a(each[0])]) for each in of_a]
+    pairs = [(each, alike.pop()) for each, alike in rows if alike]
+    paired = {id(each) for pair in pairs for each in pair}
+    for side in (of_a, of_b):
+        side[:] = [each for each in side if id(each) not in paired]
+    return pairs
 
 
-def _pair(a: _Scored, b: _Scored) -> ScoredPair:
+def _pair(a: _Row, b: _Row) -> ScoredPair:
     """Both sides of the tokens that both have."""
-    count = min(len(tokens.completion) for tokens, _ in (a, b))
-    sides = (
-        evolve(scored, ids=scored.ids[:count], logprobs=scored.logprobs[:count])
-        for _, scored in (a, b)
+    count = min(len(a[0].completion), len(b[0].completion))
+    left, right = (
+        evolve(each, ids=each.ids[:count], logprobs=each.logprobs[:count]) for _, each in (a, b)
     )
-    return ScoredPair(evolve(a[0], completion=a[0].completion[:count]), *sides)
-
-
-def _prompts(pairs: Iterable[tuple[_Scored, _Scored]]) -> tuple[PromptLayer, list[str]]:
-    """A prompt that ends with the whole other one has more of the template, in the same tokens."""
-    ids = [(a[0].prompt, b[0].prompt) for a, b in pairs]
-    layer = prompt_layer([(at, *each) for at, each in enumerate(ids)])
-    for side, is_longer in (
-        ("A", all(_ends_with(left, right) for left, right in ids)),
-        ("B", all(_ends_with(right, left) for left, right in ids)),
-    ):
-        if is_longer:
-            more = max(abs(len(left) - len(right)) for left, right in ids)
-            note = t("Prompts of {side} begin with up to {n} more tokens.", side=side, n=more)
-            return evolve(layer, plain_differ=False), [note]
-    return layer, []
-
-
-def _is_certain(a: TokenSequence, b: TokenSequence) -> bool:
-    """Whether equal completions after other prompts are of one rollout: short ones are equal by chance."""
-    is_longer = _ends_with(a.prompt, b.prompt) or _ends_with(b.prompt, a.prompt)
-    return is_longer or len(a.completion) >= _LEAST_LENGTH
-
-
-def _ends_with(ids: Ids, end: Ids) -> bool:
-    return ids[len(ids) - len(end) :] == end
+    return ScoredPair(evolve(a[0], completion=a[0].completion[:count]), left, right)

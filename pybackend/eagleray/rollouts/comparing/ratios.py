@@ -64,14 +64,13 @@ def step_ratios(sequences: Iterable[ComparedSequence]) -> tuple[StepRatios, ...]
 
 def agreeing_sequences(sequences: Iterable[ComparedSequence], usual_k3: float) -> tuple[int, int]:
     """How many sequences of the last step differ by no more than is usual, and how many there are."""
-    long = [each for each in sequences if len(each.a) >= _LEAST_LENGTH]
-    last = max((each.tokens.step or 0 for each in long), default=0)
-    figures = [
-        math.fsum(k3(-log) for log in _logs(each)) / len(each.a)
-        for each in long
-        if (each.tokens.step or 0) == last
-    ]
-    return sum(figure <= usual_k3 for figure in figures), len(figures)
+    figures: dict[int, list[float]] = {0: []}
+    for each in sequences:
+        if len(each.a) >= _LEAST_LENGTH:
+            mean = math.fsum(k3(-log) for log in _logs(each)) / len(each.a)
+            figures.setdefault(each.tokens.step or 0, []).append(mean)
+    last = figures[max(figures)]
+    return sum(mean <= usual_k3 for mean in last), len(last)
 
 
 def missed_update(steps: Sequence[StepRatios], usual_k3: float) -> int | None:

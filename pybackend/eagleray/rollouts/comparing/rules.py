@@ -57,7 +57,7 @@ _COLLAPSE = 5.0
 _AS_ROUNDING = 1.5
 _ABOVE_ROUNDING = 3.0
 # Multiples of the largest usual k3-KL.
-_NEARLY_USUAL, _FAR_BEYOND = 2.0, 100.0
+_NEARLY_USUAL, _WELL_BEYOND = 2.0, 100.0
 # Other sampling parameters change rollouts more than these do.
 _AGREES = (ComparisonKind.CONSISTENT, ComparisonKind.KERNEL_MISMATCH, ComparisonKind.AS_USUAL)
 
@@ -179,7 +179,7 @@ def _by_other_precision(
 def _by_published(evidence: ComparisonEvidence) -> Confidences:
     if evidence.times_usual > BEYOND_FACTOR and not (evidence.has_few_large or evidence.some_agree):
         # Dropout and other settings of the same weights make less.
-        sure = 0.85 if evidence.times_usual > _FAR_BEYOND else 0.6
+        sure = 0.85 if evidence.times_usual > _WELL_BEYOND else 0.6
         return {ComparisonKind.OTHER_MODEL: sure, ComparisonKind.PRECISION_MISMATCH: 0.15}
     if evidence.times_usual > _NEARLY_USUAL:
         return {ComparisonKind.OTHER_MODEL: 0.3 if evidence.some_agree else 0.45}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import astuple, evolve, field, frozen
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.common.l10n import later, t, translated
@@ -247,15 +247,7 @@ def _columns(
 
 def first_tokens(columns: TokenColumns, count: int) -> TokenColumns:
     """The columns of the first tokens."""
-    return TokenColumns(
-        ids=columns.ids[:count],
-        texts=columns.texts[:count],
-        mask=columns.mask[:count],
-        logprobs=columns.logprobs[:count],
-        trainer_logprobs=columns.trainer_logprobs[:count],
-        versions=columns.versions[:count],
-        advantages=columns.advantages[:count],
-    )
+    return TokenColumns(*(column[:count] for column in astuple(columns, recurse=False)))
 
 
 def _turns(contents: Any) -> tuple[Turn, ...]:

@@ -186,58 +186,48 @@ def _findings(
     duplicates: int,
 ) -> list[DumpFinding]:
     """Returns the findings that are worth a sentence, the worst first."""
-    findings = []
-    if problems:
-        findings.append(
-            DumpFinding(
-                t("{count} of {items} lines have a problem.", count=problems, items=items),
-                "problems",
-            )
-        )
-    for line in dump.unfinished():
-        findings.append(
-            DumpFinding(
-                t("Line {line} of {file} isn't complete.", line=line.line, file=line.file), ""
-            )
-        )
-    if zero:
-        findings.append(
-            DumpFinding(
-                t(
-                    "{count} of {groups} groups have equal rewards: no advantage.",
-                    count=zero,
-                    groups=groups,
-                ),
-                "zero-advantage",
-            )
-        )
-    if truncated:
-        findings.append(
-            DumpFinding(
-                t("{count} of {items} completions were cut.", count=truncated, items=items),
-                "truncated",
-            )
-        )
-    if duplicates:
-        findings.append(
-            DumpFinding(
-                counted(
-                    duplicates,
-                    "{n} completion repeats another of its group.",
-                    "{n} completions repeat another of their group.",
-                ),
-                "duplicates",
-            )
-        )
-    if dump.marked_files:
-        findings.append(
-            DumpFinding(
-                counted(
-                    dump.marked_files,
-                    "{n} file begins with a byte order mark.",
-                    "{n} files begin with a byte order mark.",
-                ),
-                "",
-            )
-        )
-    return findings
+    unfinished = (
+        (True, t("Line {line} of {file} isn't complete.", line=line.line, file=line.file), "")
+        for line in dump.unfinished()
+    )
+    possible = (
+        (
+            problems,
+            t("{count} of {items} lines have a problem.", count=problems, items=items),
+            "problems",
+        ),
+        *unfinished,
+        (
+            zero,
+            t(
+                "{count} of {groups} groups have equal rewards: no advantage.",
+                count=zero,
+                groups=groups,
+            ),
+            "zero-advantage",
+        ),
+        (
+            truncated,
+            t("{count} of {items} completions were cut.", count=truncated or 0, items=items),
+            "truncated",
+        ),
+        (
+            duplicates,
+            counted(
+                duplicates,
+                "{n} completion repeats another of its group.",
+                "{n} completions repeat another of their group.",
+            ),
+            "duplicates",
+        ),
+        (
+            dump.marked_files,
+            counted(
+                dump.marked_files,
+                "{n} file begins with a byte order mark.",
+                "{n} files begin with a byte order mark.",
+            ),
+            "",
+        ),
+    )
+    return [DumpFinding(sentence, filter_) for count, sentence, filter_ in possible if count]

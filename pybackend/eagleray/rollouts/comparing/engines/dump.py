@@ -33,15 +33,8 @@ _STEPS = (*ROLES["step"], "rollout_id")
 _LENGTHS = (*ROLES["tokens"], "input_length")
 # The field of our own waves.
 OWN_LOGPROBS = "logprobs"
-ROLLOUT_LOGPROBS = (OWN_LOGPROBS, "generation_logprobs", "rollout_log_probs", "output_logprobs")
-TRAINER_LOGPROBS = (
-    "prev_logprobs",
-    "trainer_logprobs",
-    "old_log_probs",
-    "prox_logp",
-    "train_logprobs",
-    OWN_LOGPROBS,
-)
+ROLLOUT_LOGPROBS = ROLES["logprobs"]
+TRAINER_LOGPROBS = (*ROLES["trainer_logprobs"], OWN_LOGPROBS)
 
 
 @frozen
