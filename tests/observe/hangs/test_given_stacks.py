@@ -164,6 +164,17 @@ def test_second_dump_shows_what_does_not_move(tmp_path: Path) -> None:
     assert "does not move in Trainer.load_checkpoint (trainer.py:72)" in verdict.sentence
 
 
+def test_rank_that_waits_for_a_server_may_still_get_its_answer(tmp_path: Path) -> None:
+    for file in GIVEN.glob("straggler.*"):
+        request = "readinto (socket.py:706)\n    begin (http/client.py:318)"
+        waits = "Condition.wait (threading.py:327)\n    Event.wait (threading.py:629)"
+        (tmp_path / f"{file.stem}.txt").write_text(file.read_text().replace(waits, request) * 2)
+    verdict = given(tmp_path).verdict
+    assert (verdict.kind, verdict.culprits, verdict.confidence) == ("straggler", "2", 0.6)
+    assert "for rank 2, which waits in Trainer.load_checkpoint (trainer.py:72)" in verdict.sentence
+    assert "an answer over the network" in verdict.sentence
+
+
 def test_ranks_in_different_collectives_are_named() -> None:
     verdict = given(*GIVEN.glob("mismatch.*")).verdict
     assert (verdict.kind, verdict.culprits) == ("collective-mismatch", "1,3")

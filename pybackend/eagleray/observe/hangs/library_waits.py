@@ -54,6 +54,12 @@ _BARRIER = later("others at a barrier")
 _POOL = later("the processes of a pool")
 ROOM, ITEM = later("room in a queue of Ray"), later("an item of a queue of Ray")
 OUTPUT = later("the output of a child process")
+# A server that is slow, and not in the picture, ends them as well as one that never answers.
+_ANSWERS = (
+    later("an answer from gRPC"),
+    later("a message of ZeroMQ"),
+    later("an answer over the network"),
+)
 # Waits for processes that a lock in shared memory ends.
 OF_SHARED_LOCKS = (_WORK, _BARRIER)
 TABLE = (
@@ -79,9 +85,9 @@ TABLE = (
     _wait(r"threading\.py", "wait|wait_for", later("another thread"), is_own=True),
     _wait(r"threading\.py", "acquire|__enter__", later("a lock"), is_own=True),
     _wait(r"logging/__init__\.py", "acquire", later("the lock of a log handler"), is_own=True),
-    _wait(r"grpc/\w+\.py", "wait|result|_blocking|_wait_once|__call__", later("an answer from gRPC")),
-    _wait(r"zmq/sugar/(?:poll|socket)\.py", "poll|recv|recv_multipart|recv_pyobj", later("a message of ZeroMQ")),
-    _wait(r"(?:http/client|ssl|urllib3/.*|requests/.*|httpx/.*|httpcore/.*|socket)\.py", r"\w+", later("an answer over the network")),
+    _wait(r"grpc/\w+\.py", "wait|result|_blocking|_wait_once|__call__", _ANSWERS[0]),
+    _wait(r"zmq/sugar/(?:poll|socket)\.py", "poll|recv|recv_multipart|recv_pyobj", _ANSWERS[1]),
+    _wait(r"(?:http/client|ssl|urllib3/.*|requests/.*|httpx/.*|httpcore/.*|socket)\.py", r"\w+", _ANSWERS[2]),
     _wait(r"ray/_private/worker\.py", "get|get_objects|wait", later("a result of Ray")),
     _wait(r"torch/cuda/(?:__init__|streams)\.py", "synchronize|wait", later("the GPU")),
 )  # fmt: skip
@@ -128,6 +134,12 @@ def all_sleep(processes: Iterable[SampledProcess]) -> bool:
         or (each.stack is not None and "sleep" in _called_in_c(each.stack.frames))
         for each in processes
     )
+
+
+def all_await_answers(processes: Iterable[SampledProcess]) -> bool:
+    """Whether each waits for a server, which may still answer."""
+    waits = [wait_of(each.stack.frames) if each.stack else None for each in processes]
+    return all(wait is not None and wait.what in _ANSWERS for wait in waits)
 
 
 def _sleeps_in_loop(frames: Sequence[PythonFrame]) -> bool:

@@ -55,6 +55,7 @@ def late(scene: Scene) -> Iterator[Reading]:
         )
         yield event_loop_reading(scene, behind, 0.8, text)
         return
+    last = [scene.graph.last_of(each) for each in behind]
     confidence = 0.8 if len(behind) <= len(waiting) and not scene.unread else 0.6
     step = inspect_step(behind)
     if scene.is_single_sample:
@@ -81,6 +82,14 @@ def late(scene: Scene) -> Iterator[Reading]:
             "{Others_wait} for {ranks}, which compute{place}.",
             **about(scene, behind),
         )
+    elif library_waits.all_await_answers(last):
+        confidence = min(confidence, 0.6)
+        text = counted(
+            len(behind),
+            "{Others_wait} for {ranks}, which waits{place}.",
+            "{Others_wait} for {ranks}, which wait{place}.",
+            **about(scene, behind),
+        )
     else:
         text = counted(
             len(behind),
@@ -88,7 +97,7 @@ def late(scene: Scene) -> Iterator[Reading]:
             "{Others_wait} for {ranks}, which do not move{place}.",
             **about(scene, behind),
         )
-    if library_waits.all_sleep(scene.graph.last_of(each) for each in behind):
+    if library_waits.all_sleep(last):
         confidence, step = 0.5, t("See why it sleeps: it may still work.")
     if not_started := counter_readings.not_started(scene.world, behind):
         text, confidence = f"{text} {not_started}", 0.9

@@ -106,6 +106,8 @@ def chains(scene: Scene) -> Iterator[Reading]:
             has_timer = any(each.has_timer for each in last)
             is_unsure = has_timer or any(path.is_unsure for path in shown)
             confidence = 0.4 if is_unsure else 0.75
+            if library_waits.all_await_answers(last):
+                confidence = min(confidence, 0.6)
             if library_waits.all_sleep(last):
                 confidence = min(confidence, 0.5)
                 step = t("See why it sleeps: it may still work.")
