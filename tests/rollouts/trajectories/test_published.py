@@ -131,6 +131,13 @@ async def test_text_that_is_not_split_has_no_completion(tmp_path: Path) -> None:
     assert summed.groups == 1
 
 
+async def test_token_ids_are_not_a_column_of_texts(tmp_path: Path) -> None:
+    row = {"prompt": [1, 2, 3], "response": [4, 5, 6], "reward": 1.0}
+    summed, page = await written(tmp_path, "a.jsonl", lines(row))
+    assert (summed.items, len(page.rows)) == (1, 1)
+    assert page.rows[0].problem == "The response is not a text."
+
+
 async def test_step_comes_from_the_name_of_the_file(tmp_path: Path) -> None:
     row = {"prompt": "a", "response": "b"}
     for name, step in (("train_data_step12", 12), ("eps_000010", 10), ("deps_7", None)):

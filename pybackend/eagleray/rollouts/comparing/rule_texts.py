@@ -208,7 +208,9 @@ def _models(evidence: ComparisonEvidence) -> tuple[str, str]:
 
 def _remaining(evidence: ComparisonEvidence) -> str:
     """Says what the evidence excludes, and what remains."""
-    excluded = [t("sampling parameters"), t("shifted logprobs")]
+    excluded = [t("sampling parameters")]
+    if not evidence.some_agree:
+        excluded.append(t("shifted logprobs"))
     if evidence.prompts.compared:
         excluded += [t("tokenizer"), t("template")]
     remaining = [t("weights"), t("adapters"), t("RoPE scaling"), t("attention")]

@@ -56,9 +56,9 @@ _UNLIKELY = -2.0
 _LEAST_SURPRISE = 0.3
 _UNLIKE = 0.7
 _SHIFTED = 0.9
-# A sequence of as many tokens tells by itself whether it is misaligned, and several don't do so by chance.
-_LEAST_LENGTH = 16
-_LEAST_SEQUENCES = 2
+# A sequence with as many unlikely tokens tells whether it is misaligned; of thousands of simulated ones none was by chance.
+_LEAST_UNLIKELY = 12
+_LEAST_PART = 0.05
 _MOST = 0.5
 _SAME_CHOICE = 0.98
 # The rest is rounding above the limit of top-p.
@@ -97,10 +97,14 @@ def shape_of(sequences: Sequence[ComparedSequence], agreement: float | None) -> 
 
 def _misaligned_part(sequences: Sequence[ComparedSequence]) -> LogprobShape | None:
     """The commonest way in which sequences are misaligned, each by itself: rllm#898 pads and shifts only some."""
-    long = (each for each in sequences if len(each.a) >= _LEAST_LENGTH)
-    shapes = Counter(shape for each in long if (shape := _misaligned([each])))
+    shapes = Counter(
+        shape
+        for each in sequences
+        if sum(min(pair) < _LIKELY for pair in _bounded(each.a, each.b)) >= _LEAST_UNLIKELY
+        and (shape := _misaligned([each]))
+    )
     for shape, count in shapes.most_common(1):
-        if count >= _LEAST_SEQUENCES:
+        if count >= _LEAST_PART * len(sequences):
             is_part = count < len(sequences)
             return evolve(shape, part=(count, len(sequences)) if is_part else None)
     return None

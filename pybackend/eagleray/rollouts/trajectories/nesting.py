@@ -133,7 +133,9 @@ def _rows(value: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _column(value: dict[str, Any], role: str) -> list[Any] | None:
     keys = (name for key in ROLES[role] for name in (key, f"{key}s") if value.get(name) is not None)
-    return _as_column(value.get(next(keys, "")))
+    column = _as_column(value.get(next(keys, "")))
+    # Numbers are the token ids of one text.
+    return None if column and all(type(each) is int for each in column) else column
 
 
 def _singular(key: str) -> str:
