@@ -318,6 +318,7 @@ def test_timer_of_faulthandler_dumps_one_process_again() -> None:
     dump = FAULTHANDLER.format(name="")
     (row,) = given("-", stdin=(dump * 2).encode()).ranks
     assert row.role == "process"
+    (row,) = given("-", stdin=f"Epoch 1:\n{dump}Saving model:\n{dump}".encode()).ranks
     # Two processes may have threads of the same ids, as a fork has.
     assert len(given("-", stdin=(dump.partition("\n")[2] * 2).encode()).ranks) == 2
 
@@ -332,6 +333,11 @@ def test_timer_of_faulthandler_dumps_one_process_again() -> None:
         ("root@node-{n}:/app# py-spy dump --pid 512", "process"),
         ("$ ssh node{n} gdb -p 512 -ex py-bt", "process"),
         ("### trainer-{n}", "process"),
+        ("docker exec trainer_{n} py-spy dump --pid 512", "process"),
+        ("(base) me@node-{n}:~$ py-spy dump --pid 512", "process"),
+        ("node{n}% py-spy dump --pid 512", "process"),
+        ("==> train-{n}.log <==", "process"),
+        ("on node {n}, host gpu-{n}", "process"),
         ("And this is what the trainer on node-{n} does:", "process"),
     ],
 )
@@ -350,6 +356,9 @@ def test_headings_tell_processes_with_one_pid_apart(heading: str, role: str) -> 
         ("$ py-spy dump --pid 512", "$ sleep 30; sudo py-spy dump -p 512 --native"),
         ("### Sample 1 (02:17:00)", "### Sample 2 (02:17:30)"),
         ("", "Dumped again:"),
+        ("# t=0", "# t=30s"),
+        ("loss 3.25", "loss 3.01"),
+        ("2026-01-03 10:00:00 INFO saving", "2026-01-03 10:05:00 INFO loading data"),
     ],
 )
 def test_headings_of_later_dumps_tell_no_processes_apart(headings: tuple[str, str]) -> None:

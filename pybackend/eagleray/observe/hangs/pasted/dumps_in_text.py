@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from attrs import define, evolve, field, frozen
 
-from eagleray.observe.hangs.pasted.headings import Heading, heading_in
+from eagleray.observe.hangs.pasted.headings import Heading
 from eagleray.remote.sampling.frames import PythonFrame
 from eagleray.remote.sampling.native import NativeFrame
 from eagleray.remote.sampling.pyspy_dumps import Thread, failure_reason
@@ -77,6 +77,8 @@ _GDB_NATIVE = re.compile(
 )
 _CRASH = re.compile(r"Fatal Python error: (?P<why>.+)$")
 _TIMEOUT = re.compile(r"Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!\s*$")
+# `torch.distributed.debug` writes it above each answer (torch 2.13).
+_RANK_OF_TORCH = "=== Rank "
 # Every head has one of them, which is found sooner in a long log.
 _MARKERS = (
     "rocess ",
@@ -90,7 +92,7 @@ _MARKERS = (
     " Frame 0x",
     " file '",
     "pystack ",
-    "=== Rank ",
+    _RANK_OF_TORCH,
 )
 _THREADS = (_THREAD, _FAULT_THREAD, _GDB_THREAD, _PYSTACK_THREAD, _PYTEST_THREAD)
 _HEADS = (
@@ -468,21 +470,21 @@ class _DumpReader:
             return []
         for form, begin in self._beginnings:
             if match := form.match(text):
-                if form is _ATTACHED and (heading := heading_in(line)):
-                    self._headings[origin.key] = heading
+                if form is _ATTACHED:
+                    self._headings[origin.key] = self._heading(origin).above(line)
                 return begin(origin, match, indent)
-        is_inside = reading is not None and reading.is_open and indent > reading.indent
-        if not is_inside and (heading := heading_in(rest)):
-            self._headings[origin.key] = heading
-            if heading.rank is not None:
-                # Its process is listed, also where an error is all that follows.
-                complete = self._close(origin)
-                self._reading(origin)
-                return complete
         if reading is not None and self._takes(reading, text, indent):
             return []
         self._unread.append(rest)
-        return self._close(origin)
+        complete, heading = self._close(origin), self._heading(origin)
+        self._headings[origin.key] = above = heading.above(rest)
+        if above is not heading and above.rank is not None:
+            # Its process is listed, also where an error is all that follows.
+            self._reading(origin)
+        return complete
+
+    def _heading(self, origin: _Origin) -> Heading:
+        return self._headings.get(origin.key) or self._headings.setdefault("", Heading())
 
     def _process(self, origin: _Origin, match: re.Match[str], _: int) -> list[DumpedProcess]:
         reading, named = self._open.get(origin), self._new(origin)
@@ -618,7 +620,7 @@ class _DumpReader:
             reading.frames.append(frame)
 
     def _new(self, origin: _Origin) -> _Threads:
-        heading = self._headings.get(origin.key) or self._headings.get("") or Heading()
+        heading = self._heading(origin)
         return _Threads(origin.tags, origin.key, origin.tags.pid, origin.tags.name, heading)
 
     def _reading(self, origin: _Origin) -> _Threads:
@@ -637,7 +639,7 @@ class _DumpReader:
     def _is_detail(self, reading: _Threads, text: str, indent: int) -> bool:
         """Also text that a user has written in place of omitted frames."""
         if reading.is_named and not reading.threads and not reading.is_open:
-            return True
+            return not text.startswith(_RANK_OF_TORCH)
         return _DETAIL.match(text) is not None or (reading.is_open and indent > reading.indent)
 
     def _frame(self, reading: _Threads, text: str, indent: int) -> PythonFrame | None:

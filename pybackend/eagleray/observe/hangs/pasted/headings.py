@@ -10,12 +10,14 @@ import re
 from attrs import define
 
 _LONGEST = 300
-_SIGNS = re.compile(r"[>\s]*(?:[=#*~<-]{2,}|[#$%+](?=\s))")
-_PROMPT = re.compile(r"[>\s]*(?:\[[\w.-]+@[\w.-]+[^\]]*\]|[\w.-]+@[\w.-]+:\S*)\s*[$#%]")
+_SIGNS = re.compile(
+    r"[>\s]*(?:[=#*~<-]{2,}|[#$%+](?=\s)|\[?[\w.-]+@[\w.-]+)|.*\b(?:py-spy|pystack|gdb|exec|ssh)\b"
+)
+_LOGGED = re.compile(r"\d\d:\d\d:\d\d|\b(?:DEBUG|INFO|WARN|WARNING|ERROR)\b")
 _RANK = re.compile(r"(?<!local.)(?<![a-z])rank[ _=:.-]?(\d{1,6})(?![0-9])", re.IGNORECASE)
 # Parts that differ between two dumps of one process: times, counts, PIDs, files for the output, and the tools themselves.
 _VARYING = re.compile(
-    r"\d{4}-\d\d-\d\d\S*|\d+(?::\d\d)+\S*|(?:-p|-{0,2}pid)[ =:#]*\d+|(?:>+|\btee)\s*\S+"
+    r"\d{4}-\d\d-\d\d\S*|\d+(?::\d\d)+\S*|(?:-p|-{0,2}pid)[ =:#]*\d+|(?<=\S)\s+(?:>+|tee\b)\s*\S+|\bt\s*[=+]\s*\d+\S*"
     r"|\b(?:dump|sample|snapshot|stack|trace|try|attempt|run|take|sleep|step|epoch|iteration)s?\W*\d+\b|\b\d+(?:st|nd|rd|th)\b"
     r"|\d+(?:\.\d+)?\s*(?:ms|s|secs?|seconds?|m|min|mins|minutes?|h|hours?)\b"
     r"|\b(?:dump(?:ed|s)?|samples?|snapshots?|stacks?|traces?|again|later|after|before|now|then|and|the|a|in|at|of|still|same|first"
@@ -23,18 +25,26 @@ _VARYING = re.compile(
     re.IGNORECASE,
 )
 _OPTION = re.compile(r"(?<!\S)-\S*")
-_WORD = re.compile(r"\w[\w.@:/-]*")
+_WORD = re.compile(r"\w(?:[\w.@:/-]*\w)?")
 # A longer line is a sentence, of which only names with a digit are part of a name.
 _MOST_NAMES = 4
 
 
 @define
 class Heading:
-    """The words of a heading that may name a process, and its rank; `pid` is of the first process below it, -1 before."""
+    """The parts of a heading that may name a process, and its rank; `plain` has the parts of another line above the dump.
 
-    names: tuple[str, ...] = ()
+    `pid` is of the first process below it, -1 before.
+    """
+
+    marked: tuple[str, ...] = ()
     rank: int | None = None
+    plain: tuple[str, ...] = ()
     pid: int = -1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.marked + self.plain
 
     def rank_of(self, pid: int) -> int | None:
         """The rank of the process `pid`: those that it has started are below its heading, too."""
@@ -42,19 +52,20 @@ class Heading:
             self.pid = pid
         return self.rank if self.pid == pid else None
 
-
-def heading_in(line: str) -> Heading | None:
-    text = line.strip().strip("*_`").rstrip()
-    if not text or len(text) > _LONGEST:
-        return None
-    is_sentence = not (_SIGNS.match(line) or _PROMPT.match(line))
-    ranks = set(_RANK.findall(text))
-    if is_sentence and not text.endswith(":") and not (ranks and _RANK.fullmatch(text)):
-        return None
-    names = tuple(dict.fromkeys(_WORD.findall(_OPTION.sub(" ", _VARYING.sub(" ", text)))))
-    if is_sentence and len(names) > _MOST_NAMES:
-        names = tuple(each for each in names if re.search(r"\d", each))
-        ranks = set()
-    if not names and not ranks:
-        return None
-    return Heading(names, int(ranks.pop()) if len(ranks) == 1 else None)
+    def above(self, line: str) -> Heading:
+        """Returns the heading of what follows `line`, a new one if that is a heading itself."""
+        text = line.strip().strip("*_").rstrip()
+        if not text or len(text) > _LONGEST or text.startswith("```"):
+            return self
+        ranks = set(_RANK.findall(text))
+        has_sign = _SIGNS.match(line) is not None
+        is_marked = has_sign or text.endswith(":") or _RANK.fullmatch(text) is not None
+        names = tuple(dict.fromkeys(_WORD.findall(_OPTION.sub(" ", _VARYING.sub(" ", text)))))
+        if not has_sign and len(names) > _MOST_NAMES:
+            names = tuple(each for each in names if re.search(r"\d", each))
+            ranks = set()
+        if is_marked and (names or ranks):
+            return Heading(names, int(ranks.pop()) if len(ranks) == 1 else None)
+        if not is_marked and not _LOGGED.search(text):
+            self.plain = tuple(each for each in names if re.search(r"[^\W\d]", each))
+        return self

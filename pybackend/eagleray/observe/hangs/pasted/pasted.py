@@ -280,7 +280,8 @@ def _processes(dumped: Iterable[DumpedProcess]) -> list[list[DumpedProcess]]:
 
 def _is_same(first: DumpedProcess, later: DumpedProcess) -> bool:
     """Whether two dumps, which say the same of their process, are of one process."""
-    if set(first.heading) != set(later.heading):
+    # The threads of a timer's dump have their addresses.
+    if set(first.heading) != set(later.heading) and not (first.is_timeout and later.is_timeout):
         return False
     if first.marks and later.marks and not first.marks & later.marks:
         return False

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.observe.hangs.pasted.dumps_in_text import DumpedProcess, Tags, full_name
-from eagleray.observe.hangs.pasted.headings import Heading, heading_in
+from eagleray.observe.hangs.pasted.headings import Heading
 from eagleray.remote.sampling import pyspy_dumps
 from eagleray.remote.sampling.frames import PythonFrame
 from eagleray.remote.sampling.pyspy_dumps import Thread
@@ -98,6 +98,7 @@ def stacks_in(text: str) -> tuple[list[DumpedProcess], str, bool]:
     """
     dumps: list[DumpedProcess] = []
     parts: list[str] = []
+    heading = Heading()
     at = failures = 0
     while failures < _MOST_FAILURES and (begin := _LIST.search(text, at)):
         parts.append(text[at : begin.start()])
@@ -107,8 +108,8 @@ def stacks_in(text: str) -> tuple[list[DumpedProcess], str, bool]:
             failures += 1
             at = begin.end()
             continue
-        above = (heading_in(line) for line in reversed(parts[-1].splitlines()))
-        heading = next(filter(None, above), None) or Heading()
+        for line in parts[-1].splitlines():
+            heading = heading.above(line)
         dumps += (
             evolve(each, heading=heading.names, tags=Tags(heading.rank_of(each.pid)))
             for each in _processes(value)
