@@ -268,6 +268,7 @@ def test_text_without_stacks_is_an_error() -> None:
     with pytest.raises(EaglerayError) as raised:
         given("-", stdin=b"Traceback (most recent call last):\n  nothing (here:3)\n")
     assert raised.value.code == "no-stacks"
+    assert "eagleray doctor" in raised.value.next_step
 
 
 def process(pid: int, title: str, *frames: str, thread: int = 0) -> str:

@@ -53,6 +53,18 @@ def test_what_the_users_code_has_called_says_what_is_waited_for(
     assert sentence(*frames) == f"Process 900 waits for {what} in step (t.py:4)."
 
 
+def test_engine_without_requests_waits_for_one() -> None:
+    queue = "get (queue.py:1)", "_process_input_queue (vllm/v1/engine/core.py:7)"
+    place = "in _process_input_queue (core.py:7)."
+    assert sentence("wait (threading.py:3)", *queue) == f"Process 900 waits for a request {place}"
+    handles = (
+        "acquire (registry.py:7)",
+        "_handle_client_request (vllm/v1/engine/core.py:9)",
+        queue[1],
+    )
+    assert "a request" not in sentence(*handles)
+
+
 def test_threads_that_could_end_the_wait_are_named() -> None:
     more = 'Thread 901 (idle): "pump"\n    acquire (registry.py:7)\n    lookup (registry.py:3)\n'
     assert sentence("get (queue.py:1)", more=more) == (

@@ -105,6 +105,8 @@ OF_ENGINES = (
         later("a message of another worker"),
     ),
 )
+# It blocks here only while it has no work (vLLM 0.8 to 0.11); as a caller it handles a request.
+IDLE_ENGINES = (_wait(r"vllm/v1/engine/core\.py", "_process_input_queue", later("a request")),)
 
 
 def wait_of(frames: Sequence[PythonFrame]) -> LibraryWait | None:
@@ -113,6 +115,7 @@ def wait_of(frames: Sequence[PythonFrame]) -> LibraryWait | None:
     of_user = reversed(frames[max(end - _INNERMOST, 0) : end])
     pairs = (
         *((wait, frame) for frame in frames[end:][-1:] for wait in PAUSES),
+        *((wait, frame) for frame in frames[max(end - 1, 0) : end] for wait in IDLE_ENGINES),
         *((wait, frame) for frame in of_user for wait in OF_ENGINES),
         *((wait, frame) for frame in frames[end:] for wait in TABLE),
     )
