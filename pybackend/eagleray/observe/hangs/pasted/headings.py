@@ -10,9 +10,8 @@ import re
 from attrs import define
 
 _LONGEST = 300
-_SIGNS = re.compile(
-    r"[>\s]*(?:[=#*~<-]{2,}|[#$%+](?=\s)|\[?[\w.-]+@[\w.-]+)|.*\b(?:py-spy|pystack|gdb|exec|ssh)\b"
-)
+_SIGNS = re.compile(r"[>\s]*(?:[=#*~<-]{2,}|[#$%+](?=\s)|\[?[\w.-]+@[\w.-]+)")
+_TOOLS = ("py-spy ", "pystack ", "gdb ", " exec ", "ssh ")
 _LOGGED = re.compile(r"\d\d:\d\d:\d\d|\b(?:DEBUG|INFO|WARN|WARNING|ERROR)\b")
 _RANK = re.compile(r"(?<!local.)(?<![a-z])rank[ _=:.-]?(\d{1,6})(?![0-9])", re.IGNORECASE)
 # Parts that differ between two dumps of one process: times, counts, PIDs, files for the output, and the tools themselves.
@@ -32,19 +31,20 @@ _MOST_NAMES = 4
 
 @define
 class Heading:
-    """The parts of a heading that may name a process, and its rank; `plain` has the parts of another line above the dump.
+    """The parts of a heading that may name a process, and its rank; `below` is the last other line above the dump.
 
     `pid` is of the first process below it, -1 before.
     """
 
     marked: tuple[str, ...] = ()
     rank: int | None = None
-    plain: tuple[str, ...] = ()
+    below: str = ""
     pid: int = -1
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self.marked + self.plain
+        plain = _names_in(self.below, is_sentence=True)
+        return (*self.marked, *(each for each in plain if re.search(r"[^\W\d]", each)))
 
     def rank_of(self, pid: int) -> int | None:
         """The rank of the process `pid`: those that it has started are below its heading, too."""
@@ -57,15 +57,19 @@ class Heading:
         text = line.strip().strip("*_").rstrip()
         if not text or len(text) > _LONGEST or text.startswith("```"):
             return self
-        ranks = set(_RANK.findall(text))
-        has_sign = _SIGNS.match(line) is not None
-        is_marked = has_sign or text.endswith(":") or _RANK.fullmatch(text) is not None
-        names = tuple(dict.fromkeys(_WORD.findall(_OPTION.sub(" ", _VARYING.sub(" ", text)))))
-        if not has_sign and len(names) > _MOST_NAMES:
-            names = tuple(each for each in names if re.search(r"\d", each))
-            ranks = set()
-        if is_marked and (names or ranks):
-            return Heading(names, int(ranks.pop()) if len(ranks) == 1 else None)
-        if not is_marked and not _LOGGED.search(text):
-            self.plain = tuple(each for each in names if re.search(r"[^\W\d]", each))
+        has_sign = _SIGNS.match(line) is not None or any(tool in text for tool in _TOOLS)
+        if has_sign or text.endswith(":") or _RANK.fullmatch(text):
+            names = _names_in(text, is_sentence=not has_sign)
+            ranks = set(_RANK.findall(text)) if len(names) <= _MOST_NAMES or has_sign else set()
+            if names or ranks:
+                return Heading(names, int(ranks.pop()) if len(ranks) == 1 else None)
+        elif not _LOGGED.search(text):
+            self.below = text
         return self
+
+
+def _names_in(text: str, *, is_sentence: bool) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(_WORD.findall(_OPTION.sub(" ", _VARYING.sub(" ", text)))))
+    if is_sentence and len(names) > _MOST_NAMES:
+        return tuple(each for each in names if re.search(r"\d", each))
+    return names
