@@ -339,7 +339,7 @@ def test_timer_of_faulthandler_dumps_one_process_again() -> None:
         ("node{n}% py-spy dump --pid 512", "process"),
         ("==> train-{n}.log <==", "process"),
         ("on node {n}, host gpu-{n}", "process"),
-        ("And this is what the trainer on node-{n} does:", "process"),
+        ("And this is what the trainer of rank 5 on node-{n} does:", "process"),
     ],
 )
 def test_headings_tell_processes_with_one_pid_apart(heading: str, role: str) -> None:

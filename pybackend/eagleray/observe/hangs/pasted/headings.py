@@ -60,7 +60,8 @@ class Heading:
         has_sign = _SIGNS.match(line) is not None or any(tool in text for tool in _TOOLS)
         if has_sign or text.endswith(":") or _RANK.fullmatch(text):
             names = _names_in(text, is_sentence=not has_sign)
-            ranks = set(_RANK.findall(text)) if len(names) <= _MOST_NAMES or has_sign else set()
+            is_whole = has_sign or names == _names_in(text, is_sentence=False)
+            ranks = set(_RANK.findall(text)) if is_whole else set()
             if names or ranks:
                 return Heading(names, int(ranks.pop()) if len(ranks) == 1 else None)
         elif not _LOGGED.search(text):
