@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -34,6 +36,7 @@ from eagleray.doctor.model import (
     UncheckedFile,
 )
 from eagleray.doctor.ranking import (
+    REASONS,
     UNKNOWN,
     Candidate,
     Order,
@@ -60,12 +63,14 @@ from eagleray.doctor.unknown_errors import (
     is_error,
     is_exception,
     is_of_other_program,
+    is_quoted,
     is_survived,
     is_terminate,
     is_without_effect,
     logger_of,
     message_of,
     points_elsewhere,
+    quotes,
     raised_at,
     states_failure,
     unlogged,
@@ -91,6 +96,9 @@ _LONGEST_BEFORE = 400
 _LONGEST_TRACEBACK = 65_536
 # Rules about a training that continues.
 _OF_RUNNING = frozenset({"nan-loss"})
+# So often a program survives an error that is no cause at its end either.
+_OFTEN = 3
+_NUMBERS = re.compile(r"\d+")
 # This many bytes usually identify a line.
 _SIGN = 20
 
@@ -226,6 +234,9 @@ class _FileReading:
     # The starts of lines that the tracebacks above them have named, and the starts of exceptions without effect.
     exceptions: set[int] = field(factory=set)
     ignored: set[int] = field(factory=set)
+    # The starts of lines of tracebacks that were announced as handled, and the rules that explain those of source lines below.
+    handled: set[int] = field(factory=set)
+    explained: dict[int, set[str]] = field(factory=dict)
     # By beginnings of lines without their numbers.
     plain: dict[bytes, bool] = field(factory=dict)
     # The last exception of each process that no rule explains and that counts for its chain.
@@ -255,18 +266,64 @@ class _FileReading:
         survived = {
             number
             for number, (start, line) in self.starts.items()
-            if survival.includes(start, line.process)
+            if survival.includes(start, line.process, self._is_aftermath(line))
         }
         for rule, (match, hit, start, line) in self.latest.items():
             own = self.findings.groups[rule].evidence
+            if rule in _OF_RUNNING:
+                # The others were steps that a loss scaler has skipped.
+                if not survival.advances(start):
+                    survived.discard(own[-1][0].line)
+                continue
             is_end = match.rule.severity == "error"
             if (
                 is_end
                 and own[-1][0].line in survived
-                and not survival.includes(start, line.process)
+                and not survival.includes(start, line.process, self._is_aftermath(line))
+                and start not in self.handled
             ):
                 own[-1] = self._evidence(hit, start, line), match
+        survived |= self._repeated(survival, survived) | self._handled(survived)
         self.findings.survived |= {(str(self.file.path), number) for number in survived}
+
+    def _is_aftermath(self, line: LogLine) -> bool:
+        """Whether a line is only about the end of a process, and has no reason."""
+        if matches := self.findings.matcher.matches(line.text):
+            return all(match.rule.role not in REASONS for match in matches)
+        return not (is_exception(unlogged(line.text)) or is_crash(line.text))
+
+    def _repeated(self, survival: Survival, survived: set[int]) -> set[int]:
+        """The lines that repeat errors which the program has survived several times, unless something fails after them."""
+        consequences = [start for match, _, start, _ in self.latest.values() if match.rule.follows]
+        earlier = Counter(self._form(number) for number in survived)
+        return {
+            number
+            for number, (start, _) in self.starts.items()
+            if earlier[self._form(number)] >= _OFTEN
+            and not survival.fails_after(start)
+            and all(other < start for other in consequences)
+        }
+
+    def _form(self, number: int) -> tuple[str, object]:
+        """An error without its numbers, and the place where it was raised."""
+        frames, _ = self.findings.raised.get((str(self.file.path), number), ([], []))
+        text = self.starts[number][1].text
+        return _NUMBERS.sub("0", text), str(frames[-1:])
+
+    def _handled(self, survived: set[int]) -> set[int]:
+        """The lines with errors that were announced as handled, where others come later."""
+        others = [
+            start
+            for number, (start, line) in self.starts.items()
+            if number not in survived
+            and start not in self.handled
+            and (is_exception(unlogged(line.text)) or not self._is_aftermath(line))
+        ]
+        return {
+            number
+            for number, (start, _) in self.starts.items()
+            if start in self.handled and any(start < other for other in others)
+        }
 
     def _by_line(self, hits: Iterator[Hit]) -> Iterator[tuple[list[Hit], int, bytes]]:
         """The hits of each line, where it starts, and the line; lines with a level alone only until there are enough errors."""
@@ -324,7 +381,14 @@ class _FileReading:
         line = parse_line(raw)
         if start in self.ignored or self._is_old(start, line):
             return
-        matches = self.findings.matcher.matches(line.text)
+        if is_quoted(line.text):
+            return
+        explained = self.explained.get(start, ())
+        matches = [
+            match
+            for match in self.findings.matcher.matches(line.text)
+            if match.rule.id not in explained
+        ]
         for match in matches:
             self._matched(match, hit, start, line)
         if is_dumped(line.text):
@@ -458,19 +522,26 @@ class _FileReading:
         self.exceptions |= starts
         text = unlogged(exception.text)
         before = self._before(start, line)
-        if is_without_effect(text, before):
+        if is_without_effect(text, before) or quotes(before):
             self.ignored |= starts
             return
+        matches = self.findings.matcher.matches(exception.text)
+        rules = {match.rule.id for match in matches}
+        self.explained |= dict.fromkeys((at for at, _ in lines[:index]), rules)
+        after = next((own.text for _, own in lines[index + 1 : index + 2]), "")
+        is_handled = is_survived(before) or is_survived(after)
+        if is_handled:
+            self.handled |= starts
         hit = Hit(hit.file, offset)
         self._add_raised(hit, offset, frames, message_at(texts_of, index))
-        if text.startswith(STOPS) or self.findings.matcher.matches(exception.text):
+        if text.startswith(STOPS) or matches:
             return
         evidence = self._evidence(hit, offset, exception)
         code = code_before(texts_of, index)
         if code and is_bare(text, code):
             shown_code = shown(evolve(exception, text=code))
             evidence = evolve(evidence, text=f"{evidence.text} ({shown_code})")
-        if is_survived(before):
+        if is_handled:
             self.findings.handled.add(evidence)
         self._add_unknown(evidence)
         self._add_to_chain(evidence, before, line, (texts_of, index))
@@ -659,7 +730,7 @@ def _candidates(findings: _Findings, order: Order) -> tuple[list[Candidate], lis
     candidates, notes = [], []
     for group in findings.groups.values():
         rule = group.evidence[0][1].rule
-        is_end = rule.severity == "error" and rule.id not in _OF_RUNNING
+        is_end = rule.severity == "error"
         fatal = [each for each in group.evidence if findings.is_fatal(each[0])] if is_end else []
         candidate = _candidate(evolve(group, evidence=fatal or group.evidence), order)
         if fatal or not is_end:

@@ -30,7 +30,7 @@ from eagleray.doctor.unknown_errors import unlogged
 UNKNOWN = "unknown-error"
 # Such an error after which its program has continued.
 SURVIVED = "survived-error"
-_REASONS = ("cause", "coarse")
+REASONS = ("cause", "coarse")
 _NO_TIME = float("inf")
 # A traceback with the frames of a worker and its caller is shorter.
 _BLOCK = 100
@@ -123,15 +123,15 @@ def ranked(
     4. Else the first of what is left is the cause: a symptom before consequences and pointers.
     """
     rest = sorted(candidates, key=lambda item: _order(item.cause, order))
-    named = [item for item in rest if item.role in _REASONS and item.cause.severity == "error"]
+    named = [item for item in rest if item.role in REASONS and item.cause.severity == "error"]
     remaining = [item for item in rest if not any(_yields(item, other, order) for other in named)]
     first = next((item for item in remaining if item.cause.severity == "error"), None)
     unknown = (
-        _unknown_before(remaining, errors, order) if first and first.role not in _REASONS else None
+        _unknown_before(remaining, errors, order) if first and first.role not in REASONS else None
     )
     if unknown is not None:
         sentence = t("No rule explains the first error: {text}", text=unlogged(unknown[0].text))
-        remaining = [item for item in remaining if item.role in _REASONS]
+        remaining = [item for item in remaining if item.role in REASONS]
         primary = [unknown_cause(unknown, sentence), *(item.cause for item in remaining)]
     else:
         remaining = _with_first(remaining)

@@ -123,7 +123,14 @@ _HANDLED = re.compile(
 )
 # "WARNING … Failed to load x, falling back to y", above the traceback.
 _SURVIVED = re.compile(
-    r"(?i)\b(?:fail|unable|could ?n[o']t|cannot|can't|error|exception).{0,200}\b(?:retrying|falling back|skipp(?:ed|ing)|ignor(?:ed|ing)|continuing)\b"
+    r"(?i)\b(?:fail|unable|could ?n[o']t|cannot|can't|error|exception).{0,200}\b(?:retrying|falling back|skipp(?:ed|ing)|ignor(?:ed|ing)|continuing|(?<=[,;] )using)\b"
+)
+# The text of a model or of its programs: "model output: …", "│ … │", and "[sandbox] … stderr:" or "Completion 0:" above a traceback.
+_QUOTED = re.compile(
+    r"(?i)^\W{0,4}(?:(?:model|generated|raw) (?:output|text|code|response)|completion|prediction)\b[^:]{0,20}: \S|^[│┃] .*[│┃]$"
+)
+_QUOTES = re.compile(
+    r"(?i)^\W{0,4}sandbox\b.{0,200}:$|^\W{0,4}(?:(?:model|generated|raw) (?:output|text|code|response)|completion|prediction)\b[^:]{0,20}:$"
 )
 # The last line of a traceback: "ValueError: …", "torch.cuda.OutOfMemoryError: …", "KeyboardInterrupt".
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]{0,200}(?:\([\w.]{1,100}\))?(?::|$)")
@@ -226,6 +233,16 @@ def is_without_effect(text: str, before: str) -> bool:
 def is_survived(before: str) -> bool:
     """Whether the line above a traceback says that the program continues without what has failed."""
     return bool(_SURVIVED.search(before))
+
+
+def is_quoted(text: str) -> bool:
+    """Whether a program only quotes what a model has written."""
+    return bool(_QUOTED.match(text))
+
+
+def quotes(before: str) -> bool:
+    """Whether the line above a traceback says that it is of the program of a model, or of its text."""
+    return bool(_QUOTES.match(before))
 
 
 def points_elsewhere(text: str) -> bool:

@@ -25,12 +25,22 @@ _BAR = re.compile(
     rb"(?:[\r\n)\]]:? {0,6}|(?:[Tt]rain\w{0,9}|[Ee]pochs?|[Ss]teps?|[Ii]ter\w{0,9}|[Pp]rogress)[^\r\n|%]{0,20}: {0,6})\d{1,3}%\|"
     rb"[^|\r\n]{0,200}\| {0,4}(\d{1,9})/\d{1,9} \["
 )
-# The last line of a program that has done its work.
-_SUCCESS = re.compile(
-    rb"(?i)\bjob '?[\w-]{1,80}'? succeeded\b|\btraining (?:is |has )?(?:done|finished|completed?)\b|'train_runtime': "
-    rb"|\bFinal validation metrics\b|\bState=COMPLETED\b|\bexit(?:ed with)? ?code[ =:]{1,3}0\b|"
-    + "训练完成".encode()
+# A program says that it has done its work.
+_DONE = re.compile(
+    rb"(?i)\btraining (?:is |has )?(?:done|finished|completed?)\b(?! with)|'train_runtime': |\bFinal validation metrics\b"
+    rb"|\bMax number of steps has been reached\b|\bProcess \d{1,9} exits successfully\b|\bTraining(?: progress)?: {0,6}100%\|"
+    rb"|\b(?:step|iteration)[: ]{1,9}([1-9]\d{1,8})/ {0,9}\1\b|" + "训练完成".encode()
 )
+# The status of a job or script often belongs to its last command, such as `tee`.
+_SUCCEEDED = re.compile(
+    rb"(?i)\bjob '?[\w-]{1,80}'? (?:succeeded\b|with status: SUCCEEDED\b)|\bState=COMPLETED\b"
+    rb"|\bexit(?:ed with)? ?(?:code|status)[ =:]{1,3}0\b"
+)
+_FAILED = re.compile(
+    rb"(?i)\b(?:return|exit) ?(?:code|status) {0,4}[=: ] {0,4}-?[1-9]|\bexitcode {0,4}: {0,4}-?[1-9]"
+)
+# uvicorn logs it when its server was stopped, or after the error that stops it.
+_STOPPED = re.compile(rb"\bINFO: {1,9}Shutting down\b|\b[Rr]eceived (?:signal )?SIG(?:TERM|INT)\b")
 # Lines that a process also writes while it waits or fails.
 _IDLE = re.compile(
     r"(?i)error|fail|exception|abort|warn|traceback|\" 5\d\d |\"GET /|throughput: 0\.0|wait|heartbeat|alive|time[d-]? ?out|retry"
@@ -49,7 +59,7 @@ _AFTER = 2**18
 _FEWEST_STEPS = 10
 _FEWEST_LINES = 50
 # The end of a log, and the lines between its last error and its success.
-_END = 4_096
+_END = 16_384
 _FEWEST_BETWEEN = 10
 
 
@@ -61,21 +71,35 @@ class Survival:
     size: int
     starts: list[int]
     _steps: list[tuple[int, bytes, float]] | None = field(init=False, default=None)
-    _success: int | None = field(init=False, default=None)
+    _end: bytes | None = field(init=False, default=None)
     _blocks: dict[int, list[tuple[int, tuple[str, int | None], str]]] = field(
         init=False, factory=dict
     )
 
-    def includes(self, start: int, process: tuple[str, int | None]) -> bool:
+    def includes(
+        self, start: int, process: tuple[str, int | None], is_aftermath: bool = False
+    ) -> bool:
         """Whether the program has survived the error in the line at `start`, which `process` has written:
 
         1. A counter of steps or epochs rises after it, in whichever process.
-        2. The program says at its end that it has done its work, with other lines between.
-        3. The same process continues with many lines of its earlier forms, except for lines of a waiting process.
+        2. The program says at its end that it has done its work, or the status of its job does, with other lines between.
+        3. It is only an aftermath, such as the loss of a peer, after the program was stopped or has done its work.
+        4. The same process continues with many lines of its earlier forms, except for lines of a waiting process.
         """
-        return self._advances(start) or start < self._success_at() or self._works(start, process)
+        return (
+            self.advances(start)
+            or start < self._done_at()
+            or (is_aftermath and self._is_stopped(start))
+            or self._works(start, process)
+        )
 
-    def _advances(self, start: int) -> bool:
+    def fails_after(self, start: int) -> bool:
+        """Whether the end of the log has a status other than 0 after `start`."""
+        return any(
+            self._offset_of_end + each.start() > start for each in _FAILED.finditer(self._tail())
+        )
+
+    def advances(self, start: int) -> bool:
         highest: dict[bytes, float] = {}
         rises: Counter[bytes] = Counter()
         for at, name, value in self._all_steps():
@@ -103,19 +127,31 @@ class Survival:
             for match in _BAR.finditer(data):
                 yield offset + match.start(), b"", float(match[1])
 
-    def _success_at(self) -> int:
-        """Where a program that has done its work says so; 0 where an error is right before it.
+    @property
+    def _offset_of_end(self) -> int:
+        return max(0, self.size - _END)
 
-        The status of a script often belongs to its last command, such as `tee`.
-        """
-        if self._success is None:
-            offset = max(0, self.size - _END)
-            match = _SUCCESS.search(os.pread(self.log.descriptor, _END, offset))
-            at = offset + match.start() if match else 0
-            nearest = max((start for start in self.starts if start < at), default=0)
-            between = os.pread(self.log.descriptor, _BLOCK, nearest)[: at - nearest]
-            self._success = at if between.count(b"\n") >= _FEWEST_BETWEEN else 0
-        return self._success
+    def _tail(self) -> bytes:
+        if self._end is None:
+            self._end = os.pread(self.log.descriptor, _END, self._offset_of_end)
+        return self._end
+
+    def _last(self, sign: re.Pattern[bytes]) -> int:
+        """Where the end of the log has a sign for the last time, 0 if it hasn't."""
+        last = max((each.start() for each in sign.finditer(self._tail())), default=-1)
+        return self._offset_of_end + last if last >= 0 else 0
+
+    def _done_at(self) -> int:
+        """Where a program that has done its work says so; 0 where it fails later, or an error is right before the status of its job."""
+        done, status = self._last(_DONE), self._last(_SUCCEEDED)
+        if done and not self.fails_after(done):
+            return done
+        nearest = max((start for start in self.starts if start < status), default=0)
+        between = os.pread(self.log.descriptor, _BLOCK, nearest)[: status - nearest]
+        return status if between.count(b"\n") >= _FEWEST_BETWEEN else 0
+
+    def _is_stopped(self, start: int) -> bool:
+        return 0 < self._last(_STOPPED) < start or 0 < self._done_at() < start
 
     def _works(self, start: int, process: tuple[str, int | None]) -> bool:
         earlier = set(self._forms(process, max(0, start - _BLOCK), start))
