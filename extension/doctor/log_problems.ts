@@ -47,7 +47,9 @@ function ofCause(cause: Cause, item: LogEvidence): vscode.Diagnostic {
   const severity = cause.secondary
     ? vscode.DiagnosticSeverity.Information
     : SEVERITIES[cause.severity];
-  const made = problem(item, vscode.l10n.t("{0} Fix: {1}", cause.sentence, cause.fix), severity);
+  const text =
+    cause.fix === "" ? cause.sentence : vscode.l10n.t("{0} Fix: {1}", cause.sentence, cause.fix);
+  const made = problem(item, text, severity);
   made.code = cause.id;
   return made;
 }

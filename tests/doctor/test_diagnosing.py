@@ -221,7 +221,7 @@ def test_unknown_exception_has_where_it_was_raised_and_the_code_that_called(tmp_
         tmp_path,
         "a.out",
         "ERROR no reward model\n(Policy pid=7) Traceback (most recent call last):\n"
-        f"{lines}(Policy pid=7) IndexError: list index out of range\n",
+        f"{lines}(Policy pid=7) AttributeError: no attribute grads\n",
     )
 
     diagnosis = _diagnose(tmp_path)
@@ -232,7 +232,7 @@ def test_unknown_exception_has_where_it_was_raised_and_the_code_that_called(tmp_
     )
     printed = texts.lines(diagnosis)
     at = printed.index(f"    {diagnosis.raised}")
-    assert printed[at - 1].endswith("IndexError: list index out of range")
+    assert printed[at - 1].endswith("AttributeError: no attribute grads")
 
 
 def test_line_number_is_right_far_into_a_file(tmp_path: Path) -> None:

@@ -34,6 +34,11 @@ def test_lines_around_the_cause_are_in_it_with_their_numbers(tmp_path: Path) -> 
     assert "step 39970\n" not in text
 
 
+def test_colours_are_not_in_it(tmp_path: Path) -> None:
+    text = pack(diagnosis_of(tmp_path, "\x1b[36m(Actor pid=7)\x1b[0m loaded", ERROR), 2000)
+    assert "  1 (Actor pid=7) loaded\n" in text
+
+
 def test_private_key_above_the_cause_leaves_the_lines_their_numbers(tmp_path: Path) -> None:
     key = [
         "-----BEGIN PRIVATE KEY-----",

@@ -26,6 +26,7 @@ WRITTEN = time.mktime((2026, 11, 22, 12, 0, 0, 0, 0, -1))
             LogLine("it failed", "Policy pid=7", "10.0.0.3"),
         ),
         (b"12: [rank12]: it failed", LogLine("it failed", "task 12", rank=12)),
+        (b"[rank2]: [rank2]: Last error:", LogLine("Last error:", rank=2)),
         (b"[1,12]<stderr>:it failed", LogLine("it failed", "task 12")),
         (b"[default0]:it failed", LogLine("it failed", "default0")),
         (

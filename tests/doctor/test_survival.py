@@ -53,6 +53,7 @@ def raised(text: str, prefix: str = "", place: str = "/w/reward.py") -> str:
 
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB"
+PARSING = "latex.ParseError: no viable alternative at column 7"
 MISSING = "ModuleNotFoundError: No module named 'sympyy'"
 SURVIVED = {
     "exception of a reward function": (
@@ -108,6 +109,41 @@ SURVIVED = {
         raised(MISSING) + "epoch\n" * 12,
         "{'train_runtime': 812.2, 'train_loss': 0.31}\n",
     ),
+    "work that is done right after it": (
+        bars(0, 9) + raised(MISSING),
+        "{'train_runtime': 812.2, 'train_loss': 0.31}\n*** Training complete ***\n",
+    ),
+    "worker that is lost after the work is done": (
+        verl(0, 9)
+        + raised(MISSING, "(TaskRunner pid=41) ")
+        + "(TaskRunner pid=41) Final validation metrics: {'val/acc': 0.8}\n",
+        "(raylet) A worker died or was killed while executing a task by an unexpected system error. Exit code 143\n"
+        "exit status 0\n",
+    ),
+    "job with a status": (
+        raised(OOM) + "evaluated\n" * 12,
+        "Job finished with status: SUCCEEDED\n",
+    ),
+    "last steps": (
+        megatron(0, 9) + raised(MISSING),
+        " iteration     5000/    5000 | lm loss: 2.1E+00 |\n",
+    ),
+    "steps that a loss scaler skips": (
+        "{'loss': 1.3, 'grad_norm': nan, 'epoch': 0.01}\n" * 3,
+        "".join(f"{{'loss': 1.3, 'grad_norm': 0.7, 'epoch': 0.{n:02}}}\n" for n in range(2, 40)),
+    ),
+    "error that is as often survived": (
+        "".join(raised(PARSING, "(Reward pid=42) ") + verl(20 * n, 20 * n + 20) for n in range(4)),
+        raised(PARSING, "(Reward pid=42) "),
+    ),
+    "server that was stopped on purpose": (
+        "(APIServer pid=1) INFO:     Shutting down\n"
+        + raised(
+            "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause.",
+            "(APIServer pid=1) ",
+        ),
+        "(APIServer pid=1) INFO:     Application shutdown complete.\n",
+    ),
     "job that has succeeded": (
         raised(OOM) + "evaluated\n" * 12,
         "Job 'raysubmit_4F' succeeded\n",
@@ -146,6 +182,32 @@ FATAL = {
 }
 
 
+FATAL |= {
+    "work that is done on another rank": (
+        raised(MISSING) + "*** Training complete ***\n",
+        "  exitcode  : 1 (pid: 712)\n",
+    ),
+    "failure behind the work": (
+        "*** Training complete ***\n" * 2 + raised(MISSING),
+        "exit status 0\n",
+    ),
+    "server that stops because of it": (
+        raised(MISSING, "(APIServer pid=1) "),
+        "(APIServer pid=1) INFO:     Shutting down\n(APIServer pid=1) INFO:     Application shutdown complete.\n",
+    ),
+    "attempts that fail in the same way": (
+        "".join(raised(MISSING) + verl(20 * n, 20 * n + 20) for n in range(4)) + raised(MISSING),
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n  exitcode  : 1 (pid: 712)\n",
+    ),
+}
+QUOTED = {
+    "completion": "Completion 0:\n" + raised(MISSING) + "<|im_end|>\n",
+    "output of a model": "model output: Segmentation fault (core dumped) is printed for n<0.\n",
+    "table": "│ Fix this code │ ModuleNotFoundError: No module named 'sympyy' │ 1.00 │\n",
+    "program in a sandbox": "[sandbox] sample 7 test 0 verdict=RE stderr:\n" + raised(MISSING),
+}
+
+
 def diagnosis_of(folder: Path, text: str) -> Diagnosis:
     (folder / "a.log").write_text(text)
     files, unchecked = list_logs([folder / "a.log"])
@@ -178,6 +240,73 @@ def test_error_at_the_end_is_the_cause_after_one_that_was_survived(
     diagnosis = diagnosis_of(tmp_path, text)
     assert diagnosis.sentence.endswith("The first error is: rl.BadBatch: no rows left")
     assert diagnosis.causes[0].severity == "info"
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_text_that_a_program_quotes_is_not_its_error(tmp_path: Path, name: str) -> None:
+    diagnosis = diagnosis_of(tmp_path, QUOTED[name])
+    assert (diagnosis.causes, diagnosis.unknown) == ((), ())
+
+
+def test_error_that_was_handled_gives_way_to_one_that_comes_later(tmp_path: Path) -> None:
+    text = (
+        raised(MISSING)
+        + "WARNING: kernels could not be compiled, using the unfused ones\n"
+        + "[rank0]: loaded\n[rank1]: loaded\n" * 9
+        + raised("RuntimeError: 256 experts must be 512 columns", "[rank1]: ")
+        + raised("RuntimeError: 256 experts must be 512 columns", "[rank0]: ")
+    )
+    diagnosis = diagnosis_of(tmp_path, text)
+    assert diagnosis.sentence.endswith("RuntimeError: 256 experts must be 512 columns")
+    assert {cause.severity for cause in diagnosis.causes} == {"info"}
+    alone = diagnosis_of(tmp_path, text[: text.index("[rank0]")])
+    assert alone.causes[0].id == "module-missing"
+
+
+def test_evidence_is_the_message_and_not_the_source_of_its_raise(tmp_path: Path) -> None:
+    text = raised(MISSING).replace(
+        "run(x)", f'raise ModuleNotFoundError("No module named {chr(39)}sympyy{chr(39)}")'
+    )
+    (line,) = diagnosis_of(tmp_path, text).causes[0].evidence
+    assert line.line == 4
+
+
+def test_equal_errors_of_ranks_are_one_cause_with_their_number_and_no_fix(tmp_path: Path) -> None:
+    own = "".join(raised("rl.BadBatch: no rows left", f"[rank{rank}]: ") for rank in range(4))
+    text = own + "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+    diagnosis = diagnosis_of(tmp_path, text)
+    first = diagnosis.causes[0]
+    assert (first.id, first.evidence[0].line, first.count, first.fix) == ("unknown-error", 4, 4, "")
+    assert diagnosis.unknown == ()
+    assert "Fix:" not in "\n".join(lines(diagnosis))
+
+
+def test_errors_with_the_same_text_are_listed_once_with_their_number(tmp_path: Path) -> None:
+    text = "".join(f"(Rollout pid={n}) ERROR no reward model\n" for n in range(4))
+    printed = "\n".join(lines(diagnosis_of(tmp_path, text)))
+    assert printed.count("pid=") == 1
+    assert "    lines: 4\n" in printed
+
+
+def test_image_that_a_registry_refuses_is_the_cause(tmp_path: Path) -> None:
+    text = (
+        "slurmstepd: error: pyxis: failed to import docker image\n"
+        "slurmstepd: error: pyxis: printing enroot log file:\n"
+        "slurmstepd: error: pyxis:     [ERROR] URL https://hub.lab/v2/rl/manifests/1 returned error code: 403 Forbidden\n"
+        "slurmstepd: error: pyxis: couldn't start container\n"
+    )
+    first, *others = diagnosis_of(tmp_path, text).causes
+    assert (first.id, first.evidence[0].line) == ("enroot-registry", 3)
+    assert all(other.secondary for other in others)
+
+
+def test_call_that_nccl_warns_of_is_the_cause_of_its_system_error(tmp_path: Path) -> None:
+    text = (
+        "n1:7:8 [2] misc/ibvwrap.cc:182 NCCL WARN Call to ibv_reg_mr_iova2 failed with error Bad address\n"
+        + raised("RuntimeError: NCCL Error 2: unhandled system error", "[rank2]: ")
+    )
+    first, *others = diagnosis_of(tmp_path, text).causes
+    assert (first.id, first.evidence[0].line) == ("nccl-register", 1)
 
 
 def test_same_error_at_the_end_is_shown_with_its_last_line(tmp_path: Path) -> None:

@@ -80,28 +80,32 @@ export class DiagnosisView {
   private cause(cause: Cause, isTitle: boolean): HTMLElement {
     const isMore = cause.count > cause.evidence.length;
     const counts = l10n.t("Lines: {0}, files: {1}", String(cause.count), String(cause.files));
-    const copy = button(l10n.t("Copy Fix"), () => {
-      post({ kind: "copy", text: cause.fix.replaceAll("`", "") });
-    });
     return element(
       "section",
       { class: `cause ${cause.severity}` },
       ...(isTitle ? [] : [element("h2", {}, ...withCode(cause.sentence))]),
       this.lines(cause.evidence),
       ...(isMore ? [element("p", { class: "note" }, counts)] : []),
-      element(
-        "div",
-        { class: "fix" },
-        element("p", {}, element("b", {}, l10n.t("Fix")), " ", ...withCode(cause.fix)),
-        ...(cause.changes.length > 0 ? [this.fixButton(cause)] : []),
-        copy,
-      ),
+      ...(cause.fix === "" ? [] : [this.fix(cause)]),
       ...Object.entries(cause.settings).map(([framework, setting]) =>
         this.copied(framework, setting, l10n.t("Copy the setting of {0}", framework)),
       ),
       ...(cause.command === "" ? [] : [this.copied("$", cause.command, l10n.t("Copy Command"))]),
       ...this.why(cause),
       element("p", { class: "note" }, l10n.t("Source of the rule: {0}", cause.source)),
+    );
+  }
+
+  private fix(cause: Cause): HTMLElement {
+    const copy = button(l10n.t("Copy Fix"), () => {
+      post({ kind: "copy", text: cause.fix.replaceAll("`", "") });
+    });
+    return element(
+      "div",
+      { class: "fix" },
+      element("p", {}, element("b", {}, l10n.t("Fix")), " ", ...withCode(cause.fix)),
+      ...(cause.changes.length > 0 ? [this.fixButton(cause)] : []),
+      copy,
     );
   }
 

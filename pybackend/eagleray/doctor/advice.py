@@ -52,8 +52,7 @@ _MISSING_ARGUMENT = re.compile(
 )
 _BUG = re.compile(r"\bdiscovered a bug in (\w{2,40})\b")
 _ACCIDENT = re.compile(
-    r"(?:\w{1,60}\.){0,8}(?:TypeError: (?!\S{1,80}\(\) (?:missing|takes|got) )|(?:Attribute|Key|Index|Name|UnboundLocal|ZeroDivision)Error\b"
-    r"|ValueError: (?:too many|not enough) values)"
+    r"(?:\w{1,60}\.){0,8}(?:TypeError: (?!\S{1,80}\(\) (?:missing|takes|got) )|(?:Attribute|Name|UnboundLocal)Error\b)"
 )
 _LONGEST_OUTPUT = 40
 _LOADS = re.compile(r"(?:^|_)load_(?:\w+_)?(?:weight|state_dict|checkpoint|model)")

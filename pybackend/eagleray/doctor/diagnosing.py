@@ -96,7 +96,7 @@ _LONGEST_BEFORE = 400
 _LONGEST_TRACEBACK = 65_536
 # Rules about a training that continues.
 _OF_RUNNING = frozenset({"nan-loss"})
-# So often a program survives an error that is no cause at its end either.
+# An error that a process has survived so often doesn't end it.
 _OFTEN = 3
 _NUMBERS = re.compile(r"\d+")
 # This many bytes usually identify a line.
@@ -234,7 +234,7 @@ class _FileReading:
     # The starts of lines that the tracebacks above them have named, and the starts of exceptions without effect.
     exceptions: set[int] = field(factory=set)
     ignored: set[int] = field(factory=set)
-    # The starts of lines of tracebacks that were announced as handled, and the rules that explain those of source lines below.
+    # The starts of lines of tracebacks that were announced as handled, and by source lines the rules that match their exceptions.
     handled: set[int] = field(factory=set)
     explained: dict[int, set[str]] = field(factory=dict)
     # By beginnings of lines without their numbers.
@@ -266,7 +266,7 @@ class _FileReading:
         survived = {
             number
             for number, (start, line) in self.starts.items()
-            if survival.includes(start, line.process, self._is_aftermath(line))
+            if survival.includes(start, line.process, self._is_aftermath(start, line))
         }
         for rule, (match, hit, start, line) in self.latest.items():
             own = self.findings.groups[rule].evidence
@@ -279,18 +279,19 @@ class _FileReading:
             if (
                 is_end
                 and own[-1][0].line in survived
-                and not survival.includes(start, line.process, self._is_aftermath(line))
+                and not survival.includes(start, line.process, self._is_aftermath(start, line))
                 and start not in self.handled
             ):
                 own[-1] = self._evidence(hit, start, line), match
         survived |= self._repeated(survival, survived) | self._handled(survived)
         self.findings.survived |= {(str(self.file.path), number) for number in survived}
 
-    def _is_aftermath(self, line: LogLine) -> bool:
+    def _is_aftermath(self, start: int, line: LogLine) -> bool:
         """Whether a line is only about the end of a process, and has no reason."""
         if matches := self.findings.matcher.matches(line.text):
             return all(match.rule.role not in REASONS for match in matches)
-        return not (is_exception(unlogged(line.text)) or is_crash(line.text))
+        is_error_of_its_own = start in self.exceptions or is_exception(unlogged(line.text))
+        return not (is_error_of_its_own or is_crash(line.text))
 
     def _repeated(self, survival: Survival, survived: set[int]) -> set[int]:
         """The lines that repeat errors which the program has survived several times, unless something fails after them."""
@@ -304,11 +305,11 @@ class _FileReading:
             and all(other < start for other in consequences)
         }
 
-    def _form(self, number: int) -> tuple[str, object]:
-        """An error without its numbers, and the place where it was raised."""
+    def _form(self, number: int) -> tuple[object, ...]:
+        """The process of an error, its text without numbers, and the place where it was raised."""
         frames, _ = self.findings.raised.get((str(self.file.path), number), ([], []))
-        text = self.starts[number][1].text
-        return _NUMBERS.sub("0", text), str(frames[-1:])
+        line = self.starts[number][1]
+        return line.process, _NUMBERS.sub("0", line.text), str(frames[-1:])
 
     def _handled(self, survived: set[int]) -> set[int]:
         """The lines with errors that were announced as handled, where others come later."""
@@ -317,7 +318,7 @@ class _FileReading:
             for number, (start, line) in self.starts.items()
             if number not in survived
             and start not in self.handled
-            and (is_exception(unlogged(line.text)) or not self._is_aftermath(line))
+            and not self._is_aftermath(start, line)
         ]
         return {
             number
@@ -690,7 +691,13 @@ def _diagnosis(
     clear = [item for item in exceptions if not points_elsewhere(item.text)]
     exceptions = clear if clear or candidates else exceptions
     exceptions = [item for item in exceptions if item not in findings.handled] or exceptions
-    errors = [(item, *findings.chained.get(item, [])) for item in exceptions]
+    alike: dict[str, list[LogEvidence]] = {}
+    for item in exceptions:
+        alike.setdefault(item.text, []).append(item)
+    errors = [
+        (*same, *(each for item in same for each in findings.chained.get(item, [])))
+        for same in alike.values()
+    ]
     errors += [
         (item,) for item in sorted(filter(findings.is_fatal, findings.statements), key=order.place)
     ]

@@ -16,6 +16,7 @@ from eagleray.common.errors import printable
 from eagleray.common.redact import redact_text
 from eagleray.common.token_limit import TOKEN, cut
 from eagleray.doctor import texts
+from eagleray.doctor.logs.lines import without_colours
 from eagleray.doctor.model import Diagnosis, LogEvidence
 from eagleray.remote.injected.outside_files import descriptor_of
 
@@ -76,7 +77,7 @@ def _end(path: Path, room: int) -> str:
         content = os.pread(descriptor, _LAST, max(0, size - _LAST))
     finally:
         os.close(descriptor)
-    whole = redact_text(content.decode("utf-8", "replace")).splitlines()
+    whole = redact_text(without_colours(content.decode("utf-8", "replace"))).splitlines()
     # The first one may be a part, in which a secret isn't recognised.
     lines = [printable(line, _LONGEST_LINE) for line in whole[size > _LAST :]][-_ABOVE:]
     fence, title = _fence(lines), f"### {_text(str(path))}\n\n"
@@ -116,7 +117,9 @@ def _excerpt(evidence: LogEvidence) -> _Excerpt | None:
     finally:
         os.close(descriptor)
     count = evidence.line - first + 1 + _BELOW
-    lines = content.decode("utf-8", "replace").removesuffix("\n").split("\n")[:count]
+    lines = (
+        without_colours(content.decode("utf-8", "replace")).removesuffix("\n").split("\n")[:count]
+    )
     # Secrets are removed before lines are cut, and from all lines together: a key may have several.
     plain = redact_text("\n".join(lines)).split("\n")
     if len(plain) != len(lines) or len(lines) <= evidence.line - first:

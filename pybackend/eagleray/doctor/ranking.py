@@ -146,10 +146,10 @@ def unknown_cause(evidence: Sequence[LogEvidence], sentence: str) -> Cause:
     return Cause(
         id=UNKNOWN,
         sentence=sentence,
-        fix=t("Read the traceback or the lines above it."),
+        fix="",
         evidence=tuple(evidence),
-        count=1,
-        files=1,
+        count=len(evidence),
+        files=len({each.path for each in evidence}),
         source="",
     )
 
@@ -187,7 +187,7 @@ def _unknown_before(
     pointers = (item.cause for item in own if item.role == "pointer")
     for pointer in pointers:
         for error in errors:
-            if any(_is_near(error[0], line) for line in pointer.evidence):
+            if any(_is_near(each, line) for each in error for line in pointer.evidence):
                 return error
     first = own[0]
     if_unknown = first.role != "symptom"

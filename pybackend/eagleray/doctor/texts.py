@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 
 from eagleray.common.errors import printable
@@ -70,7 +71,8 @@ def _cause(cause: Cause, raised: str = "") -> list[str]:
     ]
     if cause.count > len(shown):
         result.append("  " + t("lines: {n}, files: {files}", n=cause.count, files=cause.files))
-    result.append("  " + t("Fix: {text}", text=cause.fix))
+    if cause.fix:
+        result.append("  " + t("Fix: {text}", text=cause.fix))
     result += [f"    {name}: {setting}" for name, setting in cause.settings.items()]
     result += _command(cause)
     if cause.why and not cause.secondary:
@@ -96,8 +98,13 @@ def _unknown(diagnosis: Diagnosis, heading: str = "") -> list[str]:
     """The errors without a rule: those that the sentence is about without a heading of their own."""
     is_first = not heading
     shown = []
-    for item in diagnosis.unknown[:5]:
+    counts = Counter(item.text for item in diagnosis.unknown)
+    # The same error of many ranks is listed once.
+    first = {item.text: item for item in reversed(diagnosis.unknown)}
+    for item in [each for each in diagnosis.unknown if each is first[each.text]][:5]:
         shown.append(f"  {_place(item)}")
+        if counts[item.text] > 1:
+            shown.append("    " + t("lines: {n}", n=counts[item.text]))
         # The sentence is about the first exception, which may not be the first error.
         if diagnosis.raised and is_first and item.text in diagnosis.sentence:
             shown.append(f"    {diagnosis.raised}")

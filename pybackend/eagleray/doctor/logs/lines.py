@@ -74,11 +74,13 @@ class LogLine:
         return self.worker, self.rank
 
 
+def without_colours(text: str) -> str:
+    return _COLOURS.sub("", text) if "\x1b" in text else text
+
+
 def parse_line(raw: bytes) -> LogLine:
     """A line in UTF-8; what isn't becomes replacement characters."""
-    text = raw.decode("utf-8", "replace").rstrip("\r\n")
-    if "\x1b" in text:
-        text = _COLOURS.sub("", text)
+    text = without_colours(raw.decode("utf-8", "replace").rstrip("\r\n"))
     worker = node = ""
     stamp = _STAMP.match(text)
     if stamp:
@@ -102,8 +104,8 @@ def parse_line(raw: bytes) -> LogLine:
         text = text[: repeated.start()]
     rank = _RANK.match(text)
     if rank and rank["space"]:
-        # The prefix of a traceback, whose lines are indented behind it.
-        text = text[rank.end() :]
+        # The prefix of a traceback, whose lines are indented behind it; launchers repeat it.
+        text = text[rank.end() :].removeprefix(rank[0])
     return LogLine(
         text,
         worker,

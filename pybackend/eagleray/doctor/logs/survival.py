@@ -144,7 +144,7 @@ class Survival:
     def _done_at(self) -> int:
         """Where a program that has done its work says so; 0 where it fails later, or an error is right before the status of its job."""
         done, status = self._last(_DONE), self._last(_SUCCEEDED)
-        if done and not self.fails_after(done):
+        if done and (done < status or not self.fails_after(done)):
             return done
         nearest = max((start for start in self.starts if start < status), default=0)
         between = os.pread(self.log.descriptor, _BLOCK, nearest)[: status - nearest]
