@@ -263,6 +263,14 @@ def test_error_that_was_handled_gives_way_to_one_that_comes_later(tmp_path: Path
     assert alone.causes[0].id == "module-missing"
 
 
+def test_error_is_not_handled_where_python_ignores_the_one_after_it(tmp_path: Path) -> None:
+    ignored = "Exception ignored in: <function Env.__del__ at 0x7c91>\n" + raised(
+        "AttributeError: con"
+    )
+    text = raised(MISSING) + ignored + raised("EOFError")
+    assert diagnosis_of(tmp_path, text).causes[0].id == "module-missing"
+
+
 def test_evidence_is_the_message_and_not_the_source_of_its_raise(tmp_path: Path) -> None:
     text = raised(MISSING).replace(
         "run(x)", f'raise ModuleNotFoundError("No module named {chr(39)}sympyy{chr(39)}")'
@@ -307,6 +315,7 @@ def test_call_that_nccl_warns_of_is_the_cause_of_its_system_error(tmp_path: Path
     )
     first, *others = diagnosis_of(tmp_path, text).causes
     assert (first.id, first.evidence[0].line) == ("nccl-register", 1)
+    assert [other.id for other in others if other.secondary] == ["nccl-system-error"]
 
 
 def test_same_error_at_the_end_is_shown_with_its_last_line(tmp_path: Path) -> None:

@@ -230,9 +230,9 @@ def is_without_effect(text: str, before: str) -> bool:
     return bool(_IGNORED.search(before) or _AT_EXIT.search(text))
 
 
-def is_survived(before: str) -> bool:
-    """Whether the line above a traceback says that the program continues without what has failed."""
-    return bool(_SURVIVED.search(before))
+def is_survived(text: str) -> bool:
+    """Whether the line above or below a traceback says that the program continues without what has failed."""
+    return bool(_SURVIVED.search(text)) and not _IGNORED.search(text)
 
 
 def is_quoted(text: str) -> bool:
