@@ -51,6 +51,16 @@ def test_changes_between_pictures_are_printed_as_json(
     assert printed(capsys, "--open", first, "--compare", first)["changes"] == []
 
 
+@pytest.mark.parametrize(("confidence", "code"), [(0.5, 0), (0.55, 3)])
+def test_a_hang_that_is_only_possible_has_no_exit_code(
+    pictures: tuple[str, str], confidence: float, code: int
+) -> None:
+    file = Path(pictures[0])
+    saved = picture_files.load(file)
+    picture_files.save(evolve(saved, verdict=evolve(saved.verdict, confidence=confidence)), file)
+    assert main(["stacks", "--open", str(file), "--exit-code"]) == code
+
+
 def test_json_of_a_picture_can_be_opened(
     pictures: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

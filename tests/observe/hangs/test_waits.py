@@ -45,7 +45,7 @@ EXPECTED = {
     "held_lock": (
         "wait-chain",
         r"MainThread waits for LOCK in take_lock \(waits\.py:\d+\), which loader holds in ask \(waits\.py:\d+\)\. "
-        r"P waits for an answer from P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
+        r"P waits for an answer from P, which sleeps in server \(waits\.py:\d+\)\.",
     ),
     "forked_lock": (
         "deadlock",
@@ -83,7 +83,7 @@ EXPECTED = {
     ),
     "inherited_lock": (
         "wait-chain",
-        r"P waits for the lock file /\S+/lock of P \(sleep\) in build \(waits\.py:\d+\)\.",
+        r"P waits for the lock file /\S+/lock of P, which runs sleep\.",
     ),
     "own_file_lock": (
         "deadlock",
@@ -100,7 +100,7 @@ EXPECTED = {
     ),
     "polled_file_lock": (
         "wait-chain",
-        r"P waits for the lock file /\S+/lock of P, which waits for an answer from P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
+        r"P waits for the lock file /\S+/lock of P, which waits for an answer from P, which sleeps in server \(waits\.py:\d+\)\.",
     ),
     "crossed_file_locks": (
         "deadlock",
@@ -119,7 +119,7 @@ EXPECTED = {
     ),
     "silent_server": (
         "wait-chain",
-        r"P waits for the end of P, which waits for an answer from P \(waits\.py\) in ask \(waits\.py:\d+\)\.",
+        r"P waits for the end of P, which waits for an answer from P, which sleeps in server \(waits\.py:\d+\)\.",
     ),
     "dead_producer": (
         "deadlock",
@@ -254,6 +254,30 @@ def test_tasks_that_sleep_are_not_a_hang(tmp_path: Path) -> None:
 def test_helpers_that_wait_for_a_working_program_are_not_a_hang(tmp_path: Path) -> None:
     with waiting("idle_manager", tmp_path) as pid:
         assert take(pid).verdict.kind in ("unknown", "slow")
+
+
+LOCKS = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX)"
+WORKS = f"{LOCKS}\nprint(flush=True)\nwhile True: sum(range(1000))"
+
+
+def test_program_of_another_start_for_which_one_waits_is_in_the_picture(tmp_path: Path) -> None:
+    """Also what that program has started."""
+    shell = f'{sys.executable} -c "$1" $2; exit'
+    arguments = ["bash", "-c", shell, "bash", WORKS, str(tmp_path / "lock")]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, start_new_session=True) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        waiter = subprocess.Popen([sys.executable, "-c", LOCKS, str(tmp_path / "lock")])
+        try:
+            # Until it waits.
+            while "lock" not in Path(f"/proc/{waiter.pid}/wchan").read_text():
+                assert waiter.poll() is None
+            taken = take(waiter.pid)
+        finally:
+            waiter.kill()
+            waiter.wait()
+            os.killpg(holder.pid, signal.SIGKILL)
+    assert (len(taken.ranks), taken.verdict.kind) == (2, "slow"), taken.verdict
 
 
 @pytest.mark.parametrize("scenario", ["working_child", "computing_executor", "working_thread"])

@@ -23,6 +23,8 @@ from eagleray.observe.hangs.pasted.pasted import picture_of
 
 _MOST_UNREAD = 10
 _LONGEST_LINE = 400
+# The confidence of a verdict that may be wrong as well as right.
+_POSSIBLE = 0.5
 # The exit code for a hang, with --exit-code.
 HANGS = 3
 # Verdicts on programs that make progress.
@@ -181,7 +183,9 @@ async def _run(app: App, arguments: argparse.Namespace) -> int:
         _print(taken, earlier, arguments)
     if not taken.coverage.processes and not (arguments.given or arguments.ras):
         return 1
-    return HANGS if arguments.exit_code and taken.verdict.kind not in _GOES_ON else 0
+    verdict = taken.verdict
+    is_hang = verdict.kind not in _GOES_ON and verdict.confidence > _POSSIBLE
+    return HANGS if arguments.exit_code and is_hang else 0
 
 
 def _print(taken: Picture, earlier: Picture | None, arguments: argparse.Namespace) -> None:

@@ -620,9 +620,17 @@ class WaitGraph:
             (process.host, pid) for pid in wait.pids if pid != process.process.pid
         )
         alone = ""
+        library_wait = _library_wait(process, wait.thread)
+        # Only what a child has started has its output, and all that still have their parents are in the picture.
+        is_left = (
+            library_wait is not None
+            and library_wait.what == library_waits.OUTPUT
+            and bool(wait.pids)
+            and not any(map(self.parent, targets))
+        )
+        targets = () if is_left else targets
         is_outside = bool(wait.pids) and not targets
         others = _name(wait, targets)
-        library_wait = _library_wait(process, wait.thread)
         if wait.kind == CHILD:
             text = t("the end of {processes}", processes=others)
         elif wait.kind == FILE_LOCK:
@@ -664,8 +672,7 @@ class WaitGraph:
         stack = next((each for each in process.others if each.thread == wait.thread), None)
         if wait.kind == SHARED_LOCK and wait.is_whole and not wait.pids:
             alone = t("no other process is left that could end that")
-        if library_wait is not None and library_wait.what == library_waits.OUTPUT and is_outside:
-            # Only what a child has started has its output, and all that still have their parents are in the picture.
+        if is_left:
             alone = t("its parent has ended, and it keeps the output open")
         # The end of a child that has ended meanwhile makes its parent continue.
         is_unsure = wait.kind == CHILD and any(

@@ -127,11 +127,13 @@ def sample(
     on_round: Callable[[int], None] = lambda taken: None,
     wait: Callable[[float], object] = time.sleep,
     named: Mapping[int, Named] = MappingProxyType({}),
+    awaited: Collection[int] = (),
 ) -> NodeSamples:
     """Samples `pids`, the ranks of their worlds and all processes below them `rounds` times, `pause_s` apart.
 
     Of a driver or worker of Ray, all of its job on this machine are among them, and Ray's own processes are not.  `named` has the
-    names of drivers and actors on this machine.
+    names of drivers and actors on this machine.  `awaited`, for which others wait, are among them as `pids` are, but for
+    what is above others: of such a one, as a shell, nothing else that it has started.
     `on_round` and `wait`, which pauses, may raise to cancel.  This process is sampled only if it is one of `pids`: it may be
     below one of them, such as a shell, and only waits for its samples.
     """
@@ -142,6 +144,7 @@ def sample(
     wanted = [
         pid for pid in proc.descendants(roots, processes) if pid in of_programs or pid in pids
     ]
+    wanted += _with_children([pid for pid in awaited if pid not in wanted], wanted, processes)
     own = os.getpid()
     processes_here = described(
         [pid for pid in wanted if pid != own or own in pids], processes, host, named
@@ -156,6 +159,16 @@ def sample(
         on_round=on_round,
         wait=wait,
     )
+
+
+def _with_children(
+    pids: Sequence[int], others: Sequence[int], processes: Mapping[int, proc.ProcessStat]
+) -> list[int]:
+    """The processes `pids`, and below those that have started none of `others`; without Ray's own."""
+    above = {pid for pid in pids if set(others) & {*proc.descendants([pid], processes)}}
+    roots = [pid for pid in pids if pid not in above]
+    listed = [*(pid for pid in pids if pid in above), *proc.descendants(roots, processes)]
+    return [pid for pid in without_services(listed, processes) if pid not in others]
 
 
 def sample_processes(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from eagleray.common.blocking_calls import off_loop
+from eagleray.common.l10n import counted
 from eagleray.observe.hangs import errors
 from eagleray.observe.hangs.collecting.completed_picture import FurtherAnswers, answered, completed
 from eagleray.observe.hangs.collecting.drivers_here import (
@@ -29,8 +32,12 @@ from eagleray.remote.sampling.native import native_of, raw_natives
 from eagleray.remote.sampling.node_sampler import NodeSamples, sample
 from eagleray.remote.sampling.processes import Named
 from eagleray.remote.sampling.pyspy_dumps import Tools
+from eagleray.remote.sampling.rank_sets import RankSet
 from eagleray.tools.pyspy import find_program
 
+# How often a picture is taken again with those for which its processes wait, and with how many of them at once.
+_MOST_TIMES = 3
+_MOST_AWAITED = 8
 # Takes the number of rounds that are done.
 OnRound = Callable[[int], None]
 # Pauses for some seconds.
@@ -51,9 +58,23 @@ async def take(pids: Sequence[int], plan: SamplingPlan = DEFAULT_PLAN) -> Pictur
     before = await states_of(clusters)
     named = {pid: name for state in before for pid, name in named_of(state).items()}
     sample = partial(_sample_now, pids, named, plan.rounds, plan.pause_s)
-    node = await sampled_in_thread(sample, plan.on_progress, plan.rounds)
+    node = await sampled_in_thread(partial(sample, ()), plan.on_progress, plan.rounds)
     if not node.processes:
         raise errors.no_processes(pids)
+    awaited: list[int] = []
+    for _ in range(_MOST_TIMES):
+        if not (further := _awaited_by(node)):
+            break
+        awaited += further
+        plan.say(
+            counted(
+                len(further),
+                "Others wait for process {pids}: sampling it, too",
+                "Others wait for processes {pids}: sampling them, too",
+                pids=RankSet.of(further),
+            )
+        )
+        node = await sampled_in_thread(partial(sample, awaited), plan.on_progress, plan.rounds)
     after = await states_of(clusters) if before else []
     pairs = list(zip(before, after, strict=False)) if len(before) == len(after) else []
     sampled = evidence(
@@ -83,11 +104,30 @@ async def ask(question: Question) -> FurtherAnswers:
     )
 
 
+def _awaited_by(node: NodeSamples) -> list[int]:
+    """The processes of the same users for which others wait, and which were not sampled."""
+    sampled = {each.pid for each in node.processes}
+    waits = [wait for last in node.rounds[-1].processes for wait in last.waits]
+    pids = {pid for wait in waits if not sampled & set(wait.pids) for pid in wait.pids}
+    users = {_user(pid) for pid in sampled}
+    further = [pid for pid in sorted(pids) if pid != os.getpid() and _user(pid) in users - {None}]
+    # A lock or a server that more processes share than these says little of each.
+    return further if len(further) <= _MOST_AWAITED else []
+
+
+def _user(pid: int) -> int | None:
+    try:
+        return Path(f"/proc/{pid}").stat().st_uid
+    except OSError:
+        return None
+
+
 def _sample_now(
     pids: Sequence[int],
     named: Mapping[int, Named],
     rounds: int,
     pause_s: float,
+    awaited: Collection[int],
     on_round: OnRound,
     wait: Wait,
 ) -> NodeSamples:
@@ -96,7 +136,14 @@ def _sample_now(
         raise errors.no_processes(pids)
     tools = Tools(find_program(), served_records)
     return sample(
-        pids, tools, rounds=rounds, pause_s=pause_s, on_round=on_round, wait=wait, named=named
+        pids,
+        tools,
+        rounds=rounds,
+        pause_s=pause_s,
+        on_round=on_round,
+        wait=wait,
+        named=named,
+        awaited=awaited,
     )
 
 
