@@ -186,8 +186,6 @@ class _Findings:
     exceptions: list[LogEvidence] = field(factory=list)
     # Exceptions that were raised while another was handled, or the failed lookup behind it.
     chained: dict[LogEvidence, list[LogEvidence]] = field(factory=dict)
-    # Exceptions that their program has handled, as the line above them says.
-    handled: set[LogEvidence] = field(factory=set)
     # Files and numbers of lines with errors after which their program has continued, as later lines show.
     survived: set[tuple[str, int]] = field(factory=set)
     # Lines that state a failure shortly before what only follows from one.
@@ -530,8 +528,7 @@ class _FileReading:
         rules = {match.rule.id for match in matches}
         self.explained |= dict.fromkeys((at for at, _ in lines[:index]), rules)
         after = next((own.text for _, own in lines[index + 1 : index + 2]), "")
-        is_handled = is_survived(before) or is_survived(after)
-        if is_handled:
+        if is_survived(before) or is_survived(after):
             self.handled |= starts
         hit = Hit(hit.file, offset)
         self._add_raised(hit, offset, frames, message_at(texts_of, index))
@@ -542,8 +539,6 @@ class _FileReading:
         if code and is_bare(text, code):
             shown_code = shown(evolve(exception, text=code))
             evidence = evolve(evidence, text=f"{evidence.text} ({shown_code})")
-        if is_handled:
-            self.findings.handled.add(evidence)
         self._add_unknown(evidence)
         self._add_to_chain(evidence, before, line, (texts_of, index))
 
@@ -690,7 +685,6 @@ def _diagnosis(
     exceptions = sorted(filter(findings.is_fatal, findings.exceptions), key=order.place)
     clear = [item for item in exceptions if not points_elsewhere(item.text)]
     exceptions = clear if clear or candidates else exceptions
-    exceptions = [item for item in exceptions if item not in findings.handled] or exceptions
     alike: dict[str, list[LogEvidence]] = {}
     for item in exceptions:
         alike.setdefault(item.text, []).append(item)
@@ -703,8 +697,7 @@ def _diagnosis(
     ]
     causes = with_settings_of(ranked(candidates, errors, order), frameworks)
     causes += survived
-    handled = findings.handled.difference(exceptions)
-    listed = [item for item in findings.unknown if findings.is_fatal(item) and item not in handled]
+    listed = filter(findings.is_fatal, findings.unknown)
     unknown = sorted(listed, key=lambda item: (is_of_other_program(item.text), *order.place(item)))
     del unknown[_MOST_UNKNOWN:]
     first = exceptions[0] if exceptions else None
