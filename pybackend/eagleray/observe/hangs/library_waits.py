@@ -105,7 +105,7 @@ OF_ENGINES = (
         later("a message of another worker"),
     ),
 )
-# It blocks here only while it has no work (vLLM 0.8 to 0.11); as a caller it handles a request.
+# It blocks here only while it has no work (`EngineCoreProc` of vLLM's V1 engine); as a caller it handles a request.
 IDLE_ENGINES = (_wait(r"vllm/v1/engine/core\.py", "_process_input_queue", later("a request")),)
 
 

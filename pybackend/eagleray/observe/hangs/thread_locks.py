@@ -19,7 +19,7 @@ from attrs import frozen
 from eagleray.common.l10n import t
 from eagleray.observe.hangs import wording
 from eagleray.observe.hangs.evidence import SampledProcess
-from eagleray.observe.hangs.wait_graph import Path, Wait
+from eagleray.observe.hangs.wait_paths import Path, Wait
 from eagleray.remote.sampling.frames import PythonFrame, is_users
 from eagleray.remote.sampling.kernel_waits import OWN
 from eagleray.remote.sampling.merging import ThreadStack

@@ -9,7 +9,7 @@ from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import Scene
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.observe.hangs.wait_graph import NEVER_ROOM, NO_ROOM, Path
+from eagleray.observe.hangs.wait_paths import NEVER_ROOM, NO_ROOM, Path
 from eagleray.remote.sampling.rank_sets import RankSet
 
 # Cores that a process uses which does something.
