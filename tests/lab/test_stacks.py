@@ -165,7 +165,7 @@ def test_run_of_sbatch_is_sampled_in_its_job_on_request_and_when_it_prints_nothi
             login.run("runs", "stop", direct.stdout.strip())
             wait_for("the end", lambda: not processes(site, "of-run", *SLURM_NODES))
             wait_for("the end of srun", lambda: not processes(site, "of-srun", *SLURM_NODES))
-    assert taken["coverage"]["seen"] == 2
+    assert taken["coverage"]["seen"] == 2, taken["ranks"]
     assert seen(taken) == {"0": "all_reduce", "1": "all_gather"}
     assert saved["kind"] == "collective-mismatch"
     opened = login.json("stacks", "--open", saved["path"])
