@@ -175,8 +175,8 @@ export interface VerdictRow {
 }
 
 /**
- * A rank that wasn't read: `ended`, `not-found`, `not-given`, `permission`, `timeout`, `no-tool`, `not-python`, `files-
- * deleted` or `seccomp`.
+ * A rank that wasn't read: `ended`, `not-found`, `not-given`, `cut`, `permission`, `timeout`, `no-tool`, `not-python`,
+ * `files-deleted` or `seccomp`.
  */
 export interface Unseen {
   readonly group: string;

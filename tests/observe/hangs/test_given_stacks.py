@@ -360,6 +360,9 @@ def test_headings_tell_processes_with_one_pid_apart(heading: str, role: str) -> 
         ("# t=0", "# t=30s"),
         ("loss 3.25", "loss 3.01"),
         ("2026-01-03 10:00:00 INFO saving", "2026-01-03 10:05:00 INFO loading data"),
+        ("first:", "30 s later, same pids:"),
+        ("node-1:", "after 30s, still running:"),
+        ("", "and again, both ranks:"),
     ],
 )
 def test_headings_of_later_dumps_tell_no_processes_apart(headings: tuple[str, str]) -> None:
@@ -871,3 +874,75 @@ def test_damaged_recorder_beside_others_is_named(tmp_path: Path) -> None:
         (str(tmp_path / name), "not a flight recorder")
         for name in ("fr_rank2.json", "nccl_trace_rank_1")
     ]
+
+
+def test_later_dump_of_a_place_is_told_apart_where_several_were_named() -> None:
+    dump = process(512, "python t.py", *SAVE)
+    headings = ("alpha:", "beta:", "alpha again, still running:")
+    text = "".join(f"{heading}\n{dump}\n" for heading in headings)
+    assert len(given("-", stdin=text.encode()).ranks) == 3
+    others = f"{dump}\nsame on the other node:\n{dump}"
+    assert len(given("-", stdin=others.encode()).ranks) == 2
+
+
+CUT_MAIN = 'Process 12: python t.py\nPython v3.11.9\n\nThread 12 (active): "MainThread"\n'
+HELPER = 'Thread 99 (idle): "writer"\n    save (t.py:7)\n'
+
+
+@pytest.mark.parametrize(
+    ("dump", "reason"),
+    [
+        (CUT_MAIN, "cut"),
+        (CUT_MAIN.replace("Thread 12", HELPER + "Thread 12"), "cut"),
+        (
+            "Process 12: python t.py\nPython v3.11.9\n\nError: Failed\nReason: EPERM: Operation not permitted\n",
+            "permission",
+        ),
+    ],
+)
+def test_rank_without_frames_of_its_main_thread_does_not_count_as_waiting(
+    dump: str, reason: str
+) -> None:
+    dumps = (process(10, "python t.py", *SAVE), process(11, "python t.py", *BARRIER), dump)
+    text = "\n".join(f"rank {n}:\n{each}" for n, each in enumerate(dumps))
+    taken = given("-", stdin=text.encode())
+    assert [(each.rank, each.reason) for each in taken.coverage.unseen] == [(2, reason)]
+    assert taken.verdict.sentence.startswith("Rank 1 waits in barrier (t.py:5), and rank 0 is")
+    assert taken.verdict.culprits == "0"
+
+
+LOOP = (
+    "select (selectors.py:468)",
+    "_run_once (asyncio/base_events.py:1898)",
+    "main (serve.py:6)",
+)
+
+
+@pytest.mark.parametrize("frames", [LOOP, SAVE])
+@pytest.mark.parametrize(
+    ("title", "is_peer"),
+    [
+        ("python serve.py", False),
+        ("/usr/bin/python3 -m ipykernel_launcher -f k.json", False),
+        ("/env/bin/python3.11 -u /work/t.py --steps 3", True),
+        ("python3.11", True),
+        ("python -c from multiprocessing.spawn import spawn_main; spawn_main()", True),
+    ],
+)
+def test_process_of_another_program_does_not_count_as_a_straggler(
+    title: str, is_peer: bool, frames: tuple[str, ...]
+) -> None:
+    dumps = [process(3301 + n, "python t.py", *BARRIER) for n in range(2)]
+    taken = given("-", stdin="".join([*dumps, process(2900, title, *frames)]).encode())
+    assert (taken.verdict.kind != "unknown") is is_peer
+    assert len(taken.ranks) == 3
+
+
+@pytest.mark.parametrize(
+    "heading", ["### node b (rank 1)", "rank 1 (node b)", "## rank 1 (10.0.0.4)"]
+)
+def test_heading_with_parentheses_does_not_count_as_a_frame(heading: str) -> None:
+    dumps = [process(800 + n, "python t.py", *BARRIER) for n in range(2)]
+    taken = given("-", stdin=f"# rank 0\n{dumps[0]}{heading}\n{dumps[1]}".encode())
+    assert [(row.role, row.rank) for row in taken.ranks] == [("rank", 0), ("rank", 1)]
+    assert [len(each.frames) for each in taken.classes] == [len(BARRIER)]

@@ -39,6 +39,7 @@ from eagleray.remote.sampling.processes import (
     OTHER,
     RANK,
     Described,
+    program_of,
 )
 from eagleray.remote.sampling.rank_sets import RankSet
 from eagleray.remote.sampling.unwinding import is_at_exit, since_fork
@@ -56,6 +57,9 @@ _TAKES_PART = (Doing.IN_COLLECTIVE, Doing.INITIALIZING)
 # Modules that wait for processes they have started; `multiprocess` is the copy of Python's that datasets uses.
 _PROCESSES = re.compile(r"(^|/)(multiprocess(ing)?|concurrent/futures|subprocess\.py)(/|$)")
 _LOADER_WORKER = re.compile(r"torch/utils/data/_utils/worker\.py$")
+# The command of a process that `multiprocessing` has spawned.
+_SPAWNED = "multiprocessing.spawn"
+_INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*$")
 _SERVERS = ("/multiprocessing/resource_tracker.py", "/multiprocessing/forkserver.py")
 
 # Where a thread waits for another one of its process.
@@ -311,10 +315,23 @@ class HangEvidence:
     @cached_property
     def judged(self) -> tuple[World, ...]:
         """The worlds; where no process is known as a rank, one of all that may take part in the same collectives."""
-        sure = [each for each in self._without_starters() if each.process.role != HEADLESS]
+        sure = self._peers(
+            [each for each in self._without_starters() if each.process.role != HEADLESS]
+        )
         # Threads whose process isn't known are judged where nothing else was read.
         is_read = any(each.stack for each in sure)
         return self.worlds or (World("", tuple(sure) if is_read else self._without_starters()),)
+
+    def _peers(self, processes: Sequence[SampledProcess]) -> Sequence[SampledProcess]:
+        """Without given processes of other programs than those in collectives.
+
+        Nothing tells which of several programs has spawned a process.
+        """
+        programs = {_program(each) for each in processes if each.activity.doing in _TAKES_PART}
+        all_programs = {_program(each) for each in processes} - {""}
+        if not self.is_given or not programs or "" in programs or all_programs <= programs:
+            return processes
+        return [each for each in processes if _program(each) in programs]
 
     def _without_starters(self) -> tuple[SampledProcess, ...]:
         """The processes without those that have started others in collectives, and that only wait for the end of these."""
@@ -381,6 +398,13 @@ def evidence(
         ),
         has_tasks=tasks is not None,
     )
+
+
+def _program(process: SampledProcess) -> str:
+    """The script that a process runs, without digits, which differ between ranks; "" where its command doesn't say it."""
+    title = process.process.title
+    name = "" if _SPAWNED in title else program_of(title)
+    return "" if _INTERPRETER.match(name) else re.sub(r"\d+", "", name)
 
 
 def _is_of_multiprocessing(process: SampledProcess) -> bool:

@@ -137,7 +137,7 @@ class VerdictRow:
 
 @frozen
 class Unseen:
-    """A rank that wasn't read: `ended`, `not-found`, `not-given`, `permission`, `timeout`, `no-tool`, `not-python`, `files-deleted` or `seccomp`."""
+    """A rank that wasn't read: `ended`, `not-found`, `not-given`, `cut`, `permission`, `timeout`, `no-tool`, `not-python`, `files-deleted` or `seccomp`."""
 
     group: str
     rank: int

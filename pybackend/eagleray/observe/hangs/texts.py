@@ -41,6 +41,7 @@ REASONS = {
     "ended": later("has ended"),
     "not-found": later("has no process here"),
     "not-given": later("no stack of it was given"),
+    "cut": later("its dump has no frame of the main thread"),
     "permission": later("reading it is not allowed"),
     "timeout": later("reading it took too long"),
     "no-tool": later("py-spy is missing"),

@@ -24,6 +24,7 @@ _LAUNCHER = re.compile(
     r"(?:^|[/ ])(?:torchrun|torch[./]distributed[./](?:run|launch)(?:\.py)?|accelerate|deepspeed)(?: |$)"
 )
 # It only waits until all that share memory with its parent have ended (Python 3.8 to 3.14).
+_PYTHON = re.compile(r"(?:.*/)?(?:python|pypy)[\d.]*$")
 _RESOURCE_TRACKER = re.compile(r"from multiprocess(ing)?\.resource_tracker import main;")
 # They take over processes whose parent has ended: `init`, and the `init` of a user's session.
 _INIT, _REAPER = 1, "systemd"
@@ -321,11 +322,19 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else None
 
 
+def program_of(title: str) -> str:
+    """The program of a command line, without its interpreter and its folder."""
+    arguments = title.split()
+    if arguments and _PYTHON.match(arguments[0]):
+        arguments = [each for each in arguments[1:] if not each.startswith("-")] or arguments[:1]
+    return arguments[0].rpartition("/")[2] if arguments else ""
+
+
 def title_of(arguments: list[str]) -> str:
     """The command without its interpreter and its options."""
     if not arguments:
         return ""
-    if not re.match(r"(.*/)?(python|pypy)[\d.]*$", arguments[0]):
+    if not _PYTHON.match(arguments[0]):
         return " ".join(arguments)
     rest = arguments[1:]
     while rest and rest[0].startswith("-") and rest[0] not in ("-c", "-m"):

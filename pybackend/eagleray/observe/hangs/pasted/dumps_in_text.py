@@ -26,6 +26,8 @@ _DIGITS = re.compile(r"\d+")
 _TIMES = re.compile(
     r"\d{4}[-/]\d\d?[-/]\d\d?|\d\d?[-/]\d\d?[-/]\d{4}|\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?|\d{9,}(?:\.\d+)?|\d+\.\d{3,}"
 )
+# The reason why a process counts as unread whose dump has no frame of the main thread.
+_CUT = "cut"
 # In place of a time.
 TIME = "\0"
 # After so many lines it shows whether the other digits of a prefix identify a process, or count the lines.
@@ -101,6 +103,8 @@ _HEADS = (
 )
 
 _FRAME = re.compile(r"(?P<function>\S.*?) \((?P<file>[^()=,]+?)(?::(?P<line>\d+))?\)\s*$")
+# The function of a frame that has lost its indent.
+_NAME = re.compile(r"[\w.<>:~]+")
 _FILE = re.compile(
     r"(?:\(Python\) )?File \"(?P<file>.*)\", line (?P<line>\d+|\?\?\?),? in (?P<function>.*?)\s*$"
 )
@@ -358,6 +362,9 @@ class _Threads:
         has_frames = any(each.frames for each in threads)
         if not has_frames and not self.is_named:
             return None
+        if any(each.is_main and not each.frames for each in threads):
+            # Its other threads don't tell what the process does.
+            has_frames, self.problem = False, self.problem or _CUT
         if self.tags.rank is None:
             self.tags = evolve(self.tags, rank=self.heading.rank_of(self.pid))
         return DumpedProcess(
@@ -660,6 +667,9 @@ class _DumpReader:
             match = _FILE.match(text) or _GDB_FRAME.match(text) or _GDB_FILE.match(text)
         else:
             match = _FRAME.match(text) if indent <= reading.indent + 4 else None
+            if match and indent <= reading.indent and not _NAME.fullmatch(match["function"]):
+                # A heading such as `### node b (rank 1)`.
+                return None
         if match is None:
             return None
         line = match.groupdict().get("line") or ""

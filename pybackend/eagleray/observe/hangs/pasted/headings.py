@@ -23,7 +23,13 @@ _VARYING = re.compile(
     r"|second|third|last|next|another|sudo|sleep|watch|time|py-spy|pystack|gdb|pid|stdout|stderr)\b",
     re.IGNORECASE,
 )
+# Words of a later sample, which is of the same processes unless another place is named.
+_REPEATS = re.compile(r"\b(?:again|later|after|same|still)\b", re.IGNORECASE)
+_PLACE = re.compile(
+    r"\b(?:nodes?|hosts?|pods?|machines?|containers?|servers?|workers?|others?)\b", re.IGNORECASE
+)
 _OPTION = re.compile(r"(?<!\S)-\S*")
+_NOTE = re.compile(r"\s*\([^()]*\)$")
 _WORD = re.compile(r"\w(?:[\w.@:/-]*\w)?")
 # A longer line is a sentence, of which only names with a digit are part of a name.
 _MOST_NAMES = 4
@@ -40,6 +46,8 @@ class Heading:
     rank: int | None = None
     below: str = ""
     pid: int = -1
+    # The names of all headings before it, and its own.
+    earlier: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,16 +65,28 @@ class Heading:
         text = line.strip().strip("*_").rstrip()
         if not text or len(text) > _LONGEST or text.startswith("```"):
             return self
+        # Without what is in parentheses, such as its node.
+        has_rank = _RANK.fullmatch(_NOTE.sub("", text)) is not None
         has_sign = _SIGNS.match(line) is not None or any(tool in text for tool in _TOOLS)
-        if has_sign or text.endswith(":") or _RANK.fullmatch(text):
+        if has_sign or text.endswith(":") or has_rank:
             names = _names_in(text, is_sentence=not has_sign)
             is_whole = has_sign or names == _names_in(text, is_sentence=False)
             ranks = set(_RANK.findall(text)) if is_whole else set()
-            if names or ranks:
-                return Heading(names, int(ranks.pop()) if len(ranks) == 1 else None)
+            if (names or ranks) and not self._is_repeated(text, names):
+                rank = int(ranks.pop()) if len(ranks) == 1 else None
+                return Heading(names, rank, earlier=self.earlier.union(names))
         elif not _LOGGED.search(text):
             self.below = text
         return self
+
+    def _is_repeated(self, text: str, names: tuple[str, ...]) -> bool:
+        """Whether `text` is above a later sample of the processes below this heading, and names no other: `30 s later, same pids:`."""
+        return (
+            _REPEATS.search(text) is not None
+            and not _PLACE.search(text)
+            and self.earlier <= set(self.marked)
+            and not any(each in self.earlier or re.search(r"\d", each) for each in names)
+        )
 
 
 def _names_in(text: str, *, is_sentence: bool) -> tuple[str, ...]:

@@ -53,6 +53,7 @@ from eagleray.remote.sampling.processes import (
     OTHER,
     RANK,
     Described,
+    program_of,
     role_of,
 )
 from eagleray.remote.sampling.pyspy_dumps import Thread
@@ -63,7 +64,6 @@ from eagleray.remote.sampling.ras import RasAnswer
 _ENGINE_RANK = re.compile(r"(?P<group>\w+::\w+?)_TP(?P<rank>\d+)\b")
 _REPLICA = re.compile(r"_DP\d+(?=_|$)")
 _RAY_TITLE = re.compile(r"ray::(?P<name>[\w.]+)")
-_PYTHON = re.compile(r"(?:\S*/)?(?:python|pypy)[\d.]*$")
 # Modules that start the ranks of a node and wait for them.
 _LAUNCHES = re.compile(
     r"torch/distributed/(?:elastic/agent|launcher)/|accelerate/commands/launch\.py|deepspeed/launcher/"
@@ -361,7 +361,7 @@ def _prefix(dump: DumpedProcess) -> str:
 
 def _identity(dumps: Sequence[DumpedProcess], count: int) -> _Identity:
     dump = dumps[0]
-    title = _short(dump.title)
+    title = program_of(dump.title)
     if dump.is_headless:
         return _Identity(HEADLESS, title or HEADLESS, count + 1)
     number = dump.pid or dump.tags.pid
@@ -382,14 +382,6 @@ def _identity(dumps: Sequence[DumpedProcess], count: int) -> _Identity:
 
 def _is_of_launcher(thread: Thread) -> bool:
     return thread.is_main and any(_LAUNCHES.search(frame.file) for frame in thread.frames)
-
-
-def _short(title: str) -> str:
-    """The program of a command line, without its interpreter and its folder."""
-    arguments = title.split()
-    if arguments and _PYTHON.match(arguments[0]):
-        arguments = [each for each in arguments[1:] if not each.startswith("-")] or arguments[:1]
-    return PurePosixPath(arguments[0]).name if arguments else ""
 
 
 def _round(given: Mapping[_Identity, _Given], index: int) -> Round:

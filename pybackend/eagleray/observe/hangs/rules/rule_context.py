@@ -85,8 +85,10 @@ def reading(
 
 
 def about(scene: Scene, some: Sequence[SampledProcess]) -> dict[str, str]:
-    """Returns what sentences say of `some` ranks and of all others."""
-    others = scene.world.others(some)
+    """Returns what sentences say of `some` ranks and of all others that could be read."""
+    others = [
+        each for each in scene.world.others(some) if each.activity.doing is not Doing.UNREADABLE
+    ]
     return {
         "Ranks": wording.Ranks(some),
         "ranks": wording.ranks(some),
