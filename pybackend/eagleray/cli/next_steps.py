@@ -37,6 +37,7 @@ STEPS: dict[str, str] = {
         "`eagleray clusters` lists clusters, `eagleray clusters add ADDRESS` adds one."
     ),
     "not-inspected": later("`eagleray stacks --pids PID` shows its stack."),
+    "no-stacks": later("`eagleray doctor FILE` reads the errors in a log."),
     "no-picture": later("Select a file that `eagleray stacks --save` wrote."),
     "no-wave-prompts": later("Name the server of the wave, which has them: `--server NAME`."),
     "needs-unpickle": later("Add --unpickle only if you trust who wrote it."),

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from eagleray.cli.next_steps import terminal_step
 from eagleray.common.errors import EaglerayError
 from eagleray.observe.hangs.model import Picture
 from eagleray.observe.hangs.pasted.dumps_in_text import DumpedProcess, dumps_in_lines
@@ -268,7 +269,7 @@ def test_text_without_stacks_is_an_error() -> None:
     with pytest.raises(EaglerayError) as raised:
         given("-", stdin=b"Traceback (most recent call last):\n  nothing (here:3)\n")
     assert raised.value.code == "no-stacks"
-    assert "eagleray doctor" in raised.value.next_step
+    assert "eagleray doctor" in terminal_step(raised.value.code, raised.value.next_step)
 
 
 def process(pid: int, title: str, *frames: str, thread: int = 0) -> str:

@@ -280,6 +280,30 @@ def test_program_of_another_start_for_which_one_waits_is_in_the_picture(tmp_path
     assert (len(taken.ranks), taken.verdict.kind) == (2, "slow"), taken.verdict
 
 
+OURS = """
+import subprocess, sys
+waits = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+print(waits.pid, flush=True)
+waits.wait()
+"""
+
+
+def test_own_process_for_which_one_waits_is_left_out(tmp_path: Path) -> None:
+    """A supervisor of Eagleray has the other end of its program's input."""
+    (tmp_path / "eagleray_start.py").write_text(OURS)
+    argv = [sys.executable, str(tmp_path / "eagleray_start.py")]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True) as ours:
+        try:
+            assert ours.stdout is not None
+            pid = int(ours.stdout.readline())
+            while "pipe" not in Path(f"/proc/{pid}/wchan").read_text():
+                assert ours.poll() is None
+            taken = take(pid)
+        finally:
+            os.killpg(ours.pid, signal.SIGKILL)
+    assert [each.pid for each in taken.ranks] == [pid]
+
+
 @pytest.mark.parametrize("scenario", ["working_child", "computing_executor", "working_thread"])
 def test_child_that_works_is_not_a_hang(scenario: str, tmp_path: Path) -> None:
     with waiting(scenario, tmp_path) as pid:

@@ -337,7 +337,7 @@ async def test_parquet_is_read_by_the_users_python(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     summed, _ = await opened(tmp_path / "a's.parquet")
     assert (summed.items, summed.rewards.mean, summed.duplicates) == (4, 0.5, 2)
-    (tmp_path / "pyarrow" / "parquet.py").write_text(PARQUET.replace("PAR1", "PAR2"))
+    (tmp_path / "pyarrow" / "parquet.py").write_text(PARQUET.replace("PAR1", "PAR22"))
     with pytest.raises(EaglerayError) as raised:
         await opened(tmp_path / "a's.parquet")
     assert "no magic bytes" in raised.value.message

@@ -79,6 +79,5 @@ def no_stacks(paths: Sequence[str], unread: Sequence[tuple[str, str]]) -> Eagler
         t(
             "Eagleray reads dumps of py-spy, faulthandler, PyStack and py-bt, also in logs."
             " It also reads flight recorders and the watchdog's lines of PyTorch."
-            " For errors in a log run `eagleray doctor`."
         ),
     )

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 # The name of our own job steps, and so the variable SLURM_JOB_NAME of all that they start.
 STEP_NAME = "eagleray"
 _OF_JOB = re.compile(r"/job_(\d+)(?:/|$)", re.MULTILINE)
-_OWN_PROGRAM = "eagleray_start.py"
+_OWN_PROGRAM, _OWN_COMMAND = "eagleray_start.py", "eagleray"
+# The module with which each helper begins (`helper_process.py`).
+_OF_HELPERS = "injected.step_signals"
 
 
 def of_slurm_job(job: str, processes: Mapping[int, proc.ProcessStat], host: str) -> list[Described]:
@@ -128,11 +130,17 @@ def _is_number(text: str) -> bool:
 
 def _is_ours(pid: int) -> bool:
     """Whether a process is of one of our own job steps, another program of ours, no Python, or a service of Ray."""
+    return is_eaglerays(pid) or not proc.is_python(pid) or is_service(pid)
+
+
+def is_eaglerays(pid: int) -> bool:
+    """Whether a process is of one of our own job steps, a program of ours, or a helper of ours beside a process of a run."""
+    arguments = proc.command_line(pid)
     return (
         proc.environment(pid).get("SLURM_JOB_NAME") == STEP_NAME
-        or any(Path(word).name == _OWN_PROGRAM for word in proc.command_line(pid)[:5])
-        or not proc.is_python(pid)
-        or is_service(pid)
+        or any(Path(each).name == _OWN_PROGRAM for each in arguments[:5])
+        or any(Path(each).name == _OWN_COMMAND for each in arguments[:2])
+        or any(each.endswith(_OF_HELPERS) for each in arguments)
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -28,6 +27,7 @@ from eagleray.observe.hangs.model import Picture
 from eagleray.remote.inspecting.flight_record_socket import served_records
 from eagleray.remote.inspecting.process_answers import raw_readings, reading_of
 from eagleray.remote.sampling import proc
+from eagleray.remote.sampling.job_processes import is_eaglerays
 from eagleray.remote.sampling.native import native_of, raw_natives
 from eagleray.remote.sampling.node_sampler import NodeSamples, sample
 from eagleray.remote.sampling.processes import Named
@@ -105,12 +105,14 @@ async def ask(question: Question) -> FurtherAnswers:
 
 
 def _awaited_by(node: NodeSamples) -> list[int]:
-    """The processes of the same users for which others wait, and which were not sampled."""
+    """The processes of the same users for which others wait, and which were not sampled; none of ours, such as a run's supervisor."""
     sampled = {each.pid for each in node.processes}
     waits = [wait for last in node.rounds[-1].processes for wait in last.waits]
     pids = {pid for wait in waits if not sampled & set(wait.pids) for pid in wait.pids}
     users = {_user(pid) for pid in sampled}
-    further = [pid for pid in sorted(pids) if pid != os.getpid() and _user(pid) in users - {None}]
+    further = [
+        pid for pid in sorted(pids) if _user(pid) in users - {None} and not is_eaglerays(pid)
+    ]
     # A lock or a server that more processes share than these says little of each.
     return further if len(further) <= _MOST_AWAITED else []
 
