@@ -55,6 +55,8 @@ def raised(text: str, prefix: str = "", place: str = "/w/reward.py") -> str:
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB"
 PARSING = "latex.ParseError: no viable alternative at column 7"
 MISSING = "ModuleNotFoundError: No module named 'sympyy'"
+LONG = "ValueError: This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.\n"
+LIMITED = "WARNING judge: openai.RateLimitError: Error code: 429 - {'error': {'message': 'Rate limit reached'}}\n"
 SURVIVED = {
     "exception of a reward function": (
         verl(0, 30) + raised("latex.ParseError: no viable alternative", "(Reward pid=42) "),
@@ -143,6 +145,25 @@ SURVIVED = {
             "(APIServer pid=1) ",
         ),
         "(APIServer pid=1) INFO:     Application shutdown complete.\n",
+    ),
+    "retry that succeeds near the end": (
+        raised(
+            "requests.exceptions.HTTPError: 503 Server Error: Service Unavailable",
+            "(Reward pid=42) ",
+        ),
+        "(Reward pid=42) attempt 2/3 ok\n" + verl(3, 5),
+    ),
+    "request that is too long": (
+        requests(20) + "(APIServer pid=1) " + LONG,
+        requests(20),
+    ),
+    "limit of a service": (
+        "step 1\n" + LIMITED,
+        "".join(f"INFO iter {n} | reward 0.5\n" for n in range(1, 30)),
+    ),
+    "evaluation that ends with its table": (
+        "prompt: What ended this job?\n" + raised(OOM),
+        "|Tasks|Version|Filter|n-shot|Metric|\n|gsm8k|      3|strict|     5|exact_match|\n",
     ),
     "job that has succeeded": (
         raised(OOM) + "evaluated\n" * 12,
@@ -239,7 +260,7 @@ def test_error_at_the_end_is_the_cause_after_one_that_was_survived(
     )
     diagnosis = diagnosis_of(tmp_path, text)
     assert diagnosis.sentence.endswith("The first error is: rl.BadBatch: no rows left")
-    assert diagnosis.causes[0].severity == "info"
+    assert diagnosis.causes[0].severity != "error"
 
 
 @pytest.mark.parametrize("name", QUOTED)
@@ -329,3 +350,67 @@ def test_loss_that_is_not_a_number_stays_a_cause_while_the_training_continues(
 ) -> None:
     text = "".join(f"step {n} loss: {'nan' if n > 9 else 0.1} grad_norm: 0.2\n" for n in range(60))
     assert diagnosis_of(tmp_path, text).causes[0].id == "nan-loss"
+
+
+def test_warning_stays_one_beside_a_failure_and_where_nothing_follows(tmp_path: Path) -> None:
+    alone = verl(0, 30) + LIMITED
+    assert [cause.severity for cause in diagnosis_of(tmp_path, alone).causes] == ["warning"]
+    failed = LIMITED + verl(0, 30) + raised(OOM)
+    severities = {cause.id: cause.severity for cause in diagnosis_of(tmp_path, failed).causes}
+    assert severities == {"cuda-oom": "error", "api-rate-limit": "warning"}
+
+
+def test_settings_stay_warnings_while_the_program_continues(tmp_path: Path) -> None:
+    text = "WARNING services.py:2009 -- WARNING: The object store is using /tmp instead of /dev/shm because /dev/shm has only 67108864 bytes available.\n"
+    (cause,) = diagnosis_of(tmp_path, text + verl(0, 40)).causes
+    assert (cause.id, cause.severity) == ("object-store-tmp", "warning")
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "(Reward pid=43) attempt 2/3 ok\n",
+        "(Reward pid=42) attempt 2/3 failed\n",
+        "(Reward pid=42) retry ok: False\n",
+        "(Reward pid=42) attempt 2/3 ok\nsrun: error: n1: task 0: Exited with exit code 1\n",
+    ],
+)
+def test_retry_of_another_process_or_of_a_failed_job_does_not_count(
+    tmp_path: Path, after: str
+) -> None:
+    diagnosis = diagnosis_of(tmp_path, raised(MISSING, "(Reward pid=42) ") + after)
+    assert (diagnosis.causes[0].id, diagnosis.causes[0].severity) == ("module-missing", "error")
+
+
+HANDLING = "\nDuring handling of the above exception, another exception occurred:\n\n"
+GET_TIMEOUT = raised("ray.exceptions.GetTimeoutError: Get timed out: some object(s) not ready.")
+
+
+def test_timeout_that_says_for_what_it_waited_is_the_cause(tmp_path: Path) -> None:
+    text = "TimeoutError: Timed out waiting for 4 engines"
+    clear = raised(text).replace("run(x)", f'raise TimeoutError("{text[14:]}")')
+    first, *others = diagnosis_of(tmp_path, GET_TIMEOUT + HANDLING + clear).causes
+    assert (first.id, first.evidence[0].line) == ("unknown-error", 11)
+    assert [(other.id, other.secondary) for other in others] == [("get-timeout", True)]
+
+
+def test_accident_after_a_timeout_is_not_the_cause(tmp_path: Path) -> None:
+    accident = raised("ValueError: not closed")
+    assert diagnosis_of(tmp_path, GET_TIMEOUT + HANDLING + accident).causes[0].id == "get-timeout"
+
+
+LOST = "(raylet, ip=10.0.0.7) The node with node id: 5f0 and address: 10.0.0.7 has been marked dead because the detector has missed too many heartbeats from it.\n"
+WORKER = raised("AssertionError: no config is set", "(Engine pid=42) ")
+DRIVER = raised("RuntimeError: weights were not updated").replace("in score", "in <module>")
+
+
+def test_node_that_is_lost_after_the_end_of_the_driver_follows_from_it(tmp_path: Path) -> None:
+    text = WORKER + DRIVER + LOST + "srun: error: n1: task 0: Exited with exit code 1\n"
+    first, *others = diagnosis_of(tmp_path, text).causes
+    assert (first.id, first.evidence[0].line) == ("unknown-error", 4)
+    assert "node-dead" in [other.id for other in others if other.secondary]
+
+
+@pytest.mark.parametrize("text", [LOST + WORKER + DRIVER, WORKER + LOST, DRIVER + LOST])
+def test_node_that_is_lost_while_the_driver_runs_is_the_cause(tmp_path: Path, text: str) -> None:
+    assert diagnosis_of(tmp_path, text).causes[0].id == "node-dead"

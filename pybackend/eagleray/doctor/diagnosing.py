@@ -94,8 +94,14 @@ _NEAR = 4
 _LONGEST_BEFORE = 400
 # Lines of a traceback; most are much shorter.
 _LONGEST_TRACEBACK = 65_536
+# The driver ends so many lines after the error of its worker.
+_ENDING = 100
 # Rules about a training that continues.
-_OF_RUNNING = frozenset({"nan-loss"})
+_OF_RUNNING = frozenset({"nan-loss", "rollout-mismatch"})
+# Rules about how a program runs, so that it says nothing that the program continues.
+_OF_SETTINGS = frozenset({"gen-config", "server-no-key", "object-store-tmp", "ray-debug-legacy"})
+# Ray also says it of nodes that are stopped because their program has failed.
+_OF_ENDS = frozenset({"node-dead"})
 # An error that a process has survived so often doesn't end it.
 _OFTEN = 3
 _NUMBERS = re.compile(r"\d+")
@@ -237,7 +243,7 @@ class _FileReading:
     explained: dict[int, set[str]] = field(factory=dict)
     # By beginnings of lines without their numbers.
     plain: dict[bytes, bool] = field(factory=dict)
-    # The last exception of each process that no rule explains and that counts for its chain.
+    # The last exception of each process that counts for its chain, which no rule explains, or one about consequences.
     last: dict[tuple[str, int | None], LogEvidence] = field(factory=dict)
     ranks: dict[tuple[str, str], int | None] = field(factory=dict)
     # Lines with evidence by their numbers, and the last match of each rule.
@@ -264,7 +270,7 @@ class _FileReading:
         survived = {
             number
             for number, (start, line) in self.starts.items()
-            if survival.includes(start, line.process, self._is_aftermath(start, line))
+            if self._is_survived(survival, start, line)
         }
         for rule, (match, hit, start, line) in self.latest.items():
             own = self.findings.groups[rule].evidence
@@ -273,16 +279,21 @@ class _FileReading:
                 if not survival.advances(start):
                     survived.discard(own[-1][0].line)
                 continue
-            is_end = match.rule.severity == "error"
             if (
-                is_end
+                match.rule.severity != "info"
+                and rule not in _OF_SETTINGS
                 and own[-1][0].line in survived
-                and not survival.includes(start, line.process, self._is_aftermath(start, line))
+                and not self._is_survived(survival, start, line)
                 and start not in self.handled
             ):
                 own[-1] = self._evidence(hit, start, line), match
         survived |= self._repeated(survival, survived) | self._handled(survived)
         self.findings.survived |= {(str(self.file.path), number) for number in survived}
+
+    def _is_survived(self, survival: Survival, start: int, line: LogLine) -> bool:
+        matches = self.findings.matcher.matches(line.text)
+        is_warning = bool(matches) and all(match.rule.severity == "warning" for match in matches)
+        return survival.includes(start, line.process, self._is_aftermath(start, line), is_warning)
 
     def _is_aftermath(self, start: int, line: LogLine) -> bool:
         """Whether a line is only about the end of a process, and has no reason."""
@@ -532,9 +543,13 @@ class _FileReading:
             self.handled |= starts
         hit = Hit(hit.file, offset)
         self._add_raised(hit, offset, frames, message_at(texts_of, index))
-        if text.startswith(STOPS) or matches:
+        if text.startswith(STOPS):
             return
         evidence = self._evidence(hit, offset, exception)
+        if matches:
+            if not is_chained(before) and all(match.rule.follows for match in matches):
+                self.last[line.process] = evidence
+            return
         code = code_before(texts_of, index)
         if code and is_bare(text, code):
             shown_code = shown(evolve(exception, text=code))
@@ -558,12 +573,14 @@ class _FileReading:
         """In a chain of exceptions, one is the first error; the others are its lines, too."""
         findings = self.findings
         first = self.last.get(line.process) if is_chained(before) else None
-        if first is None:
+        is_named = first is not None and first not in findings.exceptions
+        is_clear = first is not None and is_clearer(first.text, before, *place)
+        if first is None or (is_named and not is_clear):
             self.last[line.process] = evidence
             findings.exceptions.append(evidence)
-        elif is_clearer(first.text, before, *place):
+        elif is_clear:
             self.last[line.process] = evidence
-            findings.exceptions.remove(first)
+            findings.exceptions = [each for each in findings.exceptions if each != first]
             findings.exceptions.append(evidence)
             findings.chained[evidence] = [first, *findings.chained.pop(first, [])]
         else:
@@ -681,8 +698,11 @@ def _diagnosis(
 ) -> Diagnosis:
     of_rules = [evidence for group in findings.groups.values() for evidence, _ in group.evidence]
     order = Order.of([*of_rules, *findings.unknown, *findings.exceptions, *findings.statements])
-    candidates, survived = _candidates(findings, order)
     exceptions = sorted(filter(findings.is_fatal, findings.exceptions), key=order.place)
+    end = _end_of_driver(findings, exceptions)
+    candidates, survived = _candidates(findings, end, order)
+    others = {item.text for item in exceptions if item != end}
+    exceptions = [item for item in exceptions if item != end or item.text in others]
     clear = [item for item in exceptions if not points_elsewhere(item.text)]
     exceptions = clear if clear or candidates else exceptions
     alike: dict[str, list[LogEvidence]] = {}
@@ -725,15 +745,26 @@ def _diagnosis(
     return Diagnosis(sentence, tuple(causes), tuple(unknown), checked, raised)
 
 
-def _candidates(findings: _Findings, order: Order) -> tuple[list[Candidate], list[Cause]]:
-    """Returns possible causes, and notes on errors after which their program has continued."""
+def _candidates(
+    findings: _Findings, end: LogEvidence | None, order: Order
+) -> tuple[list[Candidate], list[Cause]]:
+    """Returns possible causes, and notes on errors after which their program has continued, or on warnings if nothing failed."""
     candidates, notes = [], []
-    for group in findings.groups.values():
-        rule = group.evidence[0][1].rule
-        is_end = rule.severity == "error"
-        fatal = [each for each in group.evidence if findings.is_fatal(each[0])] if is_end else []
-        candidate = _candidate(evolve(group, evidence=fatal or group.evidence), order)
-        if fatal or not is_end:
+    fatal = {
+        name: [each for each in group.evidence if findings.is_fatal(each[0])]
+        for name, group in findings.groups.items()
+    }
+    ends = [own for own in fatal.values() if own and own[0][1].rule.severity == "error"]
+    is_failed = bool(ends) or any(map(findings.is_fatal, findings.exceptions))
+    for name, group in findings.groups.items():
+        severity = group.evidence[0][1].rule.severity
+        is_advice = severity == "info" or name in _OF_SETTINGS
+        is_shown = is_advice or (severity == "warning" and is_failed)
+        own = group.evidence if is_shown else fatal[name] or group.evidence
+        candidate = _candidate(evolve(group, evidence=own), order)
+        if end and name in _OF_ENDS and order.is_before(end, candidate.cause.evidence[0], False):
+            candidate = evolve(candidate, role="symptom")
+        if fatal[name] or is_shown:
             candidates.append(candidate)
         else:
             notes.append(survived_cause(candidate.cause))
@@ -742,6 +773,17 @@ def _candidates(findings: _Findings, order: Order) -> tuple[list[Candidate], lis
         first = sorted(others, key=order.place)
         notes.append(survived_cause(unknown_cause(first, unlogged(first[0].text))))
     return candidates, sorted(notes, key=lambda cause: order.place(cause.evidence[0]))
+
+
+def _end_of_driver(findings: _Findings, errors: Sequence[LogEvidence]) -> LogEvidence | None:
+    """The exception that ends the driver, which has no label, shortly after an error of a worker."""
+    for each in errors:
+        frames, _ = findings.raised.get((each.path, each.line), ([], []))
+        if not each.worker and frames and frames[0].function == "<module>":
+            own = (other for other in errors if other.worker and other.path == each.path)
+            if any(0 < each.line - other.line <= _ENDING for other in own):
+                return each
+    return None
 
 
 def _candidate(group: _MatchedRule, order: Order) -> Candidate:

@@ -181,7 +181,7 @@ def _unknown_before(
     """The error that no rule explains to which the first candidates give way.
 
     1. One in the block of the first pointer.
-    2. The earliest, if it isn't later than the first candidate.
+    2. The earliest, if it or another of its chain isn't later than the first candidate.
     """
     own = [item for item in remaining if item.cause.severity == "error"]
     pointers = (item.cause for item in own if item.role == "pointer")
@@ -191,8 +191,10 @@ def _unknown_before(
                 return error
     first = own[0]
     if_unknown = first.role != "symptom"
+    place = first.cause.evidence[0]
     return next(
-        (e for e in errors if order.is_before(e[0], first.cause.evidence[0], if_unknown)), None
+        (own for own in errors if any(order.is_before(each, place, if_unknown) for each in own)),
+        None,
     )
 
 

@@ -155,6 +155,7 @@ _BECAUSE = "The above exception was the direct cause of the following exception:
 _LOOKUP = re.compile(
     r"^(?:[A-Za-z_][\w.]{0,100}\.)?(?:KeyError|IndexError|AttributeError|StopIteration)\b"
 )
+_TIMEOUT = re.compile(r"Timeout|\b[Tt]im(?:ed|e) ?out\b")
 # Exit messages of a program that was stopped.
 STOPS = ("KeyboardInterrupt", "SystemExit")
 # Python's line above the traceback of a destructor, exit handler or logging handler, whose exception has no effect.
@@ -323,10 +324,13 @@ def is_clearer(first: str, before: str, lines: Sequence[str], index: int) -> boo
     1. The cause of `raise … from …` is the first exception.
     2. An accident in a handler is its consequence: the first exception is the cause.
     3. What a handler raises on purpose is named in place of a failed lookup, since "KeyError: 'x'" says little.
+    4. So is an error about time that is raised because of another one, and says for what its program has waited.
     """
-    if unlogged(before).strip() != _HANDLING or not _LOOKUP.match(unlogged(first)):
-        return False
-    return _is_raised(lines, index)
+    is_raised = _is_raised(lines, index)
+    if _TIMEOUT.search(unlogged(first)):
+        return is_raised and bool(_TIMEOUT.search(unlogged(lines[index])))
+    is_lookup = bool(_LOOKUP.match(unlogged(first)))
+    return is_raised and is_lookup and unlogged(before).strip() == _HANDLING
 
 
 def _is_raised(lines: Sequence[str], index: int) -> bool:

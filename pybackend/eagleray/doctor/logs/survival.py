@@ -29,7 +29,15 @@ _BAR = re.compile(
 _DONE = re.compile(
     rb"(?i)\btraining (?:is |has )?(?:done|finished|completed?)\b(?! with)|'train_runtime': |\bFinal validation metrics\b"
     rb"|\bMax number of steps has been reached\b|\bProcess \d{1,9} exits successfully\b|\bTraining(?: progress)?: {0,6}100%\|"
-    rb"|\b(?:step|iteration)[: ]{1,9}([1-9]\d{1,8})/ {0,9}\1\b|" + "训练完成".encode()
+    rb"|\b(?:step|iteration)[: ]{1,9}([1-9]\d{1,8})/ {0,9}\1\b|"
+    + "训练完成".encode()
+    # The table of results with which lm-eval ends (0.4, `make_table`).
+    + rb"|\| {0,9}(?:Tasks|Groups) {0,80}\|Version ?\|"
+)
+# The next attempt after an error has succeeded.
+_RETRIED = re.compile(
+    r"(?i)\b(?:attempt|retry|try)(?: ?#?\d{1,4}(?:(?:/| of )\d{1,4})?)?:? (?:is |was |has )?(?:ok|succeeded|successful)\b(?! ?[:=])"
+    r"|\b(?:succeeded|successful|ok|recovered) (?:after \d{1,4} (?:retr|attempt|tr)(?:y|ies|s)?|on (?:attempt|retry|try)(?: \d{1,4})?)\b"
 )
 # The status of a job or script often belongs to its last command, such as `tee`.
 _SUCCEEDED = re.compile(
@@ -58,6 +66,10 @@ _BLOCK = 2**16
 _AFTER = 2**18
 _FEWEST_STEPS = 10
 _FEWEST_LINES = 50
+# A warning rarely ends a program.
+_FEWEST_AFTER_WARNING = 10
+# A retry that has succeeded is so near to the error; without a label, it is the next line.
+_NEAR = 5
 # The end of a log, and the lines between its last error and its success.
 _END = 16_384
 _FEWEST_BETWEEN = 10
@@ -77,20 +89,27 @@ class Survival:
     )
 
     def includes(
-        self, start: int, process: tuple[str, int | None], is_aftermath: bool = False
+        self,
+        start: int,
+        process: tuple[str, int | None],
+        is_aftermath: bool = False,
+        is_warning: bool = False,
     ) -> bool:
         """Whether the program has survived the error in the line at `start`, which `process` has written:
 
         1. A counter of steps or epochs rises after it, in whichever process.
         2. The program says at its end that it has done its work, or the status of its job does, with other lines between.
         3. It is only an aftermath, such as the loss of a peer, after the program was stopped or has done its work.
-        4. The same process continues with many lines of its earlier forms, except for lines of a waiting process.
+        4. The same process continues with many lines of its earlier forms, except for lines of a waiting process; after a
+           warning, some are enough.
+        5. The same process says right after it that a retry has succeeded, and the job doesn't fail.
         """
         return (
             self.advances(start)
             or start < self._done_at()
             or (is_aftermath and self._is_stopped(start))
-            or self._works(start, process)
+            or self._works(start, process, _FEWEST_AFTER_WARNING if is_warning else _FEWEST_LINES)
+            or (self._is_retried(start, process) and not self.fails_after(start))
         )
 
     def fails_after(self, start: int) -> bool:
@@ -153,11 +172,18 @@ class Survival:
     def _is_stopped(self, start: int) -> bool:
         return 0 < self._last(_STOPPED) < start or 0 < self._done_at() < start
 
-    def _works(self, start: int, process: tuple[str, int | None]) -> bool:
+    def _is_retried(self, start: int, process: tuple[str, int | None]) -> bool:
+        after = (parse_line(raw) for _, raw in self.log.lines_from(start)[1:])
+        own = (line.text for line in after if line.process == process)
+        return any(
+            map(_RETRIED.search, itertools.islice(own, _NEAR if process != ("", None) else 1))
+        )
+
+    def _works(self, start: int, process: tuple[str, int | None], fewest: int) -> bool:
         earlier = set(self._forms(process, max(0, start - _BLOCK), start))
         later = self._forms(process, start, start + _AFTER) if earlier else ()
         same = (form for form in later if form in earlier)
-        return next(itertools.islice(same, _FEWEST_LINES - 1, None), None) is not None
+        return next(itertools.islice(same, fewest - 1, None), None) is not None
 
     def _forms(self, process: tuple[str, int | None], start: int, end: int) -> Iterator[str]:
         """The forms of lines with work of a process between two places; many errors are near each other."""
