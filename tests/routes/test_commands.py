@@ -44,3 +44,25 @@ async def test_daemon_with_the_output_of_a_command_is_not_awaited(
         assert raised.value.code == "command-slow"
     finally:
         os.kill(int(left.read_text()), signal.SIGKILL)
+
+
+async def test_start_that_is_cancelled_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    really = asyncio.create_subprocess_exec
+    started = asyncio.get_running_loop().create_future()
+
+    async def slowly(*argv: str, start_new_session: bool) -> asyncio.subprocess.Process:
+        started.set_result(await really(*argv, start_new_session=start_new_session))
+        await asyncio.sleep(0)
+        process: asyncio.subprocess.Process = started.result()
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", slowly)
+    starting = asyncio.ensure_future(
+        commands.start_process("sleep", "1000", start_new_session=True)
+    )
+    process = await started
+
+    starting.cancel()
+
+    await asyncio.gather(starting, return_exceptions=True)
+    assert starting.cancelled() and process.returncode == -signal.SIGKILL

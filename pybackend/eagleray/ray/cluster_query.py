@@ -27,7 +27,7 @@ from eagleray.ray.errors import job_failed, job_unfinished
 from eagleray.ray.jobs import JobState
 from eagleray.ray.local_nodes import LocalNode
 from eagleray.remote.sampling.proc import environment
-from eagleray.routes.commands import kill
+from eagleray.routes.commands import kill, start_process
 
 log = logging.getLogger(__name__)
 
@@ -196,7 +196,7 @@ def _environment(text: str, params: Mapping[str, object], mark: str) -> dict[str
 async def _printed(node: LocalNode, environ: Mapping[str, str]) -> tuple[int | None, str]:
     """The exit code and the output of a query that the Python of the node runs, in the environment of its raylet."""
     inherited = await off_loop(partial(environment, node.raylet))
-    process = await asyncio.create_subprocess_exec(
+    process = await start_process(
         *(node.python, "-c", _START, str(node.raylet)),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

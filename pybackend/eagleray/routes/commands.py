@@ -40,7 +40,7 @@ async def run(
     The process and all that it started end when the caller stops waiting.
     """
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await start_process(
             *argv,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -57,6 +57,20 @@ async def run(
         raise command_slow(argv[0], limit_s) from error
     finally:
         await kill(process)
+
+
+async def start_process(*argv: str, **options: Any) -> asyncio.subprocess.Process:
+    """Starts a process, as `asyncio.create_subprocess_exec` does; a caller that is cancelled meanwhile leaves none.
+
+    asyncio itself may wait for ever where its start is cancelled before its pipes are connected (Python 3.11.7).
+    """
+    starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*argv, **options))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError):
+            await kill(await starting)
+        raise
 
 
 async def kill(process: asyncio.subprocess.Process) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from eagleray.common.errors import command_missing, command_slow
 from eagleray.protocol.adapter_control import CommandOutput
-from eagleray.routes.commands import kill
+from eagleray.routes.commands import kill, start_process
 
 # More than any command that we run prints; the rest is dropped.
 MOST = 8 * 2**20
@@ -110,7 +110,7 @@ async def _run_locally(
 
 
 async def _start(argv: Sequence[str], environ: Mapping[str, str]) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
+    return await start_process(
         *argv,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

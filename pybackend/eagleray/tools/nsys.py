@@ -19,7 +19,7 @@ from eagleray.common.errors import EaglerayError, error, printable
 from eagleray.common.l10n import t
 from eagleray.remote.injected.nsys import installations
 from eagleray.remote.injected.nsys.installations import parse_version
-from eagleray.routes.commands import kill
+from eagleray.routes.commands import kill, start_process
 
 VERSION_LIMIT_S = 20.0
 EXPORT_LIMIT_S = 120.0
@@ -114,7 +114,7 @@ def _reason(output: str, code: int) -> str:
 async def _run(
     command: list[str], limit_s: float, on_percent: OnPercent = lambda _: None
 ) -> tuple[int, str]:
-    process = await asyncio.create_subprocess_exec(
+    process = await start_process(
         *command,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

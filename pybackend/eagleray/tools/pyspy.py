@@ -16,6 +16,7 @@ from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.remote.sampling.proc import writes_to_pipe
 from eagleray.remote.sampling.seccomp import may_kill
+from eagleray.routes.commands import start_process
 from eagleray.tools.processes import is_own
 
 AT_ONCE = 2
@@ -79,7 +80,7 @@ class PySpy:
     async def _run(self, pid: int, *options: str) -> bytes | None:
         command = (self._program or "", "dump", "--json", *options, "--pid", str(pid))
         try:
-            process = await asyncio.create_subprocess_exec(
+            process = await start_process(
                 *command,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,

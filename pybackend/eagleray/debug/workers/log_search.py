@@ -17,6 +17,7 @@ from eagleray.common.l10n import t
 from eagleray.common.worker_errors import bad_pattern, slow_pattern
 from eagleray.debug.workers.logs import Logs
 from eagleray.debug.workers.model import LiveWorker, LogMatch, LogMatches, Stream
+from eagleray.routes.commands import start_process
 
 LOGS_AT_ONCE = 4
 LINES = 50_000
@@ -140,7 +141,7 @@ class Regex:
             "most": most,
             "width": WIDTH,
         }
-        process = await asyncio.create_subprocess_exec(
+        process = await start_process(
             *(sys.executable, "-I", "-S", str(CHILD)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

@@ -25,6 +25,7 @@ from eagleray.common.redact import HIDDEN
 from eagleray.remote.injected.jsonlines import encode
 from eagleray.remote.injected.settings import PROCESS_NAME
 from eagleray.rollouts.agents.errors import runner_not_started
+from eagleray.routes.commands import start_process
 from eagleray.runs.program_python import activated_environment
 from eagleray.tools.code_copies import deliver, read_package
 from eagleray.tools.processes import wait_for_exit
@@ -138,7 +139,7 @@ async def _started(
     )
     try:
         try:
-            process = await asyncio.create_subprocess_exec(
+            process = await start_process(
                 python,
                 str(start),
                 stdin=asyncio.subprocess.PIPE,

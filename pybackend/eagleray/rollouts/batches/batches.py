@@ -46,6 +46,7 @@ from eagleray.rollouts.trajectories.formats import read_line
 from eagleray.rollouts.trajectories.model import Trajectory
 from eagleray.rollouts.trajectories.reading import DumpReading, read_off_loop
 from eagleray.rollouts.trajectories.roles import FORMATS
+from eagleray.routes.commands import start_process
 from eagleray.runs.program_python import activated_environment
 
 _SCRIPTS = Path(__file__).parents[2] / "remote" / "scripts"
@@ -184,7 +185,7 @@ async def _answer(python: str, script: str, arguments: list[str], text: str = ""
     """Returns the output of a script; ends it when cancelled."""
     argv = [python, str(_SCRIPTS / script), *arguments]
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await start_process(
             *argv,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

@@ -15,6 +15,7 @@ from typing import Any
 
 from eagleray.common import tasks
 from eagleray.common.tasks import wait_for_event
+from eagleray.routes.commands import start_process
 from eagleray.routes.ssh import mux
 from eagleray.routes.ssh.errors import StderrLines, ssh_missing
 
@@ -102,7 +103,7 @@ class SshProcess:
         pipes = [os.pipe() for _ in range(3)]
         (stdin, self._stdin), (out, stdout), (err, stderr) = pipes
         try:
-            self._process = await asyncio.create_subprocess_exec(
+            self._process = await start_process(
                 *argv,
                 stdin=stdin,
                 stdout=stdout,

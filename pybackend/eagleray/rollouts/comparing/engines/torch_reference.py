@@ -27,7 +27,7 @@ from eagleray.rollouts.comparing.model import (
     ScoredTokens,
     TokenSequence,
 )
-from eagleray.routes.commands import kill
+from eagleray.routes.commands import kill, start_process
 
 PROGRAM = Path(__file__).parents[3] / "remote" / "scripts" / "torch_reference.py"
 # The logprobs of all sequences come as one line.
@@ -120,7 +120,7 @@ class TorchReference:
         folder, output = await off_loop(self._prepared, _close_output)
         self._output = output
         try:
-            self._process = await asyncio.create_subprocess_exec(
+            self._process = await start_process(
                 *(self._python, "-u", str(PROGRAM)),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
