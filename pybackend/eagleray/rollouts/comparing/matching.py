@@ -30,6 +30,8 @@ class ScoredPair:
 
 @frozen
 class MatchedDumps:
+    """The sequences of both dumps in pairs, whether their prompts are the same, and notes on sequences without a pair."""
+
     pairs: tuple[ScoredPair, ...]
     prompts: PromptLayer
     notes: tuple[str, ...]
