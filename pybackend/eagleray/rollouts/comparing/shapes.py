@@ -96,7 +96,7 @@ def shape_of(sequences: Sequence[ComparedSequence], agreement: float | None) -> 
 
 
 def _misaligned_part(sequences: Sequence[ComparedSequence]) -> LogprobShape | None:
-    """The commonest way in which sequences are misaligned, each by itself: rllm#898 pads and shifts only some."""
+    """The most frequent misalignment of single sequences: rllm#898 pads and shifts only some of them."""
     shapes = Counter(
         shape
         for each in sequences
