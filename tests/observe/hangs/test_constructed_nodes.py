@@ -13,11 +13,11 @@ from eagleray.observe.hangs.evidence import DeadActor, HangEvidence, World, evid
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.remote.inspecting.process_answers import RUNS, AwaitChain, ProcessReading
 from eagleray.remote.sampling.frames import PythonFrame
-from eagleray.remote.sampling.kernel_waits import ANSWER, FILE_LOCK, READ, KernelWait
 from eagleray.remote.sampling.merging import Member, ThreadStack, merged
 from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.proc import ThreadUse
 from eagleray.remote.sampling.processes import ACTOR, DRIVER, OTHER, RANK, Described
+from eagleray.remote.sampling.wait_records import ANSWER, FILE_LOCK, READ, KernelWait
 
 TRAINER = "/home/me/train.py"
 TORCH = "/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py"

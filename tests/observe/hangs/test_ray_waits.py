@@ -15,12 +15,12 @@ from eagleray.observe.hangs.verdict import Reading
 from eagleray.ray.gcs_state import GcsState
 from eagleray.ray.rows import ActorRow, NodeRow, RuntimeEnv, TaskRow
 from eagleray.remote.sampling.frames import PythonFrame
-from eagleray.remote.sampling.kernel_waits import ANSWER, FILE_LOCK, KernelWait
 from eagleray.remote.sampling.merging import MergedStack, ThreadStack
 from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.processes import ACTOR, DRIVER, Described
 from eagleray.remote.sampling.rank_sets import RankSet
 from eagleray.remote.sampling.ray_objects import MORE, awaited_objects
+from eagleray.remote.sampling.wait_records import ANSWER, FILE_LOCK, KernelWait
 
 DRIVER_PID, LEFT_PID, RIGHT_PID = 10, 11, 12
 GET = PythonFrame("Worker.get_objects", "/site/ray/_private/worker.py", 0)

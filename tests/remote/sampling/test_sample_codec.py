@@ -10,13 +10,13 @@ from eagleray.remote.sampling.exits import Ending
 from eagleray.remote.sampling.flight_record_client import LONGEST_RECORD
 from eagleray.remote.sampling.frames import PythonFrame
 from eagleray.remote.sampling.gpus import GpuUse
-from eagleray.remote.sampling.kernel_waits import KINDS as WAIT_KINDS
-from eagleray.remote.sampling.kernel_waits import KernelWait
 from eagleray.remote.sampling.merging import Member, ThreadStack, merged
 from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.printed_exceptions import PrintedException
 from eagleray.remote.sampling.proc import ThreadUse
 from eagleray.remote.sampling.processes import RANK, Described
+from eagleray.remote.sampling.wait_records import KINDS as WAIT_KINDS
+from eagleray.remote.sampling.wait_records import KernelWait
 from hypothesis import given
 from hypothesis import strategies as st
 

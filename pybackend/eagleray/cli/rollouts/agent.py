@@ -19,9 +19,9 @@ from eagleray.common.l10n import t
 from eagleray.rollouts.agents import agents
 from eagleray.rollouts.agents.answers import are_all_refused
 from eagleray.rollouts.agents.data_items import data_choice
-from eagleray.rollouts.agents.errors import server_without_address
 from eagleray.rollouts.agents.model import AgentPlan, Observed, WaveProgress
 from eagleray.rollouts.servers.environment import NO_KEY
+from eagleray.rollouts.servers.errors import server_not_ready
 from eagleray.rollouts.servers.model import InferenceServer
 
 TIMEOUT_S = 600.0
@@ -203,7 +203,7 @@ async def _server(app: App, written: str) -> InferenceServer:
     """The server; says why one may not answer, since an agent may need no answer."""
     server = await app.servers.resolve(written)
     if not server.url:
-        raise server_without_address(server.name)
+        raise server_not_ready(server.name, server.reason)
     if server.state != "ready" and server.reason:
         say(server.reason)
     return server

@@ -21,9 +21,9 @@ from eagleray.observe.hangs import wording
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.wait_paths import Path, Wait
 from eagleray.remote.sampling.frames import PythonFrame, is_users
-from eagleray.remote.sampling.kernel_waits import OWN
 from eagleray.remote.sampling.merging import ThreadStack
 from eagleray.remote.sampling.source_blocks import around, holds
+from eagleray.remote.sampling.wait_records import OWN
 
 _THREADING, _MULTIPROCESSING = "/threading.py", "/multiprocessing/synchronize.py"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)

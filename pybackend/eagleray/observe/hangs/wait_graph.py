@@ -34,9 +34,11 @@ from eagleray.observe.hangs.wait_paths import (
     Wait,
     serves,
 )
-from eagleray.remote.sampling import kernel_waits
 from eagleray.remote.sampling.frames import PythonFrame, is_users
-from eagleray.remote.sampling.kernel_waits import (
+from eagleray.remote.sampling.merging import ThreadStack
+from eagleray.remote.sampling.processes import ACTOR
+from eagleray.remote.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.wait_records import (
     ANSWER,
     CHILD,
     CLIENT,
@@ -48,10 +50,8 @@ from eagleray.remote.sampling.kernel_waits import (
     READ,
     SHARED_LOCK,
     WRITE,
+    KernelWait,
 )
-from eagleray.remote.sampling.merging import ThreadStack
-from eagleray.remote.sampling.processes import ACTOR
-from eagleray.remote.sampling.rank_sets import RankSet
 
 # The thread of `multiprocessing` that writes what a process puts into a queue.
 _FEEDER = "QueueFeederThread"
@@ -493,7 +493,7 @@ class WaitGraph:
         places = [each.process for each in others.values()]
         return Wait(text, self._targets(places if len(places) == 1 else ()))
 
-    def _of_kernel(self, process: SampledProcess, wait: kernel_waits.KernelWait) -> Wait:
+    def _of_kernel(self, process: SampledProcess, wait: KernelWait) -> Wait:
         targets = self._targets(
             (process.host, pid) for pid in wait.pids if pid != process.process.pid
         )
@@ -592,7 +592,7 @@ def _why_alone(process: SampledProcess) -> str:
     return t("it has no other thread that could end that")
 
 
-def _name(wait: kernel_waits.KernelWait, targets: tuple[SampledProcess, ...]) -> str:
+def _name(wait: KernelWait, targets: tuple[SampledProcess, ...]) -> str:
     """The processes that can end `wait`; by their numbers where none is in the picture."""
     if targets or not wait.pids:
         return wording.ranks(targets[:_MOST_NAMED]) if targets else ""
@@ -612,13 +612,13 @@ def _library_wait(process: SampledProcess, thread: str) -> library_waits.Library
     return library_waits.wait_of(stack.frames) if stack else None
 
 
-def _is_for_store(process: SampledProcess, wait: kernel_waits.KernelWait) -> bool:
+def _is_for_store(process: SampledProcess, wait: KernelWait) -> bool:
     """Whether a rank waits for an answer from the store at which its world has met."""
     port = process.process.rendezvous.rpartition(":")[2]
     return wait.kind == ANSWER and bool(port) and wait.address.rpartition(":")[2] == port
 
 
-def _store_text(process: SampledProcess, wait: kernel_waits.KernelWait) -> str:
+def _store_text(process: SampledProcess, wait: KernelWait) -> str:
     """The store for which a thread of a rank waits, with its key if the source has that."""
     stack = _stack(process, wait.thread)
     place = innermost(stack.frames, is_users) if stack else None
@@ -630,9 +630,7 @@ def _store_text(process: SampledProcess, wait: kernel_waits.KernelWait) -> str:
     return t("the store at {address}", address=address)
 
 
-def _file_lock(
-    process: SampledProcess, wait: kernel_waits.KernelWait, others: str
-) -> tuple[str, str]:
+def _file_lock(process: SampledProcess, wait: KernelWait, others: str) -> tuple[str, str]:
     """The lock for which a process waits, and why nothing can end that, "" if something may."""
     path = printable(wait.address, 200)
     text = t("the lock file {path}", path=path) if path else t("a file lock")

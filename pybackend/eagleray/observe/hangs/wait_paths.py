@@ -12,8 +12,8 @@ from eagleray.observe.hangs import library_waits, wording
 from eagleray.observe.hangs.activity import Doing, innermost
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.remote.sampling.frames import is_users
-from eagleray.remote.sampling.kernel_waits import CLIENT
 from eagleray.remote.sampling.merging import ThreadStack
+from eagleray.remote.sampling.wait_records import CLIENT
 
 # Kinds of waits for a task for which no node has room now, or ever.
 NO_ROOM, NEVER_ROOM = "no-room", "never-room"

@@ -35,7 +35,6 @@ _NAME = re.compile(r"(?<![a-z])(file)?lock", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_CALLERS = 3
 _MOST_FILES = 256
-_SEARCH_S = 1.0
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -109,7 +108,7 @@ def _lock_paths(pid: int, text: str, *, is_path: bool = False) -> Iterator[tuple
     match = _TEXT.fullmatch(text)
     if not match or not match[1].isprintable() or not (is_path or "/" in match[1]):
         return
-    path = Path(_link(f"/proc/{pid}/cwd"), match[1])
+    path = Path(proc.link(f"/proc/{pid}/cwd"), match[1])
     for each in (path, path / "lock"):
         if _NAME.search(each.name) and (file := lock_file(_of_process(pid, str(each)))):
             yield str(each), file
@@ -142,7 +141,7 @@ def maker_of(pid: int, path: str) -> int:
     except OSError:
         return 0
     maker = proc.stat(int(match[1])) if match else None
-    if not maker or _link(f"/proc/{pid}/ns/pid") != _link("/proc/self/ns/pid"):
+    if not maker or proc.link(f"/proc/{pid}/ns/pid") != proc.link("/proc/self/ns/pid"):
         return 0
     running_s = time.clock_gettime(time.CLOCK_BOOTTIME) - maker.started / _TICKS_PER_S
     # Another process may have got the number of one that has ended.
@@ -157,7 +156,7 @@ def lock_file(path: str) -> LockFile | None:
         return None
     if not stat.S_ISREG(status.st_mode):
         return None
-    return LockFile(Path(_link(path) or path).name, status.st_dev, status.st_ino)
+    return LockFile(Path(proc.link(path) or path).name, status.st_dev, status.st_ino)
 
 
 def files_of(pid: int, polled: PolledLock) -> dict[str, LockFile]:
@@ -168,7 +167,7 @@ def files_of(pid: int, polled: PolledLock) -> dict[str, LockFile]:
         return {polled.path: file} if file else {}
     try:
         for entry in list(os.scandir(f"/proc/{pid}/fd"))[:_MOST_FILES]:
-            if (path := _link(entry.path)).startswith("/") and (file := lock_file(entry.path)):
+            if (path := proc.link(entry.path)).startswith("/") and (file := lock_file(entry.path)):
                 files[path] = file
     except OSError:
         pass
@@ -178,29 +177,19 @@ def files_of(pid: int, polled: PolledLock) -> dict[str, LockFile]:
 def holders(wanted: Collection[LockFile]) -> dict[LockFile, Holders]:
     """The processes that hold each of the files."""
     names = {each.name for each in wanted}
+    files = proc.OpenFiles()
     open_in: dict[LockFile, list[int]] = {each: [] for each in wanted}
     locked: dict[LockFile, dict[int, int]] = {each: {} for each in wanted}
-    is_whole = True
-    end = time.monotonic() + _SEARCH_S
-    for pid in (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()):
-        if time.monotonic() > end:
-            is_whole = False
-            break
-        try:
-            for entry in os.scandir(f"/proc/{pid}/fd"):
-                if Path(_link(entry.path)).name not in names:
-                    continue
-                file = lock_file(entry.path)
-                if file in open_in:
-                    open_in[file].append(pid)
-                    if maker := _maker(pid, entry.name):
-                        locked[file][pid] = maker
-        except FileNotFoundError:
+    for pid, descriptor, path in files:
+        if Path(path).name not in names:
             continue
-        except OSError:
-            is_whole = False
+        file = lock_file(f"/proc/{pid}/fd/{descriptor}")
+        if file in open_in:
+            open_in[file].append(pid)
+            if maker := _maker(pid, descriptor):
+                locked[file][pid] = maker
     return {
-        each: Holders(tuple(dict.fromkeys(open_in[each])), _owners(locked[each]), is_whole)
+        each: Holders(tuple(dict.fromkeys(open_in[each])), _owners(locked[each]), files.is_whole)
         for each in wanted
     }
 
@@ -212,18 +201,5 @@ def _owners(makers: dict[int, int]) -> tuple[int, ...]:
 
 def _maker(pid: int, descriptor: str) -> int:
     """The process that has made the lock of an open file (proc_pid_fdinfo(5)); 0 for a file that isn't locked."""
-    try:
-        with Path(f"/proc/{pid}/fdinfo/{descriptor}").open(
-            encoding="ascii"
-        ) as file:  # kernel's file
-            fields = next((line.split() for line in file if line.startswith("lock:")), [])
-    except (OSError, ValueError):
-        return 0
+    fields = next(iter(proc.file_rows(pid, descriptor, "lock")), [])
     return int(fields[5]) if len(fields) > 5 and fields[5].isdigit() else 0
-
-
-def _link(path: str) -> str:
-    try:
-        return str(Path(path).readlink())
-    except OSError:
-        return ""

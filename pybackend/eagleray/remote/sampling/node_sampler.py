@@ -17,7 +17,7 @@ from .file_locks import PolledLock, polls_open_file
 from .flight_record_client import ServedRecords, record_text
 from .frames import is_backward, is_collective, is_users, merging_key, waits_for_debugger
 from .gpus import GpuUse
-from .kernel_waits import KernelWait, ThreadPlace, has_timer, kernel_waits
+from .kernel_waits import kernel_waits
 from .merging import Member, MergedStack, ThreadStack, merged
 from .native import raw_natives
 from .printed_exceptions import PrintedException, log_of, printed_by
@@ -26,6 +26,8 @@ from .pyspy_dumps import ProcessDump, Thread, Tools, dump, dump_with_variables
 from .ras_node import RasQuestions
 from .ray_services import members_of_jobs, without_services
 from .unwinding import handler_of, is_at_exit, is_exit_function, is_tearing_down
+from .wait_calls import has_timer
+from .wait_records import KernelWait, ThreadPlace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-
+SEARCH_S = 1.0
 _PYTHON = re.compile(r"(?:^|/)(?:python|pypy)[\d.]*[a-z]?$")
 
 
@@ -29,6 +30,14 @@ class ProcessStat(NamedTuple):
     started: int
     cpu_ticks: int
     wait_status: int = 0
+
+
+class SharedArea(NamedTuple):
+    """An area of memory that processes share, from `begin` to before `end`; `name` consists of its device and inode."""
+
+    begin: int
+    end: int
+    name: str
 
 
 class ThreadUse(NamedTuple):
@@ -100,10 +109,7 @@ def is_python(pid: int) -> bool:
 
 def program(pid: int) -> str:
     """The file that `pid` runs; "" if it can't be read."""
-    try:
-        return str(Path(f"/proc/{pid}/exe").readlink())
-    except OSError:
-        return ""
+    return link(f"/proc/{pid}/exe")
 
 
 def environment(pid: int) -> dict[str, str]:
@@ -120,6 +126,67 @@ def cgroup(pid: int) -> str:
 def maps(pid: int) -> str:
     """The files and devices that `pid` has in its memory; "" if that can't be read."""
     return _read(pid, "maps")
+
+
+def shared_areas(pid: int) -> list[SharedArea]:
+    areas = []
+    for line in maps(pid).splitlines():
+        fields = line.split(None, 5)
+        if len(fields) > 4 and fields[1].endswith("s") and fields[4] != "0":
+            begin, _, end = fields[0].partition("-")
+            areas.append(SharedArea(int(begin, 16), int(end, 16), f"{fields[3]} {fields[4]}"))
+    return areas
+
+
+def system_call(pid: int, tid: int) -> list[str]:
+    """The number of the system call of a thread and its arguments; a single field for a thread that runs."""
+    return _read(pid, f"task/{tid}/syscall").split()
+
+
+def connections(pid: int, table: str) -> list[list[str]]:
+    """The fields of the rows of `tcp` or `tcp6` in the network of `pid` (proc_pid_net(5))."""
+    return [line.split() for line in _read(pid, f"net/{table}").splitlines()[1:]]
+
+
+def file_rows(pid: int, descriptor: int | str, name: str) -> list[list[str]]:
+    """The fields of the rows with this name about an open file of `pid` (proc_pid_fdinfo(5)); [] if they can't be read."""
+    rows = _read(pid, f"fdinfo/{descriptor}").splitlines()
+    return [row.split() for row in rows if row.startswith(f"{name}:")]
+
+
+def link(path: str) -> str:
+    """The target of a link; "" if it can't be read."""
+    try:
+        return str(Path(path).readlink())
+    except OSError:
+        return ""
+
+
+class OpenFiles:
+    """The open files of all processes by their links, for at most a second; `is_whole`: all of them were read.
+
+    A node may have tens of thousands of open files, of which each takes some microseconds.
+    """
+
+    def __init__(self) -> None:
+        self.is_whole = True
+
+    def __iter__(self) -> Iterator[tuple[int, str, str]]:
+        """Returns process, descriptor and link of each."""
+        end = time.monotonic() + SEARCH_S
+        for pid in (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()):
+            if time.monotonic() > end:
+                self.is_whole = False
+                return
+            try:
+                with os.scandir(f"/proc/{pid}/fd") as entries:
+                    for entry in entries:
+                        yield pid, entry.name, link(entry.path)
+            except FileNotFoundError:
+                continue
+            except OSError:
+                # A process of another user may have one.
+                self.is_whole = False
 
 
 def waits_in(pid: int, tid: int = 0) -> str:

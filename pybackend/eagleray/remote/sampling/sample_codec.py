@@ -9,14 +9,14 @@ from .exits import Ending
 from .flight_record_client import LONGEST_RECORD
 from .frames import PythonFrame
 from .gpus import UNKNOWN, GpuUse
-from .kernel_waits import KINDS as WAIT_KINDS
-from .kernel_waits import KernelWait
 from .merging import MergedStack, ThreadStack
 from .node_sampler import NodeSamples, ProcessSample, Round
 from .printed_exceptions import PrintedException
 from .proc import ThreadUse
 from .processes import Described
 from .rank_sets import RankSet
+from .wait_records import KINDS as WAIT_KINDS
+from .wait_records import KernelWait
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

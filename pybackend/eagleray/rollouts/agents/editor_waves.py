@@ -17,7 +17,6 @@ from eagleray.common.paths import home, private_folder
 from eagleray.rollouts.agents import agents
 from eagleray.rollouts.agents.answers import unobserved_text
 from eagleray.rollouts.agents.data_items import DataChoice
-from eagleray.rollouts.agents.errors import server_without_address
 from eagleray.rollouts.agents.left_tasks import left_tasks_text
 from eagleray.rollouts.agents.lost_server import no_answer
 from eagleray.rollouts.agents.model import (
@@ -34,6 +33,7 @@ from eagleray.rollouts.agents.statistics import wave_statistics
 from eagleray.rollouts.agents.uncounted_tokens import uncounted_text
 from eagleray.rollouts.agents.verdicts import verdicts
 from eagleray.rollouts.servers.environment import NO_KEY
+from eagleray.rollouts.servers.errors import server_not_ready
 from eagleray.rollouts.servers.servers import Servers
 from eagleray.wire.records import fields_in
 
@@ -105,7 +105,7 @@ class EditorWaves:
         try:
             server = await self._servers.resolve(request.server)
             if not server.url:
-                raise server_without_address(server.name)
+                raise server_not_ready(server.name, server.reason)
             plan = await agents.with_items(
                 AgentPlan(
                     **fields_in(request, AgentSetup),

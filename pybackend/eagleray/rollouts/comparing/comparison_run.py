@@ -13,7 +13,6 @@ from yarl import URL
 
 from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import counted
-from eagleray.rollouts.comparing import errors
 from eagleray.rollouts.comparing.comparison import MAX_TOKENS, ComparedSide, compare
 from eagleray.rollouts.comparing.engines.detection import opened_engine
 from eagleray.rollouts.comparing.engines.dump import (
@@ -31,6 +30,7 @@ from eagleray.rollouts.comparing.engines.wave_prompts import AddressOf, listed_s
 from eagleray.rollouts.comparing.model import EngineComparison, OnProgress, unheard
 from eagleray.rollouts.comparing.prompts import PromptFile, read_prompts
 from eagleray.rollouts.comparing.targets import DumpTarget, ServerTarget, target_of
+from eagleray.rollouts.servers.errors import server_not_ready
 from eagleray.rollouts.servers.servers import Servers
 
 EngineType = TypeVar("EngineType", bound=ComparedEngine)
@@ -130,7 +130,7 @@ async def _address(servers: Servers, written: str) -> EngineAddress:
     """The server of that name or URL, with its key; a URL that no server has gets OPENAI_API_KEY."""
     server = await servers.resolve(written)
     if not server.url:
-        raise errors.server_without_address(server.name, server.reason)
+        raise server_not_ready(server.name, server.reason)
     # Servers that aren't in the list are named by their URL.
     name = URL(server.name).authority if "://" in server.name else server.name
     return EngineAddress(name, server.url, server.api_key)

@@ -11,7 +11,7 @@ from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import Scene, about, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.remote.sampling.kernel_waits import CLIENT, CONNECTED
+from eagleray.remote.sampling.wait_records import CLIENT, CONNECTED
 
 _MOST = 3
 

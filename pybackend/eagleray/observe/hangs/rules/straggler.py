@@ -20,8 +20,8 @@ from eagleray.observe.hangs.rules.rule_context import (
     reading,
 )
 from eagleray.observe.hangs.verdict import Kind, Reading
-from eagleray.remote.sampling.kernel_waits import FILE_LOCK
 from eagleray.remote.sampling.node_sampler import RUNNABLE
+from eagleray.remote.sampling.wait_records import FILE_LOCK
 
 
 def late(scene: Scene) -> Iterator[Reading]:

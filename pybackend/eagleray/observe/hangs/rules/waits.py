@@ -11,9 +11,9 @@ from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import Scene, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.observe.hangs.wait_paths import Path, doing_of
-from eagleray.remote.sampling.kernel_waits import FILE_LOCK, SHARED_LOCK, WRITE
 from eagleray.remote.sampling.processes import ACTOR
 from eagleray.remote.sampling.rank_sets import RankSet
+from eagleray.remote.sampling.wait_records import FILE_LOCK, SHARED_LOCK, WRITE
 
 _MOST_PATHS = 2
 
