@@ -251,6 +251,39 @@ def test_tasks_that_sleep_are_not_a_hang(tmp_path: Path) -> None:
     ), verdict.sentence
 
 
+@pytest.mark.parametrize(
+    ("scenario", "sentence"),
+    [
+        (
+            "crossed_tasks",
+            r"2 tasks of P wait for locks that only they hold in transfer \(waits\.py:\d+\)\.",
+        ),
+        (
+            "nested_semaphore",
+            r"3 tasks of P wait for locks that only they hold in .*generate.*\.",
+        ),
+    ],
+)
+def test_tasks_that_wait_for_locks_of_each_other_are_a_deadlock(
+    scenario: str, sentence: str, tmp_path: Path
+) -> None:
+    with waiting(scenario, tmp_path) as pid:
+        verdict = take(pid, inside=True).verdict
+    assert verdict.kind == "deadlock", verdict
+    assert re.fullmatch(sentence, re.sub(PROCESS, "P", verdict.sentence)), verdict.sentence
+
+
+def test_tasks_whose_lock_is_released_later_are_not_a_hang(tmp_path: Path) -> None:
+    with waiting("slow_holder", tmp_path) as pid:
+        taken = take(pid, inside=True)
+    assert taken.verdict.kind == "unknown", taken.verdict
+    (inside,) = taken.inside
+    assert {each.waits_for for each in inside.awaits} >= {
+        "Lock held by Task-2",
+        "Semaphore held by Task-3",
+    }
+
+
 def test_helpers_that_wait_for_a_working_program_are_not_a_hang(tmp_path: Path) -> None:
     with waiting("idle_manager", tmp_path) as pid:
         assert take(pid).verdict.kind in ("unknown", "slow")

@@ -417,6 +417,70 @@ def retries() -> None:
     asyncio.run(ask_all())
 
 
+async def transfer(first: asyncio.Lock, second: asyncio.Lock) -> None:
+    async with first:
+        await asyncio.sleep(0.1)
+        async with second:
+            pass
+
+
+def crossed_tasks() -> None:
+    """Two tasks take two locks of asyncio in different order, beside a task that sleeps."""
+
+    async def work() -> None:
+        first, second = asyncio.Lock(), asyncio.Lock()
+        loop = asyncio.get_running_loop()
+        loop.call_later(1, ready)
+        await asyncio.gather(transfer(first, second), transfer(second, first), asyncio.sleep(600))
+
+    asyncio.run(work())
+
+
+def nested_semaphore() -> None:
+    """Tasks that have a permit of a semaphore wait for another one."""
+
+    async def ask(permits: asyncio.Semaphore) -> None:
+        async with permits:
+            await asyncio.sleep(0.1)
+            await generate(permits)
+
+    async def generate(permits: asyncio.Semaphore) -> None:
+        async with permits:
+            pass
+
+    async def work() -> None:
+        permits = asyncio.Semaphore(2)
+        asyncio.get_running_loop().call_later(1, ready)
+        await asyncio.gather(*(ask(permits) for _ in range(3)))
+
+    asyncio.run(work())
+
+
+def slow_holder() -> None:
+    """Nothing hangs: tasks wait for locks and permits of tasks that get an answer later, or give up after a time."""
+
+    async def hold(lock: asyncio.Lock | asyncio.Semaphore, answer: asyncio.Future[None]) -> None:
+        async with lock:
+            await answer
+
+    async def limited(first: asyncio.Lock, second: asyncio.Lock) -> None:
+        async with first, asyncio.timeout(600), second:
+            pass
+
+    async def work() -> None:
+        lock, permits, third = asyncio.Lock(), asyncio.Semaphore(1), asyncio.Lock()
+        loop = asyncio.get_running_loop()
+        answer = loop.create_future()
+        loop.call_later(1, ready)
+        await asyncio.gather(
+            *(hold(each, answer) for each in (lock, permits, lock, permits)),
+            limited(third, lock),
+            transfer(third, lock),
+        )
+
+    asyncio.run(work())
+
+
 def idle_server() -> None:
     """Nothing hangs: an event loop with a server that has no clients."""
 

@@ -175,10 +175,10 @@ async def test_coroutine_behind_compiled_code_is_read() -> None:
     outer, unset = Compiled(), Compiled()
     outer.cr_await = coroutine.__await__()
     coroutine.send(None)
-    frames = [frame["function"] for frame in awaited._awaited_frames(outer)]
+    frames = [frame.f_code.co_name for _, frame in awaited._awaited(outer)]
     assert frames[0] == "generate" and len(frames) > 1
     outer.cr_await = outer
-    assert awaited._awaited_frames(outer) == awaited._awaited_frames(unset) == []
+    assert awaited._awaited(outer) == awaited._awaited(unset) == []
     coroutine.close()
 
 

@@ -124,8 +124,14 @@ class SampledProcess:
     def has_timer(self) -> bool:
         """Whether a timer will wake its event loop or one of its tasks, so that their waits alone aren't a hang."""
         is_timed = self.activity.doing is Doing.IN_EVENT_LOOP and self.last.has_timer
-        awaits = self.reading.awaits if self.reading else ()
+        awaits = self.reading.awaits if self.reading and not self._runs_task else ()
         return is_timed or any(chain.sleeps for chain in awaits)
+
+    @property
+    def _runs_task(self) -> bool:
+        """Whether its leading thread is in a task of its event loop, which so serves no other task."""
+        frames = self.stack.frames if self.stack else ()
+        return self.activity.doing is not Doing.IN_EVENT_LOOP and is_in_loop(frames)
 
     @property
     def never_sleeps(self) -> bool:
@@ -138,9 +144,7 @@ class SampledProcess:
         uses_gpu = any(use.percent > 0 for sample in self.samples for use in sample.gpus)
         awaits = self.reading.awaits if self.reading else ()
         # The stack says more than the state of a task that its leading thread runs: this may only wait.
-        frames = self.stack.frames if self.stack else ()
-        runs_task = self.activity.doing is not Doing.IN_EVENT_LOOP and is_in_loop(frames)
-        has_task = not runs_task and any(chain.state != WAITS for chain in awaits)
+        has_task = not self._runs_task and any(chain.state != WAITS for chain in awaits)
         computes = self.cpu > _BUSY_CPU or self.never_sleeps
         return self.moves or computes or uses_gpu or has_task
 

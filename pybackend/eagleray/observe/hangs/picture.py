@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 from attrs import asdict, fields, has
 
 from eagleray.common.errors import printable
+from eagleray.common.l10n import t
 from eagleray.common.redact import redact_text
 from eagleray.observe.hangs import ras_texts
 from eagleray.observe.hangs.activity import MESSAGES, Doing
@@ -254,7 +255,7 @@ def _inside(sampled: SampledProcess) -> InsideRow:
         sampled.rank,
         reading.reason or ("cut" if reading.is_cut else ""),
         tuple(_exception(held) for held in sampled.raised),
-        tuple(_await(chain) for chain in reading.awaits),
+        tuple(_await(chain, reading) for chain in reading.awaits),
     )
 
 
@@ -283,13 +284,17 @@ def _exception(held: HeldException) -> ExceptionRow:
     )
 
 
-def _await(chain: AwaitChain) -> AwaitRow:
+def _await(chain: AwaitChain, reading: ProcessReading) -> AwaitRow:
+    waits_for = printable(chain.waits_for)
+    if names := [name for each in reading.holders(chain.lock) for name in each.names]:
+        tasks = printable(", ".join(names[:_MOST_NAMES]), 200)
+        waits_for = t("{lock} held by {tasks}", lock=waits_for, tasks=tasks)
     return AwaitRow(
         chain.state,
         chain.tasks,
         tuple(map(printable, chain.names)),
         tuple(_frame(frame) for frame in chain.frames),
-        printable(chain.waits_for),
+        waits_for,
     )
 
 

@@ -69,7 +69,8 @@ class HeldException(NamedTuple):
 class AwaitChain(NamedTuple):
     """`tasks` tasks of event loops that await the same, outermost frame first; `names` has the names of some of them.
 
-    `state` is WAITS, RUNS or READY (it waits for nothing but its turn); `waits_for` is the task or future at the end.
+    `state` is WAITS, RUNS or READY (it waits for nothing but its turn); `waits_for` is the task, future or lock at the end.
+    `lock` is the number of that lock, 0 for none; they are in blocks of the locks `holds`.
     """
 
     state: str
@@ -77,6 +78,8 @@ class AwaitChain(NamedTuple):
     names: tuple[str, ...]
     frames: tuple[PythonFrame, ...]
     waits_for: str
+    lock: int = 0
+    holds: tuple[int, ...] = ()
 
     @property
     def sleeps(self) -> bool:
@@ -100,6 +103,31 @@ class ProcessReading(NamedTuple):
     advances: bool = False
     records_all: bool = False
     is_cut: bool = False
+
+    def holders(self, lock: int) -> tuple[AwaitChain, ...]:
+        """The tasks that hold a lock of asyncio, as far as `async with` tells."""
+        return tuple(chain for chain in self.awaits if lock in chain.holds)
+
+    @property
+    def locked(self) -> tuple[AwaitChain, ...]:
+        """The tasks that wait for locks of asyncio which only such tasks hold, so that none of them can continue.
+
+        Other tasks may hold a semaphore, too, unless all of them wait for further tasks.
+        """
+        locked = self._locked([chain for chain in self.awaits if chain.lock])
+        others = [chain for chain in self.awaits if chain not in locked]
+        if not self.is_cut and all(each.waits_for == "GatheringFuture" for each in others):
+            return tuple(locked)
+        return tuple(self._locked([chain for chain in locked if chain.waits_for == "Lock"]))
+
+    def _locked(self, chains: Sequence[AwaitChain]) -> list[AwaitChain]:
+        """The `chains` whose locks only they hold."""
+        locked = [
+            chain
+            for chain in chains
+            if (holders := self.holders(chain.lock)) and all(each in chains for each in holders)
+        ]
+        return locked if len(locked) == len(chains) else self._locked(locked)
 
 
 def raw_readings(
@@ -230,6 +258,8 @@ def _chain(row: Any) -> AwaitChain:
         tuple(_each(row["names"], _text)),
         _frames(row["frames"]),
         _text(row["waits_for"]),
+        _number(row.get("lock", 0)),
+        tuple(_each(row.get("holds", []), _number)),
     )
 
 

@@ -7,13 +7,30 @@ from collections.abc import Iterator, Sequence
 from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, listed, t
 from eagleray.observe.hangs import library_waits, wording
-from eagleray.observe.hangs.activity import Doing
+from eagleray.observe.hangs.activity import Doing, innermost
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import Scene, about, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
+from eagleray.remote.sampling.frames import is_users
 from eagleray.remote.sampling.wait_records import CLIENT, CONNECTED
 
 _MOST = 3
+
+
+def locked_tasks(scene: Scene) -> Iterator[Reading]:
+    """Tasks that wait for locks of asyncio which only such tasks hold."""
+    for each in scene.evidence.processes if scene.is_first else ():
+        if chains := each.reading.locked if each.reading else ():
+            places = [innermost(chain.frames, is_users) for chain in chains]
+            text = counted(
+                sum(chain.tasks for chain in chains),
+                "A task of {process} waits for a lock that it holds{place}.",
+                "{n} tasks of {process} wait for locks that only they hold{place}.",
+                process=wording.ranks([each]),
+                place=wording.place_of(list(dict.fromkeys(filter(None, places)))),
+            )
+            step = t("Take the locks in one order, and none of them twice.")
+            yield reading(scene, Kind.DEADLOCK, [each], 0.85, text, step)
 
 
 def event_loops(scene: Scene) -> Iterator[Reading]:

@@ -37,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     ray_tasks.starvation,
     waits.lost_tasks,
     waits.deadlocks,
+    event_loops.locked_tasks,
     progress.going_on,
     gil_held.gil_held,
     initialization.initializing,

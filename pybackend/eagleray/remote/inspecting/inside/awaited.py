@@ -39,8 +39,9 @@ MOST_NAMES = 5
 def awaits() -> dict[str, Any]:
     """Returns what the tasks of all event loops of the process await: tasks that await the same are one entry.
 
-    `state` is `waits`, `runs` or `ready`, and `waits_for` the task or future at the end of the chain.  `is_cut` says
-    that there are more: they are many, or time was up.
+    `state` is `waits`, `runs` or `ready`, and `waits_for` the task or future at the end of the chain.  `lock` is the
+    number of the lock of asyncio for which they wait, 0 for none, and `holds` are those in whose blocks they are.
+    `is_cut` says that there are more: they are many, or time was up.
     """
     entries: dict[Any, dict[str, Any]] = {}
     tasks = _Tasks()
@@ -63,13 +64,17 @@ def awaits() -> dict[str, Any]:
 
 def _add(entries: dict[Any, dict[str, Any]], tasks: _Tasks, task: Any) -> None:
     coroutine, waiter = tasks.read(task, "_coro"), tasks.read(task, "_fut_waiter")
-    frames = _awaited_frames(coroutine)
+    chain = _awaited(coroutine)
+    frames = [frame_row(frame) for _, frame in chain]
     state = "runs" if _runs(coroutine) else "ready" if waiter is None else "waits"
-    key = (state, tuple((frame["path"], frame["function"], frame["line"]) for frame in frames))
+    lock, holds, kind = tasks.locks(chain)
+    places = tuple((frame["path"], frame["function"], frame["line"]) for frame in frames)
+    key = (state, places, lock, tuple(holds))
     entry = entries.get(key)
     if entry is None:
-        waits_for = tasks.text(waiter)
+        waits_for = kind or tasks.text(waiter)
         entry = {"state": state, "frames": frames, "waits_for": waits_for, "count": 0, "names": []}
+        entry.update(lock=lock, holds=holds)
         entries[key] = entry
     entry["count"] += 1
     if len(entry["names"]) < MOST_NAMES:
@@ -87,6 +92,49 @@ class _Tasks:
         self._of_c = of_module("_asyncio", "Task")
         self._kinds = (*self._of_c, *of_module("asyncio.tasks", "_PyTask"))
         self._readers: dict[str, Any] = {}
+        self._of_locks = of_module("asyncio.locks", "_ContextManagerMixin")
+        self._of_timeouts = of_module("asyncio.timeouts", "Timeout")
+        # With their numbers, from 1 on.
+        self._locks: dict[int, tuple[int, Any]] = {}
+
+    def locks(self, chain: list[tuple[Any, Any]]) -> tuple[int, list[int], str]:
+        """Returns the lock for which a chain of awaits waits, and the locks in whose blocks it is, by their numbers; and
+        the class of the first.
+
+        In `async with`, the coroutine refers to the method that ends the block (Python 3.10 to 3.13), as well while it
+        awaits the lock.  A condition releases its lock while a task waits for it, and `asyncio.timeout` ends any wait.
+        """
+        wanted: list[Any] = []
+        held: list[Any] = []
+        is_released = is_timed = False
+        for coroutine, frame in chain:
+            function = text_of(frame.f_code.co_name)
+            # A coroutine of Python 3.10 refers to them through its frame.
+            referred = gc.get_referents(coroutine, frame)
+            locks = [value for value in referred if self._is_lock(value)]
+            if function == "__aenter__" and any(each is held[-1] for each in locks if held):
+                # The block before it has not begun.
+                del held[-1]
+            if function in ("__aenter__", "acquire"):
+                wanted += locks
+            is_released |= function == "wait" and bool(locks)
+            blocks = [
+                value.__self__
+                for value in referred
+                if type(value) is types.MethodType and _is_end(value.__func__)
+            ]
+            held += filter(self._is_lock, blocks)
+            is_timed |= any(type(each) is kind for kind in self._of_timeouts for each in blocks)
+        holds = [] if is_released else [self._number(each) for each in held]
+        number = self._number(wanted[-1]) if wanted and not is_timed else 0
+        return number, holds, name_of(type(wanted[-1])) if wanted else ""
+
+    def _is_lock(self, value: Any) -> bool:
+        return any(base is kind for kind in self._of_locks for base in mro_of(type(value)))
+
+    def _number(self, lock: Any) -> int:
+        number, _ = self._locks.setdefault(id(lock), (len(self._locks) + 1, lock))
+        return number
 
     def pending(self) -> Iterator[Any]:
         """The tasks that have not ended."""
@@ -150,6 +198,10 @@ class _Tasks:
         return loops
 
 
+def _is_end(function: Any) -> bool:
+    return type(function) is types.FunctionType and text_of(function.__name__) == "__aexit__"
+
+
 def _runs(coroutine: Any) -> bool:
     kind = kind_of(coroutine)
     if kind is types.CoroutineType:
@@ -160,13 +212,13 @@ def _runs(coroutine: Any) -> bool:
     return _member(coroutine, "cr_running") is True
 
 
-def _awaited_frames(coroutine: Any) -> list[dict[str, Any]]:
-    """The frames of a coroutine and of what it awaits, outermost first."""
-    frames: list[dict[str, Any]] = []
+def _awaited(coroutine: Any) -> list[tuple[Any, Any]]:
+    """A coroutine and what it awaits, each with its frame, outermost first."""
+    chain: list[tuple[Any, Any]] = []
     for _step in range(2 * MOST_FRAMES):
-        if coroutine is None or len(frames) == MOST_FRAMES:
+        if coroutine is None or len(chain) == MOST_FRAMES:
             break
-        kind = type(coroutine)
+        kind, current = type(coroutine), coroutine
         if kind is types.CoroutineType:
             frame, coroutine = coroutine.cr_frame, coroutine.cr_await
         elif kind is types.GeneratorType:
@@ -186,8 +238,8 @@ def _awaited_frames(coroutine: Any) -> list[dict[str, Any]]:
         else:
             break
         if frame is not None:
-            frames.append(frame_row(frame))
-    return frames
+            chain.append((current, frame))
+    return chain
 
 
 def _member(value: Any, name: str) -> Any:
