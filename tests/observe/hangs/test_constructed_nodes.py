@@ -17,7 +17,7 @@ from eagleray.remote.sampling.merging import Member, ThreadStack, merged
 from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.proc import ThreadUse
 from eagleray.remote.sampling.processes import ACTOR, DRIVER, OTHER, RANK, Described
-from eagleray.remote.sampling.wait_records import ANSWER, FILE_LOCK, READ, KernelWait
+from eagleray.remote.sampling.wait_records import ANSWER, FILE_LOCK, INPUT, READ, KernelWait
 
 TRAINER = "/home/me/train.py"
 TORCH = "/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py"
@@ -227,6 +227,18 @@ def test_rank_that_keeps_a_lock_file_in_a_collective_waits_for_those_that_need_i
         Kind.DEADLOCK,
         "Rank 1 waits in all_reduce (train.py:10) for ranks 0 and 2, which do not move in load (train.py:30). "
         "Rank 0 waits for the lock file /data/cache.lock of rank 1, which waits in all_reduce (train.py:10).",
+    )
+
+
+def test_rank_that_asks_its_user_is_the_first_to_look_at() -> None:
+    asks = KernelWait("MainThread", INPUT, (), "/dev/pts/3")
+    stacks = {rank(0): ELSEWHERE, rank(1): REDUCES, rank(2): REDUCES}
+    reading = verdict_on(stacks, waits={0: (asks,)})
+    assert (reading.kind, str(reading.culprits)) == (Kind.STRAGGLER, "0")
+    assert reading.confidence == 0.9
+    assert reading.next_step == "Answer it, or make the program not ask."
+    assert reading.sentence.endswith(
+        "Rank 0 waits for input from /dev/pts/3 in load (train.py:30)."
     )
 
 

@@ -702,6 +702,24 @@ def long_command() -> None:
         child.wait()
 
 
+def asking_child() -> None:
+    """A child asks its user at a terminal."""
+    answers, terminal = os.openpty()
+    code = "def confirm(): input()\nconfirm()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=terminal) as child:
+        ready()
+        child.wait()
+    os.close(answers)
+
+
+def prompt() -> None:
+    """Nothing hangs: it asks for its next command."""
+    _, terminal = os.openpty()
+    os.dup2(terminal, 0)
+    ready()
+    input()
+
+
 def unread_warnings() -> None:
     """An event loop reads the output of its child, which fills the pipe of its errors."""
 

@@ -45,6 +45,7 @@ from eagleray.remote.sampling.wait_records import (
     CONNECT,
     CONNECTED,
     FILE_LOCK,
+    INPUT,
     OPEN,
     OWN,
     READ,
@@ -193,7 +194,7 @@ class WaitGraph:
     def is_idle_server(self, path: Path) -> bool:
         """Whether `path` only leads to a server from which no process waits for an answer, so that it may just be idle."""
         if path.end is None:
-            return len(path.waits) == 1 and path.waits[0].kind == CLIENT
+            return len(path.waits) == 1 and path.waits[0].kind in (CLIENT, INPUT)
         return serves(path.end) and _place(path.end) not in self._awaited_servers
 
     def is_stuck(self, process: SampledProcess) -> bool:
@@ -524,6 +525,8 @@ class WaitGraph:
         elif wait.kind == OPEN:
             path = printable(wait.address, 200)
             text = t("a process that opens the other end of the FIFO {path}", path=path)
+        elif wait.kind == INPUT:
+            text = t("input from {path}", path=printable(wait.address, 200))
         elif wait.kind in (ANSWER, CONNECT):
             server = t("the server at {address}", address=printable(wait.address, 80))
             if wait.kind == CONNECT:

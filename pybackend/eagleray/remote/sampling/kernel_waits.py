@@ -15,6 +15,7 @@ from .wait_records import (
     CONNECT,
     CONNECTED,
     FILE_LOCK,
+    INPUT,
     MOST_PIDS,
     OPEN,
     OWN,
@@ -76,7 +77,7 @@ def _calls(processes: Iterable[Sequence[ThreadPlace]]) -> dict[ThreadPlace, Wait
     return {
         place: call
         for place, call in calls.items()
-        if call.kind not in (READ, WRITE, EPOLL) or call_of(place) == call
+        if call.kind not in (READ, WRITE, INPUT, EPOLL) or call_of(place) == call
     }
 
 
@@ -170,8 +171,8 @@ def _wait(
     if call.kind == SHARED_LOCK:
         pids = tables.sharing(place.pid, call.files[0])
         return KernelWait(thread, SHARED_LOCK, pids, is_whole=tables.is_whole)
-    if call.kind == OPEN:
-        return KernelWait(thread, OPEN, (), call.files[0])
+    if call.kind in (OPEN, INPUT):
+        return KernelWait(thread, call.kind, (), call.files[0])
     if call.kind in (CLIENT, OWN):
         return KernelWait(thread, call.kind, (), is_whole=True)
     listening = [tables.is_listening(place.pid, name) for name in call.files]

@@ -13,7 +13,18 @@ import struct
 from typing import NamedTuple
 
 from . import proc
-from .wait_records import CHILD, CLIENT, CONNECT, FILE_LOCK, OPEN, OWN, READ, SHARED_LOCK, WRITE
+from .wait_records import (
+    CHILD,
+    CLIENT,
+    CONNECT,
+    FILE_LOCK,
+    INPUT,
+    OPEN,
+    OWN,
+    READ,
+    SHARED_LOCK,
+    WRITE,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +70,8 @@ _KIND_OF = {
 _WAITID = (247, 95)
 _OPENAT = (257, 56)
 _PPOLL = (271, 73)
+_SELECT = (23, 270, 72)
+_TERMINALS = ("/dev/pts/", "/dev/tty", "/dev/console")
 # A stop by ptrace, as for reading a stack, makes this of `poll`, with the same arguments (restart_syscall(2), Linux 6.18).
 _RESTARTED, _POLL_X86_64 = 219, 7
 _P_PID = 1
@@ -112,6 +125,10 @@ def call_of(place: ThreadPlace) -> WaitCall | None:
             if path.isprintable() and proc.system_call(place.pid, place.tid) == fields
             else None
         )
+    if number in _SELECT and arguments[0] == 1:
+        # Readline waits so for standard input alone (Python 3.13, `Modules/readline.c`).
+        path = proc.link(f"/proc/{place.pid}/fd/0")
+        return WaitCall(INPUT, 0, (path,)) if path.startswith(_TERMINALS) else None
     if kind == SLEEP or (number == _RESTARTED and place.polled):
         return WaitCall(SLEEP, is_timed=True) if place.polled else None
     if kind == EPOLL:
@@ -134,7 +151,12 @@ def call_of(place: ThreadPlace) -> WaitCall | None:
         is_timed = arguments[2] != 0 if number in _PPOLL else arguments[2] < 2**31
         return WaitCall(kinds.pop(), 0, files, is_timed) if len(kinds) == 1 and all(files) else None
     if kind:
-        file = _file(place.pid, arguments[0] & 0xFFFFFFFF)
+        descriptor = arguments[0] & 0xFFFFFFFF
+        file = _file(place.pid, descriptor)
+        path = "" if file or kind != READ else proc.link(f"/proc/{place.pid}/fd/{descriptor}")
+        is_fifo = descriptor == 0 and "pipe" in proc.waits_in(place.pid, place.tid)
+        if path.startswith(_TERMINALS) or (path and is_fifo and path.isprintable()):
+            return WaitCall(INPUT, 0, (path,))
         return WaitCall(kind, 0, (file,)) if file else None
     return None
 
@@ -144,7 +166,7 @@ def has_timer(pid: int, tid: int) -> bool:
     number, *arguments = proc.system_call(pid, tid)[:5] or [""]
     kind = _KIND_OF.get(int(number)) if number.isdigit() and len(arguments) == 4 else ""
     is_timed = kind == EPOLL and _is_timed_epoll([int(each, 16) for each in arguments])
-    return is_timed or kind == SLEEP
+    return is_timed or (kind == SLEEP and not (int(number) in _SELECT and arguments[0] == "0x1"))
 
 
 def _is_timed_epoll(arguments: Sequence[int]) -> bool:

@@ -11,16 +11,19 @@ if TYPE_CHECKING:
 CHILD, READ, WRITE = "child", "read", "write"
 ANSWER, CONNECT, CLIENT = "answer", "connect", "client"
 FILE_LOCK, SHARED_LOCK, OWN, OPEN = "file-lock", "shared-lock", "own", "open"
-CONNECTED = "connected"
-KINDS = (CHILD, READ, WRITE, ANSWER, CONNECT, CLIENT, FILE_LOCK, SHARED_LOCK, OWN, OPEN, CONNECTED)
+CONNECTED, INPUT = "connected", "input"
+KINDS = (
+    *(CHILD, READ, WRITE, ANSWER, CONNECT, CLIENT),
+    *(FILE_LOCK, SHARED_LOCK, OWN, OPEN, CONNECTED, INPUT),
+)
 MOST_PIDS = 64
 
 
 class KernelWait(NamedTuple):
     """A thread waits as one of `KINDS` says; each of `pids`, processes of this machine, can end that.
 
-    `OWN`: another thread of its process ends it.  `CONNECTED`: an event loop has a connection, over which it may await nothing.  `OPEN`: a process that opens the other end of a FIFO.  `address` is the other end of a connection, `host:port`, or the
-    path of a lock file or a FIFO, else "".
+    `OWN`: another thread of its process ends it.  `CONNECTED`: an event loop has a connection, over which it may await nothing.  `OPEN`: a process that opens the other end of a FIFO.  `INPUT`: what a user enters.
+    `address` is the other end of a connection, `host:port`, or the path of a lock file, a FIFO or a terminal, else "".
     `is_whole`: nothing but `pids` can end it, as far as open files tell, and all threads of the process wait; for a `CLIENT`,
     the thread does nothing else.
     `program` is what the first of `pids` runs, if it is known.

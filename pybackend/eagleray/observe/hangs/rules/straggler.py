@@ -21,7 +21,7 @@ from eagleray.observe.hangs.rules.rule_context import (
 )
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.remote.sampling.node_sampler import RUNNABLE
-from eagleray.remote.sampling.wait_records import FILE_LOCK
+from eagleray.remote.sampling.wait_records import FILE_LOCK, INPUT
 
 
 def late(scene: Scene) -> Iterator[Reading]:
@@ -56,6 +56,7 @@ def late(scene: Scene) -> Iterator[Reading]:
         yield event_loop_reading(scene, behind, 0.8, text)
         return
     last = [scene.graph.last_of(each) for each in behind]
+    asks = all(any(wait.kind == INPUT for wait in each.last.waits) for each in last)
     confidence = 0.8 if len(behind) <= len(waiting) and not scene.unread else 0.6
     step = inspect_step(behind)
     if scene.is_single_sample:
@@ -82,8 +83,9 @@ def late(scene: Scene) -> Iterator[Reading]:
             "{Others_wait} for {ranks}, which compute{place}.",
             **about(scene, behind),
         )
-    elif library_waits.all_await_answers(last):
-        confidence = min(confidence, 0.6)
+    elif asks or library_waits.all_await_answers(last):
+        confidence = 0.9 if asks else min(confidence, 0.6)
+        step = t("Answer it, or make the program not ask.") if asks else step
         text = counted(
             len(behind),
             "{Others_wait} for {ranks}, which waits{place}.",
