@@ -169,6 +169,41 @@ SURVIVED = {
         raised(OOM) + "evaluated\n" * 12,
         "Job 'raysubmit_4F' succeeded\n",
     ),
+    "few steps at the end of a log": (verl(0, 9) + raised(PARSING), verl(9, 13)),
+    "counter without a name": (
+        "".join(f"(Trainer pid=7) [{n}] reward 0.{40 - n}\n" for n in range(4))
+        + "(Rollout pid=8) ERROR engine 3 is gone: ServerDisconnectedError\n",
+        "".join(f"(Trainer pid=7) [{n}] reward 0.{40 - n}\n" for n in range(4, 8)),
+    ),
+    "counter beside metrics of errors": (
+        "".join(f"{{'trainer/global_step': {n}, 'error_count': 0}}\n" for n in range(4))
+        + "10:00:02 | ERROR    | sandbox:init:70 - 409 Client Error: Conflict\n",
+        "".join(f"{{'trainer/global_step': {n}, 'error_count': 0}}\n" for n in range(4, 8)),
+    ),
+    "evaluation in a quote": (
+        "> evaluating\n" + raised("ValueError: bad sample 31", "> "),
+        "".join(f"> evaluated {n}00/1200 samples\n" for n in range(1, 13)),
+    ),
+    "part of a server that is optional": (
+        "[08:00:31] WARNING http_server.py:288: Can not initialize the responses, error: \n"
+        + raised("openai_harmony.HarmonyError: no vocabulary"),
+        "[08:00:31] INFO:     Started server process [7]\nThe server is ready\n",
+    ),
+    "traceback of a logger with a lower level": (
+        raised(MISSING, "(APIServer pid=1) DEBUG 05-01 10:00:06 [x.py:1] "),
+        "(APIServer pid=1) INFO:     Started server process [1]\n(APIServer pid=1) INFO:     Ready.\n",
+    ),
+    "peer that is lost at the exit": (
+        bars(0, 5)
+        + "`Trainer.fit` stopped: `max_epochs=5` reached.\nException in thread Thread-4 (_pin_memory_loop):\n"
+        + raised("ConnectionResetError: [Errno 104] Connection reset by peer"),
+        "│        test_acc        │   0.9121  │\n",
+    ),
+    "cancelled work of a server that was stopped": (
+        "^CINFO:     Shutting down\nERROR:    "
+        + raised("asyncio.exceptions.CancelledError: Task cancelled"),
+        "INFO:     Finished server process [3]\n",
+    ),
 }
 FATAL = {
     "training that stops": (verl(0, 90) + raised(MISSING), verl(90, 92)),
@@ -221,6 +256,33 @@ FATAL |= {
         "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n  exitcode  : 1 (pid: 712)\n",
     ),
 }
+FATAL |= {
+    "ports of clients": (
+        requests(9, process="") + raised(MISSING, "(EngineCore pid=9) "),
+        "".join(
+            f'INFO:     127.0.0.1:{30009 + n} - "POST /update/ HTTP/1.1" 200 OK\n' for n in range(5)
+        ),
+    ),
+    "bars of a worker before the error": (
+        bars(0, 3, "(Worker pid=65) ", "Generating Epochs:")
+        + "(Worker pid=65) Generating Epochs: 100%|██| 3/3 [00:01<00:00,  1.67it/s]\n"
+        + raised(MISSING),
+        "The actor is dead because it was killed by `ray.kill`.\n",
+    ),
+    "warning that isn't about the error": (
+        "(Warning) The request cannot be scheduled right now: {'GPU': 8.0}. Consider adding nodes.\n"
+        + raised(MISSING),
+        "stopping\nbye\nbye\n",
+    ),
+    "processes that are counted at the end": (
+        raised(MISSING),
+        "".join(f"Sending process {810 + n} closing signal SIGTERM\n" for n in range(12)),
+    ),
+    "work on another part of the data that is complete": (
+        bars(0, 9) + "Training: 100%|██| 9/9 [00:01<00:00,  1.67it/s]\n" + raised(MISSING),
+        "step 1\nstep 2\n",
+    ),
+}
 QUOTED = {
     "completion": "Completion 0:\n" + raised(MISSING) + "<|im_end|>\n",
     "output of a model": "model output: Segmentation fault (core dumped) is printed for n<0.\n",
@@ -261,6 +323,14 @@ def test_error_at_the_end_is_the_cause_after_one_that_was_survived(
     diagnosis = diagnosis_of(tmp_path, text)
     assert diagnosis.sentence.endswith("The first error is: rl.BadBatch: no rows left")
     assert diagnosis.causes[0].severity != "error"
+
+
+def test_few_steps_do_not_count_where_another_log_has_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text(verl(0, 9) + raised(MISSING) + verl(9, 13))
+    (tmp_path / "trainer.log").write_text(raised("rl.BadBatch: no rows left"))
+    files, unchecked = list_logs([tmp_path])
+    first = diagnose(files, own_rules(), unchecked).causes[0]
+    assert (first.id, first.severity) == ("module-missing", "error")
 
 
 @pytest.mark.parametrize("name", QUOTED)

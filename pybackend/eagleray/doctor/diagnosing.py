@@ -63,6 +63,7 @@ from eagleray.doctor.unknown_errors import (
     is_error,
     is_exception,
     is_of_other_program,
+    is_of_peer,
     is_quoted,
     is_survived,
     is_terminate,
@@ -194,6 +195,9 @@ class _Findings:
     chained: dict[LogEvidence, list[LogEvidence]] = field(factory=dict)
     # Files and numbers of lines with errors after which their program has continued, as later lines show.
     survived: set[tuple[str, int]] = field(factory=set)
+    # The same, if no other of the files has an error that its program hasn't survived: these files.
+    outlived: set[tuple[str, int]] = field(factory=set)
+    failed: set[str] = field(factory=set)
     # Lines that state a failure shortly before what only follows from one.
     statements: list[LogEvidence] = field(factory=list)
     places: list[tuple[Path, int]] = field(factory=list)
@@ -202,7 +206,9 @@ class _Findings:
 
     def is_fatal(self, evidence: LogEvidence) -> bool:
         """Whether the program may have ended because of an error."""
-        return (evidence.path, evidence.line) not in self.survived
+        key = evidence.path, evidence.line
+        is_outlived = key in self.outlived and not self.failed - {evidence.path}
+        return key not in self.survived and not is_outlived
 
     def has_settings(self) -> bool:
         return any(
@@ -266,11 +272,23 @@ class _FileReading:
         """Adds the lines with errors that the program has survived; the evidence of a rule is its last match if only others are."""
         places = [start for start, _ in self.starts.values()]
         latest = [start for _, _, start, _ in self.latest.values()]
-        survival = Survival(self.log, self.file.size, [*places, *latest])
-        survived = {
+        errors = [
+            start
+            for start, line in [*self.starts.values(), *(own[2:] for own in self.latest.values())]
+            if self._is_serious(line)
+        ]
+        survival = Survival(
+            self.log, self.file.size, [*places, *latest], max(errors or places or [0])
+        )
+        certain = {
             number
             for number, (start, line) in self.starts.items()
             if self._is_survived(survival, start, line)
+        }
+        survived = certain | {
+            number
+            for number, (start, line) in self.starts.items()
+            if survival.is_outlived(start, line.process, start in self.handled)
         }
         for rule, (match, hit, start, line) in self.latest.items():
             own = self.findings.groups[rule].evidence
@@ -284,22 +302,42 @@ class _FileReading:
                 and rule not in _OF_SETTINGS
                 and own[-1][0].line in survived
                 and not self._is_survived(survival, start, line)
+                and not survival.is_outlived(start, line.process)
                 and start not in self.handled
             ):
                 own[-1] = self._evidence(hit, start, line), match
-        survived |= self._repeated(survival, survived) | self._handled(survived)
-        self.findings.survived |= {(str(self.file.path), number) for number in survived}
+        others = self._repeated(survival, survived) | self._handled(survived)
+        path = str(self.file.path)
+        self.findings.survived |= {(path, number) for number in survived & certain | others}
+        self.findings.outlived |= {(path, number) for number in survived - certain - others}
+        if any(
+            self._is_serious(line)
+            for number, (_, line) in self.starts.items()
+            if number not in survived | others
+        ):
+            self.findings.failed.add(path)
 
     def _is_survived(self, survival: Survival, start: int, line: LogLine) -> bool:
+        return survival.includes(
+            start,
+            line.process,
+            self._is_aftermath(start, line),
+            not self._is_serious(line),
+        )
+
+    def _is_serious(self, line: LogLine) -> bool:
+        """Whether a line isn't only a warning or note."""
         matches = self.findings.matcher.matches(line.text)
-        is_warning = bool(matches) and all(match.rule.severity == "warning" for match in matches)
-        return survival.includes(start, line.process, self._is_aftermath(start, line), is_warning)
+        return not matches or any(match.rule.severity == "error" for match in matches)
 
     def _is_aftermath(self, start: int, line: LogLine) -> bool:
         """Whether a line is only about the end of a process, and has no reason."""
         if matches := self.findings.matcher.matches(line.text):
             return all(match.rule.role not in REASONS for match in matches)
-        is_error_of_its_own = start in self.exceptions or is_exception(unlogged(line.text))
+        text = unlogged(line.text)
+        if is_of_peer(text):
+            return True
+        is_error_of_its_own = start in self.exceptions or is_exception(text)
         return not (is_error_of_its_own or is_crash(line.text))
 
     def _repeated(self, survival: Survival, survived: set[int]) -> set[int]:
@@ -539,7 +577,7 @@ class _FileReading:
         rules = {match.rule.id for match in matches}
         self.explained |= dict.fromkeys((at for at, _ in lines[:index]), rules)
         after = next((own.text for _, own in lines[index + 1 : index + 2]), "")
-        if is_survived(before) or is_survived(after):
+        if any(map(is_survived, (before, after, line.text))):
             self.handled |= starts
         hit = Hit(hit.file, offset)
         self._add_raised(hit, offset, frames, message_at(texts_of, index))

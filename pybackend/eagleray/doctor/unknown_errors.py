@@ -124,6 +124,14 @@ _HANDLED = re.compile(
 # "WARNING … Failed to load x, falling back to y", above the traceback.
 _SURVIVED = re.compile(
     r"(?i)\b(?:fail|unable|could ?n[o']t|cannot|can't|error|exception).{0,200}\b(?:retrying|falling back|skipp(?:ed|ing)|ignor(?:ed|ing)|continuing|(?<=[,;] )using)\b"
+    r"|^\W{0,3}using .{1,200}\b(?:since|because|instead)\b"
+    r"|(?<!NCCL )\bWARN(?:ING)?\b.{0,200}\b(?:fail|unable|could ?n[o']t|can(?:not|'t| not)|error|exception).{0,200}:$"
+)
+# A logger writes its level before each line of a traceback that it doesn't hold for an error.
+_LOW = re.compile(r"\b(?:DEBUG|INFO|WARN(?:ING)?)\b.{0,120}Traceback \(most recent")
+# The other end has gone, or the work was cancelled.
+_OF_PEER = re.compile(
+    r"^(?:\w{1,60}\.){0,8}(?:BrokenPipe|Connection\w{0,20}|ClosedResource|Cancelled|EOF|\w{0,20}Disconnected|EngineDead)Error\b"
 )
 # The text of a model or of its programs: "model output: …", "│ … │", and "[sandbox] … stderr:" or "Completion 0:" above a traceback.
 _QUOTED = re.compile(
@@ -232,8 +240,13 @@ def is_without_effect(text: str, before: str) -> bool:
 
 
 def is_survived(text: str) -> bool:
-    """Whether the line above or below a traceback says that the program continues without what has failed."""
-    return bool(_SURVIVED.search(text)) and not _IGNORED.search(text)
+    """Whether the line above or below a traceback, or its own first line, says that the program continues without what has failed."""
+    return bool(_SURVIVED.search(text) or _LOW.search(text)) and not _IGNORED.search(text)
+
+
+def is_of_peer(text: str) -> bool:
+    """Whether an exception only says that the other end of a connection has gone."""
+    return bool(_OF_PEER.match(text))
 
 
 def is_quoted(text: str) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from eagleray.doctor.logs.context import ReadableLog
 from eagleray.doctor.logs.lines import LogLine, parse_line
@@ -25,14 +25,17 @@ _BAR = re.compile(
     rb"(?:[\r\n)\]]:? {0,6}|(?:[Tt]rain\w{0,9}|[Ee]pochs?|[Ss]teps?|[Ii]ter\w{0,9}|[Pp]rogress)[^\r\n|%]{0,20}: {0,6})\d{1,3}%\|"
     rb"[^|\r\n]{0,200}\| {0,4}(\d{1,9})/\d{1,9} \["
 )
-# A program says that it has done its work.
+# A program says that it has done its work, or shows its results.
 _DONE = re.compile(
-    rb"(?i)\btraining (?:is |has )?(?:done|finished|completed?)\b(?! with)|'train_runtime': |\bFinal validation metrics\b"
-    rb"|\bMax number of steps has been reached\b|\bProcess \d{1,9} exits successfully\b|\bTraining(?: progress)?: {0,6}100%\|"
-    rb"|\b(?:step|iteration)[: ]{1,9}([1-9]\d{1,8})/ {0,9}\1\b|"
+    rb"(?im)\b(?:training|run|job|trial|experiment|evaluation|benchmark|all (?:\d{1,9} )?\w{1,20})(?: \S{1,60})?"
+    rb" (?:is |are |was |has |have |been ){0,2}(?:done|finished|completed?|consumed)\b(?! (?:with|\w*load|init|start))"
+    rb"|\bmax(?:imum)?[ _](?:\w{1,12}[ _]){0,3}(?:steps?|epochs?|iterations?|updates)\b[^\r\n]{0,20}\breached\b"
+    rb"|\bfinal (?:\w{1,20} )?(?:metrics|results?|checkpoint|model|weights)\b|\bsav(?:ed|ing) (?:\w{1,20} ){0,2}results\b"
+    rb"|'train_runtime': |\bexit(?:s|ed) (?:successfully|normally|cleanly)\b"
+    rb"|\b(?:training(?: progress)?|episodes? \[(\d{1,9})/\1\]): {0,6}100%\|"
+    rb"|(?:^|[\])]:? )(?:finished|done)[,.!] (?:wrote|saved)\b"
+    rb"|\b(?:step|iteration)[: ]{1,9}([1-9]\d{1,8})/ {0,9}\2\b|^(?:> )?\|[^\r\n]{0,200}\|[ ]{0,9}metric\b|"
     + "训练完成".encode()
-    # The table of results with which lm-eval ends (0.4, `make_table`).
-    + rb"|\| {0,9}(?:Tasks|Groups) {0,80}\|Version ?\|"
 )
 # The next attempt after an error has succeeded.
 _RETRIED = re.compile(
@@ -41,22 +44,32 @@ _RETRIED = re.compile(
 )
 # The status of a job or script often belongs to its last command, such as `tee`.
 _SUCCEEDED = re.compile(
-    rb"(?i)\bjob '?[\w-]{1,80}'? (?:succeeded\b|with status: SUCCEEDED\b)|\bState=COMPLETED\b"
+    rb"(?i)\bjob '?[\w-]{1,80}'? (?:succeeded\b|with status: SUCCEEDED\b)|\bState[=:] ?COMPLETED\b"
     rb"|\bexit(?:ed with)? ?(?:code|status)[ =:]{1,3}0\b"
 )
 _FAILED = re.compile(
     rb"(?i)\b(?:return|exit) ?(?:code|status) {0,4}[=: ] {0,4}-?[1-9]|\bexitcode {0,4}: {0,4}-?[1-9]"
 )
-# uvicorn logs it when its server was stopped, or after the error that stops it.
-_STOPPED = re.compile(rb"\bINFO: {1,9}Shutting down\b|\b[Rr]eceived (?:signal )?SIG(?:TERM|INT)\b")
+# A server logs it when it was stopped, or after the error that stops it.
+_STOPPED = re.compile(
+    rb"INFO\b[^\r\n]{0,80}\b[Ss]hutting down\b|\b[Rr]eceived (?:signal )?SIG(?:TERM|INT)\b"
+)
 # Lines that a process also writes while it waits or fails.
 _IDLE = re.compile(
-    r"(?i)error|fail|exception|abort|warn|traceback|\" 5\d\d |\"GET /|throughput: 0\.0|wait|heartbeat|alive|time[d-]? ?out|retry"
+    r"(?i)(?:error|fail(?:ed|ure)?)(?!\w{0,12}['\"]? ?[:=] ?[\d.])|exception|abort|warn|traceback|\" 5\d\d |\"GET /|throughput: 0\.0|wait|heartbeat|alive|time[d-]? ?out|retry"
     r"|NCCL |poll|health|^ |^$"
 )
-# A server's work, by which lines count that aren't of one process certainly.
+# A server's work, by which lines count that aren't of one process certainly: answers, and rates above 0.
 _SERVED = re.compile(
-    r"\"POST /\S{1,100} HTTP/[\d.]{1,3}\" 200|\b(?:Decode|Prefill) batch\b|throughput: [1-9]"
+    r"\"(?:POST|PUT) /\S{1,100} HTTP/[\d.]{1,3}\" 2\d\d|\((?:\w{1,20})/s\): [1-9]|: [1-9][\d.]{0,12} (?:tokens|requests)/s"
+)
+# A start counts parts, too, and an end its processes.
+_PARTS = re.compile(
+    r"(?i)load|captur|fetch|download|init|start|connect|shard|compil|launch|sending|kill|exit|shut|clos|clean|channel"
+)
+# Times, and addresses with the ports of clients.
+_NO_COUNTERS = re.compile(
+    r"\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|\d{1,4}[-:/]\d{1,2}[-:/T ]\d{1,2}[\d:., ]*"
 )
 _NUMBERS = re.compile(r"\d+")
 # A form of lines is its beginning without numbers.
@@ -66,8 +79,13 @@ _BLOCK = 2**16
 _AFTER = 2**18
 _FEWEST_STEPS = 10
 _FEWEST_LINES = 50
-# A warning rarely ends a program.
-_FEWEST_AFTER_WARNING = 10
+# After a warning, which rarely ends a program, and after the last error.
+_SOME_LINES = 10
+_LAST_STEPS = 3
+_LINES_AFTER_HANDLED = 2
+# The numbers of a line that may be counters.
+_MOST_NUMBERS = 6
+_LONGEST_COUNTED = 200
 # A retry that has succeeded is so near to the error; without a label, it is the next line.
 _NEAR = 5
 # The end of a log, and the lines between its last error and its success.
@@ -75,18 +93,32 @@ _END = 16_384
 _FEWEST_BETWEEN = 10
 
 
+@frozen
+class _Work:
+    """A line that isn't of a waiting process, by its form, with numbers; `is_sure` if it is of one process certainly."""
+
+    start: int
+    process: tuple[str, int | None]
+    form: str
+    numbers: tuple[int, ...]
+    is_sure: bool
+
+
 @define
 class Survival:
-    """The errors that start at `starts` in a log of `size` bytes; reads a bounded part of it."""
+    """The errors that start at `starts` in a log of `size` bytes; reads a bounded part of it.
+
+    `last` is the last of those that aren't only warnings.
+    """
 
     log: ReadableLog
     size: int
     starts: list[int]
+    last: int
     _steps: list[tuple[int, bytes, float]] | None = field(init=False, default=None)
     _end: bytes | None = field(init=False, default=None)
-    _blocks: dict[int, list[tuple[int, tuple[str, int | None], str]]] = field(
-        init=False, factory=dict
-    )
+    _blocks: dict[int, list[_Work]] = field(init=False, factory=dict)
+    _is_advancing: bool | None = field(init=False, default=None)
 
     def includes(
         self,
@@ -107,10 +139,56 @@ class Survival:
         return (
             self.advances(start)
             or start < self._done_at()
-            or (is_aftermath and self._is_stopped(start))
-            or self._works(start, process, _FEWEST_AFTER_WARNING if is_warning else _FEWEST_LINES)
+            or (is_aftermath and self._is_after_end(start))
+            or self._works(start, process, _SOME_LINES if is_warning else _FEWEST_LINES)
             or (self._is_retried(start, process) and not self.fails_after(start))
         )
+
+    def is_outlived(
+        self, start: int, process: tuple[str, int | None], is_handled: bool = False
+    ) -> bool:
+        """Whether the log ends with work and not with the error, so that less is enough if no other log has failed:
+
+        1. After the last error come a few steps, also of any number that has risen before.
+        2. The error is the last one, and the same process continues with some lines of its earlier forms.
+        3. So it does with any lines after an error that was announced as handled.
+        """
+        if self.fails_after(start):
+            return False
+        if start > self.last or (start < self.last and not self._advances_at_end()):
+            return False
+        return (
+            self._advances_at_end()
+            or self._works(start, process, _SOME_LINES)
+            or (is_handled and len([*self._work(start, start + _AFTER)]) >= _LINES_AFTER_HANDLED)
+        )
+
+    def _advances_at_end(self) -> bool:
+        if self._is_advancing is None:
+            self._is_advancing = self.advances(self.last, _LAST_STEPS) or self._counts(self.last)
+        return self._is_advancing
+
+    def _counts(self, start: int) -> bool:
+        """Whether a number rises by the same step in lines of one form after `start`: a few times if the form is older."""
+        last: dict[tuple[str, int], tuple[int, int]] = {}
+        rises: Counter[tuple[str, int]] = Counter()
+        early = set()
+        for work in self._work(max(0, start - _BLOCK), start + _AFTER):
+            for place, number in enumerate(work.numbers):
+                key = work.form, place
+                before, step = last.get(key, (number, 0))
+                if work.start < start:
+                    early.add(key)
+                if number == before:
+                    last[key] = number, step
+                    continue
+                is_steady = step in (0, number - before)
+                is_rise = number > before and work.start > start
+                rises[key] = is_rise + (rises[key] if is_steady else 0)
+                last[key] = number, max(0, number - before)
+                if rises[key] >= (_LAST_STEPS if key in early else _FEWEST_STEPS):
+                    return True
+        return False
 
     def fails_after(self, start: int) -> bool:
         """Whether the end of the log has a status other than 0 after `start`."""
@@ -118,7 +196,7 @@ class Survival:
             self._offset_of_end + each.start() > start for each in _FAILED.finditer(self._tail())
         )
 
-    def advances(self, start: int) -> bool:
+    def advances(self, start: int, fewest: int = _FEWEST_STEPS) -> bool:
         highest: dict[bytes, float] = {}
         rises: Counter[bytes] = Counter()
         for at, name, value in self._all_steps():
@@ -128,7 +206,7 @@ class Survival:
             elif at > start and value < 1:
                 # The next epoch begins.
                 highest[name] = value
-        return any(count >= _FEWEST_STEPS for count in rises.values())
+        return any(count >= fewest for count in rises.values())
 
     def _all_steps(self) -> list[tuple[int, bytes, float]]:
         """The steps after the first error, and those at the end of the log."""
@@ -163,14 +241,15 @@ class Survival:
     def _done_at(self) -> int:
         """Where a program that has done its work says so; 0 where it fails later, or an error is right before the status of its job."""
         done, status = self._last(_DONE), self._last(_SUCCEEDED)
-        if done and (done < status or not self.fails_after(done)):
+        if done and (done < status or not (self.fails_after(done) or self.advances(done, 1))):
             return done
         nearest = max((start for start in self.starts if start < status), default=0)
         between = os.pread(self.log.descriptor, _BLOCK, nearest)[: status - nearest]
         return status if between.count(b"\n") >= _FEWEST_BETWEEN else 0
 
-    def _is_stopped(self, start: int) -> bool:
-        return 0 < self._last(_STOPPED) < start or 0 < self._done_at() < start
+    def _is_after_end(self, start: int) -> bool:
+        stops = (self._offset_of_end + each.start() for each in _STOPPED.finditer(self._tail()))
+        return 0 < self._done_at() < start or any(stop < start for stop in stops)
 
     def _is_retried(self, start: int, process: tuple[str, int | None]) -> bool:
         after = (parse_line(raw) for _, raw in self.log.lines_from(start)[1:])
@@ -180,29 +259,33 @@ class Survival:
         )
 
     def _works(self, start: int, process: tuple[str, int | None], fewest: int) -> bool:
-        earlier = set(self._forms(process, max(0, start - _BLOCK), start))
-        later = self._forms(process, start, start + _AFTER) if earlier else ()
+        def forms(first: int, end: int) -> Iterator[str]:
+            works = self._work(first, end)
+            return (work.form for work in works if work.is_sure and work.process == process)
+
+        earlier = set(forms(max(0, start - _BLOCK), start))
+        later = forms(start, start + _AFTER) if earlier else ()
         same = (form for form in later if form in earlier)
         return next(itertools.islice(same, fewest - 1, None), None) is not None
 
-    def _forms(self, process: tuple[str, int | None], start: int, end: int) -> Iterator[str]:
-        """The forms of lines with work of a process between two places; many errors are near each other."""
+    def _work(self, start: int, end: int) -> Iterator[_Work]:
+        """The lines with work between two places; many errors are near each other."""
         for first in range(start - start % _BLOCK, min(end, self.size), _BLOCK):
             if first not in self._blocks:
-                parsed = ((at, parse_line(raw)) for at, raw in self.log.lines_from(first, _BLOCK))
+                lines = self.log.lines_from(first, _BLOCK)
                 self._blocks[first] = [
-                    (at, line.process, _form(line)) for at, line in parsed if _is_work(line)
+                    _work_in(at, line)
+                    for at, line in ((at, parse_line(raw)) for at, raw in lines)
+                    if not _IDLE.search(line.text)
                 ]
-            for at, owner, form in self._blocks[first]:
-                if owner == process and start < at < end:
-                    yield form
+            yield from (work for work in self._blocks[first] if start < work.start < end)
 
 
-def _is_work(line: LogLine) -> bool:
-    if _IDLE.search(line.text):
-        return False
-    return line.process != ("", None) or bool(_SERVED.search(line.text))
-
-
-def _form(line: LogLine) -> str:
-    return _NUMBERS.sub("0", line.text[: 4 * _FORM])[:_FORM]
+def _work_in(start: int, line: LogLine) -> _Work:
+    text = line.text[:_LONGEST_COUNTED]
+    is_sure = line.process != ("", None) or bool(_SERVED.search(line.text))
+    numbers = (
+        () if _PARTS.search(text) else _NUMBERS.findall(_NO_COUNTERS.sub("", text))[:_MOST_NUMBERS]
+    )
+    form = _NUMBERS.sub("0", text)[:_FORM]
+    return _Work(start, line.process, form, tuple(int(number[:9]) for number in numbers), is_sure)
