@@ -175,6 +175,17 @@ EXPECTED = {
         r"P waits for the end of P in ended_party \(waits\.py:\d+\), which waits for others at a barrier "
         r"that it shares with P in meet \(waits\.py:\d+\): none of them can continue\. P has ended\.",
     ),
+    "serial_server": (
+        "deadlock",
+        r"P waits for others at a barrier that it shares with P in ask_and_meet \(waits\.py:\d+\), "
+        r"one of which waits for an answer from P in ask_and_meet \(waits\.py:\d+\), "
+        r"which waits for an answer from P in serve_first \(waits\.py:\d+\): none of them can continue\.",
+    ),
+    "half_message": (
+        "deadlock",
+        r"P waits for the rest of a message in a pipe of P in half_message \(waits\.py:\d+\), "
+        r"which waits for a lock that it shares with P: none of them can continue\. P has ended\.",
+    ),
     "ended_child": (
         "wait-chain",
         r"P waits for the end of P, which runs sleep\.",

@@ -12,6 +12,7 @@ import queue
 import signal
 import socket
 import socketserver
+import struct
 import subprocess
 import sys
 import threading
@@ -646,6 +647,58 @@ def ended_party() -> None:
     ready()
     for child in children:
         child.join()
+
+
+def serial_server() -> None:
+    """A server that answers one client at a time waits for one that waits for the next client."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    works = [FORKED.Process(target=serve_first, args=(listening,))]
+    works[0].start()
+    barrier = FORKED.Barrier(2)
+    works.append(FORKED.Process(target=ask_and_meet, args=(listening, barrier)))
+    works[-1].start()
+    while not barrier.n_waiting:
+        time.sleep(0.01)
+    works.append(FORKED.Process(target=ask_and_meet, args=(listening, barrier)))
+    works[-1].start()
+    listening.close()
+    ready()
+    for work in works:
+        work.join()
+
+
+def serve_first(listening: socket.socket) -> None:
+    client, _ = listening.accept()
+    while client.recv(1):
+        client.sendall(b"x")
+
+
+def ask_and_meet(listening: socket.socket, barrier: Any) -> None:
+    address = listening.getsockname()
+    listening.close()
+    with socket.create_connection(address) as server:
+        server.sendall(b"x")
+        server.recv(1)
+        barrier.wait()
+
+
+def half_message() -> None:
+    """A process was killed while it wrote a message, and another one waits for the lock that it had."""
+    reader, writer = FORKED.Pipe(duplex=False)
+    lock = FORKED.Lock()
+    lock.acquire()
+    waiting = FORKED.Process(target=lock.acquire)
+    killed = FORKED.Process(target=write_half, args=(writer,))
+    waiting.start()
+    killed.start()
+    writer.close()
+    ready()
+    reader.recv()
+
+
+def write_half(writer: Any) -> None:
+    os.write(writer.fileno(), struct.pack("!i", 100) + b"x")
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def meet(barrier: Any) -> None:

@@ -122,6 +122,15 @@ def wait_of(frames: Sequence[PythonFrame]) -> LibraryWait | None:
     return next((wait for wait, frame in pairs if _fits(wait, frame)), None)
 
 
+def is_within_message(frames: Sequence[PythonFrame]) -> bool:
+    """Whether a thread has read the head of a message of `multiprocessing`, and waits for the rest."""
+    return any(
+        frame.function.endswith("_recv_bytes")
+        and source_lines.reads_message_at(frame.file, frame.line)
+        for frame in frames[-2:]
+    )
+
+
 def pause_of(frames: Sequence[PythonFrame]) -> str:
     """`polls`: what the user's innermost code does in a call that has no frame of Python; "" if that isn't known."""
     called = _called_in_c(frames)

@@ -49,6 +49,12 @@ def group_at(file: str, line: int, function: str) -> str:
     return ""
 
 
+def reads_message_at(file: str, line: int) -> bool:
+    """Whether `line` reads the body of a message of `multiprocessing`, whose length it knows (Python 3.10 to 3.14)."""
+    calls = (call for call in _calls(file, line) if _name(call) == "_recv")
+    return any(isinstance(each, ast.Name) for call in calls for each in call.args)
+
+
 def store_key_at(file: str, line: int) -> str:
     """The keys in the only call at `line` that waits for keys of a store, `store.get` or `store.wait`; "" unless they are literals."""
     calls = [

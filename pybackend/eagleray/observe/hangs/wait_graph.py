@@ -6,7 +6,7 @@ A wait in the kernel leads to the processes that can end it, and a `ray.get` to 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from attrs import define, evolve
@@ -243,7 +243,7 @@ class WaitGraph:
             place: [
                 (wait, target)
                 for wait in self.waits_of(each)
-                for target in wait.targets
+                for target in _parties(wait)
                 if self.is_stuck(target)
                 and (place not in self._ray_edges or _place(target) in self._ray_edges[place])
             ]
@@ -547,7 +547,12 @@ class WaitGraph:
             if process.is_at_exit:
                 text = t("{text} before it ends", text=text)
         elif wait.kind == READ:
-            text = t("data of {processes}", processes=others)
+            of_thread = _stack(process, wait.thread)
+            text = (
+                t("the rest of a message in a pipe of {processes}", processes=others)
+                if of_thread and library_waits.is_within_message(of_thread.frames)
+                else t("data of {processes}", processes=others)
+            )
         else:
             text = t("{processes} to read its data", processes=others)
         stack = next((each for each in process.others if each.thread == wait.thread), None)
@@ -577,6 +582,17 @@ def task_text(task: OpenTask, is_first: bool = False) -> str:
     if not task.actor or task.name.startswith(f"{task.actor}."):
         return task.name
     return t("{method} of {actor}", method=task.name, actor=task.actor)
+
+
+def _parties(wait: Wait) -> Sequence[SampledProcess]:
+    """The processes that can end `wait`; a parent that has shared a lock and waits for its children, only where the
+    others wait at it, too.
+    """
+    if wait.kind != SHARED_LOCK:
+        return wait.targets
+    weak = (CHILD, SHARED_LOCK)
+    strong = [each for each in wait.targets if not any(w.kind in weak for w in each.last.waits)]
+    return strong or wait.targets
 
 
 def _ray_frames(process: SampledProcess) -> list[PythonFrame]:

@@ -113,4 +113,6 @@ def is_noise(frame: PythonFrame) -> bool:
 
 def merging_key(frame: PythonFrame) -> PythonFrame:
     """The frame that equal positions share: without its line where lines don't tell ranks apart."""
-    return frame._replace(line=0) if is_internal(frame.file) else frame
+    # Its line tells the head of a message of `multiprocessing` from the rest.
+    is_plain = is_internal(frame.file) and not frame.function.endswith("_recv_bytes")
+    return frame._replace(line=0) if is_plain else frame

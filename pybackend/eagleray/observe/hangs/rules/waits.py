@@ -13,7 +13,7 @@ from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.observe.hangs.wait_paths import Path, doing_of
 from eagleray.remote.sampling.processes import ACTOR
 from eagleray.remote.sampling.rank_sets import RankSet
-from eagleray.remote.sampling.wait_records import FILE_LOCK, SHARED_LOCK, WRITE
+from eagleray.remote.sampling.wait_records import ANSWER, FILE_LOCK, SHARED_LOCK, WRITE
 
 _MOST_PATHS = 2
 
@@ -39,6 +39,11 @@ def deadlocks(scene: Scene) -> Iterator[Reading]:
             step = t("Read this output in a thread, or write it to a file.")
         elif kinds == {FILE_LOCK}:
             step = t("Take the locks in the same order everywhere.")
+        elif ANSWER in kinds:
+            ends = (*cycle.processes[1:], cycle.processes[0])
+            pairs = zip(cycle.waits[-len(ends) :], ends, strict=True)
+            servers = [end for wait, end in pairs if wait.kind == ANSWER]
+            step = t("Let {ranks} answer before it waits.", ranks=wording.ranks(servers[:1]))
         text, confidence = cycle.sentence, 0.9
         gone = scene.world.doing(Doing.ENDED)
         if SHARED_LOCK in kinds and gone:
@@ -47,6 +52,9 @@ def deadlocks(scene: Scene) -> Iterator[Reading]:
                 len(gone), "{Gone} has ended.", "{Gone} have ended.", Gone=wording.Ranks(gone)
             )
             step = t("See whether that would have ended the wait.")
+            stacks = [each.stack for each in cycle.processes if each.stack]
+            if any(library_waits.is_within_message(stack.frames) for stack in stacks):
+                step = t("See why it ended: it may have written half of this message.")
             confidence = 0.7
         yield reading(scene, Kind.DEADLOCK, cycle.processes, confidence, text, step)
 
