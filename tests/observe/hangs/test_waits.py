@@ -177,9 +177,9 @@ EXPECTED = {
     ),
     "serial_server": (
         "deadlock",
-        r"P waits for others at a barrier that it shares with P in ask_and_meet \(waits\.py:\d+\), "
-        r"one of which waits for an answer from P in ask_and_meet \(waits\.py:\d+\), "
-        r"which waits for an answer from P in serve_first \(waits\.py:\d+\): none of them can continue\.",
+        r"P waits for an answer from P in serve_first \(waits\.py:\d+\), "
+        r"which waits for others at a barrier that it shares with P in ask_and_meet \(waits\.py:\d+\), "
+        r"one of which waits for an answer from P in ask_and_meet \(waits\.py:\d+\): none of them can continue\.",
     ),
     "half_message": (
         "deadlock",
