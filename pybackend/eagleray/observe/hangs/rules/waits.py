@@ -85,7 +85,6 @@ def chains(scene: Scene) -> Iterator[Reading]:
             step = t("See what should end this wait: nothing that runs can.")
             text = path.sentence + _held_at_fork(scene, path.processes[-1])
             yield reading(scene, Kind.DEADLOCK, path.processes[-1:], 0.8, text, step)
-    ends = {id(path.end): path for path in reversed(paths)}
     if locks := thread_locks.lock_path(scene.evidence.processes):
         holder, text = locks.processes[-1], locks.sentence
         further = scene.graph.path(holder)
@@ -93,61 +92,76 @@ def chains(scene: Scene) -> Iterator[Reading]:
             text = f"{text} {further.sentence}"
         step = t("Look at what holds the lock.")
         yield reading(scene, Kind.WAIT_CHAIN, [holder], 0.7, text, step)
-    shown = list(ends.values())[::-1][:_MOST_PATHS]
-    if shown:
-        text = " ".join(path.sentence for path in shown)
-        last = [path.end or path.processes[-1] for path in shown]
-        if all(each.goes_on or each.is_busy for each in last):
-            step = t(
-                "Wait, or profile {ranks} to see what takes the time.", ranks=wording.ranks(last)
-            )
-            yield reading(scene, Kind.SLOW, last, 0.65, text, step)
-        else:
-            step = t("Look at {ranks}, and at the end of its log.", ranks=wording.ranks(last[:1]))
-            ending = shown[0].waits[-1]
-            if shown[0].leads_back and ending.kind == FILE_LOCK:
-                step = t("Take the locks in the same order everywhere.")
-            elif ending.kind == FILE_LOCK and not (ending.targets or ending.outside):
-                step = t("Delete the file if the process that has made it has ended.")
-            elif outside := ending.outside:
-                step = t("Look at {processes}.", processes=outside)
-            has_timer = any(each.has_timer for each in last)
-            is_unsure = has_timer or any(path.is_unsure for path in shown)
-            confidence = 0.4 if is_unsure else 0.75
-            if library_waits.all_await_answers(last):
-                confidence = min(confidence, 0.6)
-            if library_waits.all_sleep(last):
-                confidence = min(confidence, 0.5)
-                step = t("See why it sleeps: it may still work.")
-            passed = {id(each) for path in shown for each in (*path.processes, path.end)}
-            working = [each for each in scene.evidence.processes if each.is_busy]
-            if working and not any(id(each) in passed for each in working):
-                # Helpers of a program that works may just wait for it.
-                confidence = min(confidence, 0.45)
-            if any(map(wording.awaited, ([each] for each in last))):
-                # The coroutines may wait for a process that works, or for one that was not sampled.
-                is_part = bool(scene.evidence.workers) or not scene.evidence.is_whole
-                is_busy = any(each.is_busy for each in scene.evidence.processes)
-                step = t("Look at what the tasks of the event loop await.")
-                if not (is_part or is_busy or has_timer):
-                    culprits = RankSet.of(each.rank for each in last)
-                    group = last[0].process.group or scene.world.name
-                    yield Reading(Kind.ASYNCIO, culprits, 0.6, text, step, group)
-                    return
-            if last[0].process.role == ACTOR and last[0].activity.place is None:
-                if not last[0].reading:
-                    step = t("Read from inside what its tasks await (--inside).")
-                if scene.graph.is_all_in_ray_get(last[0]):
-                    text += " " + t("All other open tasks wait in ray.get.")
-            actors = [each for each in scene.graph.idle_actors if each not in last]
-            if actors and any(path.waits[0].kind == "" for path in shown):
-                text += " " + counted(
-                    len(actors),
-                    "{Actors} has no task.",
-                    "{Actors} have no task.",
-                    Actors=wording.Ranks(actors),
-                )
-            yield reading(scene, Kind.WAIT_CHAIN, last, confidence, text, step)
+    ends = {id(path.end): path for path in reversed(paths)}
+    if shown := list(ends.values())[::-1][:_MOST_PATHS]:
+        yield _at_the_end(scene, shown)
+
+
+def _at_the_end(scene: Scene, shown: Sequence[Path]) -> Reading:
+    """The reading from what the last processes of the paths do: they work, or the tasks of their event loops wait."""
+    text = " ".join(path.sentence for path in shown)
+    last = [path.end or path.processes[-1] for path in shown]
+    if all(each.goes_on or each.is_busy for each in last):
+        step = t("Wait, or profile {ranks} to see what takes the time.", ranks=wording.ranks(last))
+        return reading(scene, Kind.SLOW, last, 0.65, text, step)
+    step = _step(shown, last)
+    # The coroutines may wait for a process that works, or for one that was not sampled.
+    may_end = (
+        bool(scene.evidence.workers)
+        or not scene.evidence.is_whole
+        or any(each.is_busy for each in scene.evidence.processes)
+        or any(each.has_timer for each in last)
+    )
+    if not may_end and any(wording.awaited([each]) for each in last):
+        culprits = RankSet.of(each.rank for each in last)
+        group = last[0].process.group or scene.world.name
+        step = t("Look at what the tasks of the event loop await.")
+        return Reading(Kind.ASYNCIO, culprits, 0.6, text, step, group)
+    if _is_idle_actor(last[0]) and scene.graph.is_all_in_ray_get(last[0]):
+        text += " " + t("All other open tasks wait in ray.get.")
+    actors = [each for each in scene.graph.idle_actors if each not in last]
+    if actors and any(path.waits[0].kind == "" for path in shown):
+        text += " " + counted(
+            len(actors),
+            "{Actors} has no task.",
+            "{Actors} have no task.",
+            Actors=wording.Ranks(actors),
+        )
+    return reading(scene, Kind.WAIT_CHAIN, last, _confidence(scene, shown, last), text, step)
+
+
+def _is_idle_actor(process: SampledProcess) -> bool:
+    return process.process.role == ACTOR and process.activity.place is None
+
+
+def _step(shown: Sequence[Path], last: Sequence[SampledProcess]) -> str:
+    ending = shown[0].waits[-1]
+    if _is_idle_actor(last[0]) and not last[0].reading:
+        return t("Read from inside what its tasks await (--inside).")
+    if any(wording.awaited([each]) for each in last):
+        return t("Look at what the tasks of the event loop await.")
+    if library_waits.all_sleep(last):
+        return t("See why it sleeps: it may still work.")
+    if shown[0].leads_back and ending.kind == FILE_LOCK:
+        return t("Take the locks in the same order everywhere.")
+    if ending.kind == FILE_LOCK and not (ending.targets or ending.outside):
+        return t("Delete the file if the process that has made it has ended.")
+    if outside := ending.outside:
+        return t("Look at {processes}.", processes=outside)
+    return t("Look at {ranks}, and at the end of its log.", ranks=wording.ranks(last[:1]))
+
+
+def _confidence(scene: Scene, shown: Sequence[Path], last: Sequence[SampledProcess]) -> float:
+    passed = {id(each) for path in shown for each in (*path.processes, path.end)}
+    working = {id(each) for each in scene.evidence.processes if each.is_busy}
+    if any(each.has_timer for each in last) or any(path.is_unsure for path in shown):
+        return 0.4
+    if working and not working & passed:
+        # Helpers of a program that works may just wait for it.
+        return 0.45
+    if library_waits.all_sleep(last):
+        return 0.5
+    return 0.6 if library_waits.all_await_answers(last) else 0.75
 
 
 def lost_tasks(scene: Scene) -> Iterator[Reading]:
