@@ -12,8 +12,8 @@ from typing import Any
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.rollouts.comparing import errors
-from eagleray.rollouts.comparing.engines.engine import OnDone, for_each
 from eagleray.rollouts.comparing.engines.http import EngineHttp, RefusedRequest
+from eagleray.rollouts.comparing.engines.served import ServedEngine
 from eagleray.rollouts.comparing.model import (
     EngineFacts,
     Ids,
@@ -53,16 +53,14 @@ _FEW_SLOTS = 4
 _LARGEST = 1e9
 
 
-class LlamaCppEngine:
+class LlamaCppEngine(ServedEngine):
     """A llama.cpp server; `close` ends its connections."""
 
     def __init__(self, http: EngineHttp, model: str) -> None:
-        self._http = http
-        self._model = model
-        self._slots = _FEW_SLOTS
+        super().__init__(http, model)
+        self._at_once = _FEW_SLOTS
         # Tokens that end a generation, as far as they were met: a model may have several.
         self._ends: set[int] = set()
-        self._texts: dict[int, str] = {}
 
     async def facts(self) -> EngineFacts:
         try:
@@ -71,7 +69,7 @@ class LlamaCppEngine:
             props = {}
         settings = _dict(_dict(_dict(props).get("default_generation_settings")).get("params"))
         slots = _dict(props).get("total_slots")
-        self._slots = slots if isinstance(slots, int) and slots > 0 else _FEW_SLOTS
+        self._at_once = slots if isinstance(slots, int) and slots > 0 else _FEW_SLOTS
         end = _dict(props).get("eos_token")
         if isinstance(end, str) and end:
             ids = await self._tokenized(end, special=True)
@@ -101,41 +99,22 @@ class LlamaCppEngine:
         size = _dict(_dict(first).get("meta")).get("n_vocab")
         return size if isinstance(size, int) else 0
 
-    async def prompt_ids(self, prompts: Sequence[RolloutPrompt]) -> list[Ids]:
-        async def ids_of(prompt: RolloutPrompt) -> Ids:
-            text = prompt.text
-            if prompt.messages:
-                body = {"messages": list(prompt.messages)}
-                answer = await self._http.required("/apply-template", body)
-                text = str(_dict(answer).get("prompt", ""))
-            return await self._tokenized(text, special=True)
+    async def _prompt_ids(self, prompt: RolloutPrompt) -> Ids:
+        text = prompt.text
+        if prompt.messages:
+            body = {"messages": list(prompt.messages)}
+            answer = await self._http.required("/apply-template", body)
+            text = str(_dict(answer).get("prompt", ""))
+        return await self._tokenized(text, special=True)
 
-        return await for_each(prompts, ids_of, self._slots)
+    async def _plain_ids(self, text: str) -> Ids:
+        return await self._tokenized(text, special=False)
 
-    async def plain_ids(self, texts: Sequence[str]) -> list[Ids]:
-        return await for_each(texts, lambda text: self._tokenized(text, special=False), self._slots)
+    async def _completed(self, prompt: Ids, max_tokens: int) -> ScoredTokens:
+        body = {"prompt": list(prompt), "n_predict": max_tokens, "cache_prompt": False}
+        return self._scored(await self._http.required("/completion", {**_NEUTRAL, **body}))
 
-    async def generate(
-        self, prompts: Sequence[Ids], max_tokens: int, on_done: OnDone
-    ) -> list[ScoredTokens]:
-        async def completed(prompt: Ids) -> ScoredTokens:
-            body = {"prompt": list(prompt), "n_predict": max_tokens, "cache_prompt": False}
-            return self._scored(await self._http.required("/completion", {**_NEUTRAL, **body}))
-
-        return await for_each(prompts, completed, self._slots, on_done)
-
-    async def score(
-        self, sequences: Sequence[TokenSequence], on_done: OnDone
-    ) -> list[ScoredTokens]:
-        return await for_each(sequences, self._forced, self._slots, on_done)
-
-    async def texts_of(self, tokens: Sequence[int]) -> dict[int, str]:
-        return {token: self._texts[token] for token in tokens if token in self._texts}
-
-    async def close(self) -> None:
-        await self._http.close()
-
-    async def _forced(self, tokens: TokenSequence) -> ScoredTokens:
+    async def _score(self, tokens: TokenSequence) -> ScoredTokens:
         """1. A grammar of the ids, in one request.  2. Where the server doesn't take it, a request for each position."""
         if not tokens.completion:
             return ScoredTokens((), ())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.rollouts.comparing import errors
-from eagleray.rollouts.comparing.engines.engine import NEUTRAL, OnDone, for_each
-from eagleray.rollouts.comparing.engines.http import EngineHttp, RefusedRequest
+from eagleray.rollouts.comparing.engines.engine import NEUTRAL
+from eagleray.rollouts.comparing.engines.http import RefusedRequest
 from eagleray.rollouts.comparing.engines.logprob_source import probed_source
+from eagleray.rollouts.comparing.engines.served import ServedEngine
 from eagleray.rollouts.comparing.model import (
     EngineFacts,
     Ids,
@@ -20,18 +20,12 @@ from eagleray.rollouts.comparing.model import (
 )
 
 _LOGPROBS = {"return_logprob": True, "top_logprobs_num": 2, "return_text_in_logprobs": True}
-_AT_ONCE = 64
 _INFO_ROUTES = ("/get_server_info", "/server_info")
 _DTYPES = ("float32", "bfloat16", "float16")
 
 
-class SglangEngine:
+class SglangEngine(ServedEngine):
     """An SGLang server; `close` ends its connections."""
-
-    def __init__(self, http: EngineHttp, model: str) -> None:
-        self._http = http
-        self._model = model
-        self._texts: dict[int, str] = {}
 
     async def facts(self) -> EngineFacts:
         return EngineFacts(
@@ -42,43 +36,24 @@ class SglangEngine:
             logprobs=await probed_source(self._likeliest),
         )
 
-    async def prompt_ids(self, prompts: Sequence[RolloutPrompt]) -> list[Ids]:
-        async def ids_of(prompt: RolloutPrompt) -> Ids:
-            if prompt.messages:
-                return await self._rendered(prompt)
-            return await self._tokenized(prompt.text, special=True)
+    async def _prompt_ids(self, prompt: RolloutPrompt) -> Ids:
+        if prompt.messages:
+            return await self._rendered(prompt)
+        return await self._tokenized(prompt.text, special=True)
 
-        return await for_each(prompts, ids_of, _AT_ONCE)
+    async def _plain_ids(self, text: str) -> Ids:
+        return await self._tokenized(text, special=False)
 
-    async def plain_ids(self, texts: Sequence[str]) -> list[Ids]:
-        return await for_each(texts, lambda text: self._tokenized(text, special=False), _AT_ONCE)
+    async def _completed(self, prompt: Ids, max_tokens: int) -> ScoredTokens:
+        answer = await self._generate(prompt, {"max_new_tokens": max_tokens})
+        return self._read(answer, "output", tuple(map(int, answer["output_ids"])))
 
-    async def generate(
-        self, prompts: Sequence[Ids], max_tokens: int, on_done: OnDone
-    ) -> list[ScoredTokens]:
-        async def completed(prompt: Ids) -> ScoredTokens:
-            answer = await self._generate(prompt, {"max_new_tokens": max_tokens})
-            return self._read(answer, "output", tuple(map(int, answer["output_ids"])))
-
-        return await for_each(prompts, completed, _AT_ONCE, on_done)
-
-    async def score(
-        self, sequences: Sequence[TokenSequence], on_done: OnDone
-    ) -> list[ScoredTokens]:
-        async def scored(tokens: TokenSequence) -> ScoredTokens:
-            # The first position that it reports has no logprob.
-            start = {"logprob_start_len": max(0, len(tokens.prompt) - 1)}
-            ids = (*tokens.prompt, *tokens.completion)
-            answer = await self._generate(ids, {"max_new_tokens": 0}, start)
-            return self._read(answer, "input", tokens.completion)
-
-        return await for_each(sequences, scored, _AT_ONCE, on_done)
-
-    async def texts_of(self, tokens: Sequence[int]) -> dict[int, str]:
-        return {token: self._texts[token] for token in tokens if token in self._texts}
-
-    async def close(self) -> None:
-        await self._http.close()
+    async def _score(self, tokens: TokenSequence) -> ScoredTokens:
+        # The first position that it reports has no logprob.
+        start = {"logprob_start_len": max(0, len(tokens.prompt) - 1)}
+        ids = (*tokens.prompt, *tokens.completion)
+        answer = await self._generate(ids, {"max_new_tokens": 0}, start)
+        return self._read(answer, "input", tokens.completion)
 
     async def _dtype(self) -> str:
         """The dtype that the server was started with; "auto" says nothing."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from eagleray.common.errors import UNREADABLE_JSON
 from eagleray.rollouts.comparing import errors
-from eagleray.rollouts.comparing.engines.engine import NEUTRAL, OnDone, for_each
-from eagleray.rollouts.comparing.engines.http import EngineHttp, RefusedRequest
+from eagleray.rollouts.comparing.engines.engine import NEUTRAL
+from eagleray.rollouts.comparing.engines.http import RefusedRequest
 from eagleray.rollouts.comparing.engines.logprob_source import probed_source
+from eagleray.rollouts.comparing.engines.served import ServedEngine
 from eagleray.rollouts.comparing.model import (
     EngineFacts,
     Ids,
@@ -27,18 +27,11 @@ _NEUTRAL = {
     "stream": False,
 }
 _TOPS = 2
-# The scheduler of the server batches them.
-_AT_ONCE = 64
 _ID = "token_id:"
 
 
-class VllmEngine:
+class VllmEngine(ServedEngine):
     """A vLLM server; `close` ends its connections."""
-
-    def __init__(self, http: EngineHttp, model: str) -> None:
-        self._http = http
-        self._model = model
-        self._texts: dict[int, str] = {}
 
     async def facts(self) -> EngineFacts:
         return EngineFacts(
@@ -48,48 +41,26 @@ class VllmEngine:
             logprobs=await probed_source(self._likeliest),
         )
 
-    async def prompt_ids(self, prompts: Sequence[RolloutPrompt]) -> list[Ids]:
-        async def ids_of(prompt: RolloutPrompt) -> Ids:
-            if prompt.messages:
-                return await self._tokenized(
-                    {"messages": list(prompt.messages), "add_generation_prompt": True}
-                )
-            return await self._tokenized({"prompt": prompt.text, "add_special_tokens": True})
-
-        return await for_each(prompts, ids_of, _AT_ONCE)
-
-    async def plain_ids(self, texts: Sequence[str]) -> list[Ids]:
-        async def ids_of(text: str) -> Ids:
-            return await self._tokenized({"prompt": text, "add_special_tokens": False})
-
-        return await for_each(texts, ids_of, _AT_ONCE)
-
-    async def generate(
-        self, prompts: Sequence[Ids], max_tokens: int, on_done: OnDone
-    ) -> list[ScoredTokens]:
-        async def completed(prompt: Ids) -> ScoredTokens:
-            choice = await self._choice(
-                {"prompt": list(prompt), "max_tokens": max_tokens, "logprobs": _TOPS}
+    async def _prompt_ids(self, prompt: RolloutPrompt) -> Ids:
+        if prompt.messages:
+            return await self._tokenized(
+                {"messages": list(prompt.messages), "add_generation_prompt": True}
             )
-            return self._generated(choice)
+        return await self._tokenized({"prompt": prompt.text, "add_special_tokens": True})
 
-        return await for_each(prompts, completed, _AT_ONCE, on_done)
+    async def _plain_ids(self, text: str) -> Ids:
+        return await self._tokenized({"prompt": text, "add_special_tokens": False})
 
-    async def score(
-        self, sequences: Sequence[TokenSequence], on_done: OnDone
-    ) -> list[ScoredTokens]:
-        async def scored(tokens: TokenSequence) -> ScoredTokens:
-            ids = [*tokens.prompt, *tokens.completion]
-            choice = await self._choice({"prompt": ids, "max_tokens": 1, "prompt_logprobs": _TOPS})
-            return self._scored(choice, tokens.completion)
+    async def _completed(self, prompt: Ids, max_tokens: int) -> ScoredTokens:
+        choice = await self._choice(
+            {"prompt": list(prompt), "max_tokens": max_tokens, "logprobs": _TOPS}
+        )
+        return self._generated(choice)
 
-        return await for_each(sequences, scored, _AT_ONCE, on_done)
-
-    async def texts_of(self, tokens: Sequence[int]) -> dict[int, str]:
-        return {token: self._texts[token] for token in tokens if token in self._texts}
-
-    async def close(self) -> None:
-        await self._http.close()
+    async def _score(self, tokens: TokenSequence) -> ScoredTokens:
+        ids = [*tokens.prompt, *tokens.completion]
+        choice = await self._choice({"prompt": ids, "max_tokens": 1, "prompt_logprobs": _TOPS})
+        return self._scored(choice, tokens.completion)
 
     async def _tokenized(self, body: dict[str, Any]) -> Ids:
         try:
