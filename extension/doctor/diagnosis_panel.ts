@@ -5,11 +5,11 @@ import * as vscode from "vscode";
 import type { App } from "../app";
 import { dotted, plain } from "../common/texts";
 import { PANELS } from "../contributions";
-import { PageTab, PageTabs, restored, versionOf, type PageKind } from "../page/tabs";
+import { PageTab, RestoredTabs, versionOf, type PageKind } from "../page/tabs";
 import { applyFix } from "./fixing";
 import { problemsOf } from "./log_problems";
 import type { Diagnosis } from "./messages";
-import type { FromDiagnosisPage, StoredDiagnosis, ToDiagnosisPage } from "./page_messages";
+import type { FromDiagnosisPage, ToDiagnosisPage } from "./page_messages";
 import type { ProblemList, ProblemLists } from "./problem_list";
 import type { NamedLogs } from "./targets_model";
 import type { WatchedClusters } from "./watched_clusters";
@@ -23,41 +23,22 @@ export interface NamedDiagnosis extends NamedLogs {
 /** Diagnoses again; undefined if that was cancelled or has failed, which was shown. */
 export type DiagnoseAgain = (logs: NamedLogs) => Promise<NamedDiagnosis | undefined>;
 
-export class DiagnosisPanels {
-  private readonly tabs = new PageTabs<DiagnosisTab>(PANELS.diagnosis);
-
+/** An open tab of the same target shows the new diagnosis. */
+export class DiagnosisPanels extends RestoredTabs<NamedDiagnosis, DiagnosisTab> {
   constructor(
-    private readonly app: App,
+    app: App,
     private readonly again: DiagnoseAgain,
     private readonly watched: WatchedClusters,
     private readonly lists: ProblemLists,
-  ) {}
-
-  /** An open tab of the same target shows the new diagnosis. */
-  show(named: NamedDiagnosis): void {
-    const present = this.tabs.get(JSON.stringify(named.target));
-    if (present === undefined) {
-      this.add(this.tabs.panel(titleOf(named)), named);
-    } else {
-      present.fill(named);
-      present.focus();
-    }
+  ) {
+    super(app, PANELS.diagnosis);
   }
 
-  /** A tab that was open before the window was reloaded, with the diagnosis that its page has stored. */
-  revive(panel: vscode.WebviewPanel, state: unknown): void {
-    const stored = restored(this.app, state) as StoredDiagnosis | undefined;
-    if (stored === undefined) {
-      panel.dispose();
-    } else {
-      const { name, target, diagnosis, madeAt } = stored;
-      this.add(panel, { name, target, diagnosis, madeAt });
-    }
-  }
+  protected override keyOf = ({ target }: NamedDiagnosis): string => JSON.stringify(target);
+  protected override titleOf = titleOf;
 
-  private add(panel: vscode.WebviewPanel, named: NamedDiagnosis): void {
-    const tab = new DiagnosisTab(this.app, panel, named, this.again, this.watched, this.lists);
-    this.tabs.add(JSON.stringify(named.target), panel, tab);
+  protected override tab(panel: vscode.WebviewPanel, named: NamedDiagnosis): DiagnosisTab {
+    return new DiagnosisTab(this.app, panel, named, this.again, this.watched, this.lists);
   }
 }
 
@@ -141,7 +122,7 @@ class DiagnosisTab extends PageTab<FromDiagnosisPage, ToDiagnosisPage> {
   }
 
   private send(): void {
-    const stored = { version: versionOf(this.app), ...this.named };
+    const stored = { ...this.named, version: versionOf(this.app) };
     const made = new Date(this.named.madeAt).toLocaleString();
     this.post({ kind: "diagnosis", stored, from: dotted(plain(this.named.name), made) });
     this.postBusy();

@@ -144,10 +144,46 @@ export class PageTabs<Tab extends PageTab<never, unknown>> {
   }
 }
 
-/** The state that a page of this version has stored, undefined for another version's. */
-export function restored(app: App, state: unknown): Stored<object> | undefined {
-  const { stored } = (state ?? {}) as { stored?: Stored<object> };
-  return stored?.version === versionOf(app) ? stored : undefined;
+/** Tabs whose pages store what they show, so that a reload of the window restores it. */
+export abstract class RestoredTabs<
+  Shown extends object,
+  Tab extends PageTab<never, unknown> & { fill(shown: Shown): void },
+> extends PageTabs<Tab> {
+  constructor(
+    protected readonly app: App,
+    type: Verbatim,
+  ) {
+    super(type);
+  }
+
+  /** An open tab with the same key shows the new content. */
+  show(shown: Shown): void {
+    const present = this.get(this.keyOf(shown));
+    if (present === undefined) {
+      this.open(this.panel(this.titleOf(shown)), shown);
+    } else {
+      present.fill(shown);
+      present.focus();
+    }
+  }
+
+  /** A tab that was open before the window was reloaded, with what its page has stored if that was of this version. */
+  revive(panel: vscode.WebviewPanel, state: unknown): void {
+    const { stored } = (state ?? {}) as { stored?: Stored<Shown> };
+    if (stored?.version === versionOf(this.app)) {
+      this.open(panel, stored);
+    } else {
+      panel.dispose();
+    }
+  }
+
+  protected abstract keyOf(shown: Shown): string;
+  protected abstract titleOf(shown: Shown): string;
+  protected abstract tab(panel: vscode.WebviewPanel, shown: Shown): Tab;
+
+  private open(panel: vscode.WebviewPanel, shown: Shown): void {
+    this.add(this.keyOf(shown), panel, this.tab(panel, shown));
+  }
 }
 
 /** The version of the extension. */

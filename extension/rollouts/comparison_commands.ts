@@ -38,7 +38,7 @@ export class ComparisonCommands {
     }
     const python = (await programPython(this.app, { path: "", cwd: workspaceFolder() })).path;
     const request = { a: a.written, b: b.written, data, python };
-    this.panels.show(request, await this.compared(request));
+    this.panels.show({ request, comparison: await this.compared(request) });
   }
 
   revive(panel: vscode.WebviewPanel, state: unknown): void {

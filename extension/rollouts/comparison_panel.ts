@@ -7,8 +7,8 @@ import * as vscode from "vscode";
 import type { App } from "../app";
 import { plain } from "../common/texts";
 import { PANELS } from "../contributions";
-import { PageTab, PageTabs, restored, versionOf, type PageKind } from "../page/tabs";
-import type { FromComparisonPage, StoredComparison, ToComparisonPage } from "./comparison_messages";
+import { PageTab, RestoredTabs, versionOf, type PageKind } from "../page/tabs";
+import type { FromComparisonPage, ToComparisonPage } from "./comparison_messages";
 import {
   COMPARISON_MARKDOWN,
   SAVE_COMPARISON,
@@ -22,42 +22,25 @@ const MOST_STORED_CELLS = 20_000;
 /** Undefined if it was cancelled or has failed, which was shown. */
 export type CompareAgain = (request: ComparisonRequest) => Promise<ShownComparison | undefined>;
 
-export class ComparisonPanels {
-  private readonly tabs = new PageTabs<ComparisonTab>(PANELS.comparison);
+interface NamedComparison {
+  readonly request: ComparisonRequest;
+  readonly comparison: ShownComparison;
+}
 
+/** An open tab of the same engines shows the new result. */
+export class ComparisonPanels extends RestoredTabs<NamedComparison, ComparisonTab> {
   constructor(
-    private readonly app: App,
+    app: App,
     private readonly compareAgain: CompareAgain,
-  ) {}
-
-  /** An open tab of the same engines shows the new result. */
-  show(request: ComparisonRequest, comparison: ShownComparison): void {
-    const present = this.tabs.get(JSON.stringify(request));
-    if (present === undefined) {
-      this.add(this.tabs.panel(titleOf(comparison)), request, comparison);
-    } else {
-      present.fill(comparison);
-      present.focus();
-    }
+  ) {
+    super(app, PANELS.comparison);
   }
 
-  /** A tab that was open before the window was reloaded, with the comparison that its page has stored. */
-  revive(panel: vscode.WebviewPanel, state: unknown): void {
-    const stored = restored(this.app, state) as StoredComparison | undefined;
-    if (stored === undefined) {
-      panel.dispose();
-    } else {
-      this.add(panel, stored.request, stored.comparison);
-    }
-  }
+  protected override keyOf = ({ request }: NamedComparison): string => JSON.stringify(request);
+  protected override titleOf = titleOf;
 
-  private add(
-    panel: vscode.WebviewPanel,
-    request: ComparisonRequest,
-    comparison: ShownComparison,
-  ): void {
-    const tab = new ComparisonTab(this.app, panel, request, comparison, this.compareAgain);
-    this.tabs.add(JSON.stringify(request), panel, tab);
+  protected override tab(panel: vscode.WebviewPanel, named: NamedComparison): ComparisonTab {
+    return new ComparisonTab(this.app, panel, named, this.compareAgain);
   }
 }
 
@@ -67,29 +50,29 @@ class ComparisonTab extends PageTab<FromComparisonPage, ToComparisonPage> {
   constructor(
     app: App,
     panel: vscode.WebviewPanel,
-    private readonly request: ComparisonRequest,
-    private comparison: ShownComparison,
+    private named: NamedComparison,
     private readonly compareAgain: CompareAgain,
   ) {
-    super(app, panel, TAB, titleOf(comparison));
+    super(app, panel, TAB, titleOf(named));
   }
 
-  fill(comparison: ShownComparison): void {
-    this.comparison = comparison;
-    this.panel.title = titleOf(comparison);
+  fill(named: NamedComparison): void {
+    this.named = named;
+    this.panel.title = titleOf(named);
     this.send();
   }
 
   protected override async take({ kind }: FromComparisonPage): Promise<void> {
+    const { request } = this.named;
     switch (kind) {
       case "ready":
         this.send();
         break;
       case "again":
         await this.repeat(
-          () => this.compareAgain(this.request),
+          () => this.compareAgain(request),
           (comparison) => {
-            this.fill(comparison);
+            this.fill({ request, comparison });
           },
         );
         break;
@@ -104,7 +87,7 @@ class ComparisonTab extends PageTab<FromComparisonPage, ToComparisonPage> {
 
   /** The object of `eagleray rollouts compare --json`. */
   private async save(): Promise<void> {
-    const { stored } = this.comparison;
+    const { stored } = this.named.comparison;
     await this.saveAs(
       {
         title: vscode.l10n.t("Save the Comparison"),
@@ -116,13 +99,13 @@ class ComparisonTab extends PageTab<FromComparisonPage, ToComparisonPage> {
   }
 
   private async copyMarkdown(): Promise<void> {
-    const { stored } = this.comparison;
+    const { stored } = this.named.comparison;
     const { text } = await this.app.sidecar.request(COMPARISON_MARKDOWN, { stored });
     await this.copy(text, vscode.l10n.t("Copied as Markdown."));
   }
 
   private send(): void {
-    const { comparison, request } = this;
+    const { comparison, request } = this.named;
     const cells = comparison.rows.reduce((sum, row) => sum + row.cells.length, 0);
     this.post({
       kind: "comparison",
@@ -134,6 +117,6 @@ class ComparisonTab extends PageTab<FromComparisonPage, ToComparisonPage> {
   }
 }
 
-function titleOf({ a, b }: ShownComparison): string {
+function titleOf({ comparison: { a, b } }: NamedComparison): string {
   return vscode.l10n.t("{0} and {1}", plain(a.name, 40), plain(b.name, 40));
 }

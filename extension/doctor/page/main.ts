@@ -1,14 +1,13 @@
 /** The page of a diagnosis: draws what the editor sends. */
 
-import { announce } from "../../page/frame/announcements";
+import { page } from "../../page/frame/editor";
 import { DiagnosisView } from "./diagnosis_view";
-import { onMessage, pageState, post, savePageState } from "./editor";
+import { pageState, savePageState, start } from "./editor";
 import "./page.css";
 
-const page = document.getElementById("page") ?? document.body;
 let view: DiagnosisView | undefined;
 
-onMessage((message) => {
+start((message) => {
   switch (message.kind) {
     case "diagnosis":
       savePageState({ stored: message.stored });
@@ -22,13 +21,5 @@ onMessage((message) => {
     case "watching":
       view?.showWatching(message.isOn);
       break;
-    case "announcement":
-      announce(message.sentence);
-      break;
   }
 });
-
-window.addEventListener("scrollend", () => {
-  savePageState({ scroll: window.scrollY });
-});
-post({ kind: "ready" });

@@ -8,9 +8,9 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import { COMMANDS, PANELS } from "../../contributions";
-import { PageTab, PageTabs, restored, versionOf, type PageKind } from "../../page/tabs";
+import { PageTab, RestoredTabs, versionOf, type PageKind } from "../../page/tabs";
 import { COMPARE, MARKDOWN, SAVE, type Picture, type PictureTarget } from "./messages";
-import type { FromPicturePage, StoredPicture, ToPicturePage } from "./page_messages";
+import type { FromPicturePage, ToPicturePage } from "./page_messages";
 import { openSourceLine } from "./source_line";
 
 /** The editor writes what a page keeps to the disk, each time the user scrolls. */
@@ -29,38 +29,20 @@ export type SampleAgain = (
   name: string,
 ) => Promise<NamedPicture | undefined>;
 
-export class PicturePanels {
-  private readonly tabs = new PageTabs<PictureTab>(PANELS.picture);
-
+/** An open tab of the same target shows the new picture; one from a file gets its own. */
+export class PicturePanels extends RestoredTabs<NamedPicture, PictureTab> {
   constructor(
-    private readonly app: App,
+    app: App,
     private readonly sampleAgain: SampleAgain,
-  ) {}
-
-  /** An open tab of the same target shows the new picture; one from a file gets its own. */
-  show(named: NamedPicture): void {
-    const present = this.tabs.get(keyOf(named));
-    if (present === undefined) {
-      this.add(this.tabs.panel(titleOf(named)), named);
-    } else {
-      present.fill(named);
-      present.focus();
-    }
+  ) {
+    super(app, PANELS.picture);
   }
 
-  /** A tab that was open before the window was reloaded, with the picture that its page has stored. */
-  revive(panel: vscode.WebviewPanel, state: unknown): void {
-    const stored = restored(this.app, state) as StoredPicture | undefined;
-    if (stored === undefined) {
-      panel.dispose();
-    } else {
-      const { name, picture, target } = stored;
-      this.add(panel, { name, picture, target });
-    }
-  }
+  protected override keyOf = keyOf;
+  protected override titleOf = titleOf;
 
-  private add(panel: vscode.WebviewPanel, named: NamedPicture): void {
-    this.tabs.add(keyOf(named), panel, new PictureTab(this.app, panel, named, this.sampleAgain));
+  protected override tab(panel: vscode.WebviewPanel, named: NamedPicture): PictureTab {
+    return new PictureTab(this.app, panel, named, this.sampleAgain);
   }
 }
 

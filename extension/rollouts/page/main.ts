@@ -1,5 +1,6 @@
 /** The page of trajectories: draws what the editor sends. */
 
+import { page } from "../../page/frame/editor";
 import { l10n } from "../../page/frame/l10n";
 import { element, button } from "../../page/frame/elements";
 
@@ -15,7 +16,6 @@ import "./page.css";
 import { statisticsView } from "./statistics_view";
 import { sizeText } from "./texts";
 
-const page = document.getElementById("page") ?? document.body;
 let view: PageView | undefined;
 
 onMessage((message) => {

@@ -15,7 +15,7 @@ interface PicturePageState {
   readonly stored: StoredPicture | undefined;
 }
 
-export const { post, onMessage, pageState, savePageState } = pageEditor<
+export const { start, post, pageState, savePageState } = pageEditor<
   FromPicturePage,
   ToPicturePage,
   PicturePageState

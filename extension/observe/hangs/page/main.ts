@@ -1,15 +1,14 @@
 /** The page of a picture: draws what the editor sends. */
 
-import { announce } from "../../../page/frame/announcements";
+import { page } from "../../../page/frame/editor";
 
-import { onMessage, pageState, post, savePageState } from "./editor";
+import { pageState, savePageState, start } from "./editor";
 import "./page.css";
 import { PictureView } from "./picture_view";
 
-const page = document.getElementById("page") ?? document.body;
 let view: PictureView | undefined;
 
-onMessage((message) => {
+start((message) => {
   switch (message.kind) {
     case "picture": {
       const { picture, stored } = message;
@@ -25,13 +24,5 @@ onMessage((message) => {
     case "busy":
       view?.verdict.showSampling(message.isOn);
       break;
-    case "announcement":
-      announce(message.sentence);
-      break;
   }
 });
-
-window.addEventListener("scrollend", () => {
-  savePageState({ scroll: window.scrollY });
-});
-post({ kind: "ready" });

@@ -1,20 +1,19 @@
 /** The page of a report: draws what the editor sends, its progress, or why the report can't be read. */
 
 import { l10n } from "../../../page/frame/l10n";
-import { announce } from "../../../page/frame/announcements";
+import { page } from "../../../page/frame/editor";
 import "@vscode-elements/elements/dist/vscode-progress-bar/index.js";
 import "@vscode-elements/elements/dist/vscode-textfield/index.js";
 
-import { onMessage, pageState, post, savePageState } from "./editor";
+import { pageState, post, start } from "./editor";
 import { button, element, withCode } from "../../../page/frame/elements";
 import "./page.css";
 import { ReportView } from "./report_view";
 
-const page = document.getElementById("page") ?? document.body;
 let loading: Loading | undefined;
 let report: ReportView | undefined;
 
-onMessage((message) => {
+start((message) => {
   switch (message.kind) {
     case "loading":
       if (loading === undefined) {
@@ -37,16 +36,8 @@ onMessage((message) => {
     case "noTable":
       report?.fail(message.query, message.reason);
       break;
-    case "announcement":
-      announce(message.sentence);
-      break;
   }
 });
-
-window.addEventListener("scrollend", () => {
-  savePageState({ scroll: window.scrollY });
-});
-post({ kind: "ready" });
 
 function show(root: HTMLElement): void {
   if (root !== loading?.root) {

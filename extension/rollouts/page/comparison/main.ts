@@ -1,15 +1,14 @@
 /** The page of a comparison of engines: draws what the editor sends. */
 
-import { announce } from "../../../page/frame/announcements";
+import { page } from "../../../page/frame/editor";
 
 import { ComparisonView } from "./comparison_view";
-import { onMessage, pageState, post, savePageState } from "./editor";
+import { pageState, post, savePageState, start } from "./editor";
 import "./page.css";
 
-const page = document.getElementById("page") ?? document.body;
 let view: ComparisonView | undefined;
 
-onMessage((message) => {
+start((message) => {
   switch (message.kind) {
     case "comparison": {
       const { comparison, stored, data } = message;
@@ -24,13 +23,5 @@ onMessage((message) => {
     case "busy":
       view?.showComparing(message.isOn);
       break;
-    case "announcement":
-      announce(message.sentence);
-      break;
   }
 });
-
-window.addEventListener("scrollend", () => {
-  savePageState({ scroll: window.scrollY });
-});
-post({ kind: "ready" });

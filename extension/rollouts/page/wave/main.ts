@@ -1,6 +1,6 @@
 /** The page of a wave: draws what the editor sends. */
 
-import { pageEditor } from "../../../page/frame/editor";
+import { page, pageEditor } from "../../../page/frame/editor";
 import { l10n } from "../../../page/frame/l10n";
 import { button, element, section, withCode } from "../../../page/frame/elements";
 import { singleLine } from "../../../page/frame/texts";
@@ -12,7 +12,6 @@ import { runsTable, sourceButton } from "./runs_table";
 import "./wave.css";
 
 const { post, onMessage } = pageEditor<FromWavePage, ToWavePage, object>({});
-const page = document.getElementById("page") ?? document.body;
 let view: WaveView | undefined;
 
 onMessage((message) => {

@@ -15,6 +15,7 @@ import { commandSection, spokenCommand } from "./command";
 import { button, type Part, type View } from "./controls";
 import { onMessage, openSections, post, saveState, scrollOffset } from "./editor";
 import { announce } from "../../../page/frame/announcements";
+import { page } from "../../../page/frame/editor";
 import { element } from "../../../page/frame/elements";
 import { fixSection } from "./fix";
 import "./page.css";
@@ -29,7 +30,6 @@ import {
 /** A check starts after a pause in typing of this length. */
 const DEBOUNCE_MS = 250;
 
-const page = document.getElementById("page") ?? document.body;
 let shown: OptionsContent | undefined;
 
 class OptionsContent {
