@@ -8,14 +8,14 @@ interface EditorApi<From, State> {
   setState(state: State): void;
 }
 
-interface Announcement {
+interface AnnouncementMessage {
   readonly kind: "announcement";
   readonly sentence: string;
 }
 
 interface PageEditor<From, To, State> {
   /** Lets `draw` take all messages but announcements, stores how far the user scrolls, and asks for the content. */
-  readonly start: (draw: (message: Exclude<To, Announcement>) => void) => void;
+  readonly start: (draw: (message: Exclude<To, AnnouncementMessage>) => void) => void;
   readonly post: (message: From) => void;
   readonly onMessage: (listener: (message: To) => void) => void;
   readonly pageState: () => State;
@@ -45,7 +45,7 @@ export function pageEditor<From extends { kind: string }, To, State extends obje
         if (isAnnouncement(message)) {
           announce(message.sentence);
         } else {
-          draw(message as Exclude<To, Announcement>);
+          draw(message as Exclude<To, AnnouncementMessage>);
         }
       });
       window.addEventListener("scrollend", () => {
@@ -64,6 +64,6 @@ export function pageEditor<From extends { kind: string }, To, State extends obje
   };
 }
 
-function isAnnouncement(message: unknown): message is Announcement {
+function isAnnouncement(message: unknown): message is AnnouncementMessage {
   return (message as { kind: string }).kind === "announcement";
 }

@@ -101,8 +101,8 @@ def _of_no_kind(readable: Sequence[SampledProcess], evidence: HangEvidence) -> _
     )
     if not any(each.activity.doing in WAITS for each in readable):
         text = library_waits.sentence_of(readable) or text
-    is_one_stack = len({each.stack for each in readable}) == 1
-    if evidence.is_single_sample and is_one_stack:
+    is_same_stack = len({each.stack for each in readable}) == 1
+    if evidence.is_single_sample and is_same_stack:
         return text, t("To see whether it moves, add a later dump.")
     # A driver is there without a list, too.
     if any(each.is_in_ray_get for each in readable) and not any(
@@ -114,7 +114,7 @@ def _of_no_kind(readable: Sequence[SampledProcess], evidence: HangEvidence) -> _
             else t("Take a picture of its cluster: the dashboard knows Ray's tasks.")
         )
     place = wording.place(readable)
-    if place and not evidence.worlds and is_one_stack:
+    if place and not evidence.worlds and is_same_stack:
         return _at_place(readable, place)
     return text, t("Compare the stacks below: the smallest group is often the cause.")
 
