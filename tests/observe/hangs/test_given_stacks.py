@@ -112,7 +112,7 @@ def test_main_thread_of_faulthandler_is_the_last(name: str) -> None:
 def test_threads_of_gdb_have_no_lines_of_source_among_their_frames() -> None:
     (dump,) = dumps_in(GDB)
     assert [[frame.function for frame in each.frames] for each in dump.threads] == [
-        ["run", "fetch"],
+        ["run", "fetch", "lock 0x7f2a50a0c0.acquire"],
         ["<module>"],
     ]
 
@@ -284,6 +284,34 @@ BARRIER = (
     "<module> (t.py:9)",
 )
 SAVE = ("save (t.py:7)", "<module> (t.py:9)")
+
+
+@pytest.mark.parametrize(
+    ("titles", "numbers"),
+    [
+        (["scheduler_PP0_TP0", "scheduler_PP0_TP1", "scheduler_PP1_TP0"], [0, 1, 2]),
+        (["scheduler_PP1", "scheduler_PP2"], [1, 2]),
+        (["scheduler_TP0_EP0", "scheduler_TP1_EP1"], [0, 1]),
+    ],
+)
+def test_stages_of_an_engine_are_numbered_as_one_world(
+    titles: list[str], numbers: list[int]
+) -> None:
+    text = "".join(process(800 + at, f"sglang::{each}", *BARRIER) for at, each in enumerate(titles))
+    taken = given("-", stdin=text.encode())
+    assert [(row.group, row.rank) for row in taken.ranks if row.pid] == [
+        ("sglang::scheduler", number) for number in numbers
+    ]
+
+
+def test_stages_of_an_engine_may_be_in_different_collectives() -> None:
+    gather = ("all_gather (torch/distributed/distributed_c10d.py:7)", *BARRIER[1:])
+    dumps = [
+        process(800 + 2 * stage + rank, f"sglang::scheduler_PP{stage}_TP{rank}", *frames)
+        for stage, frames in enumerate((BARRIER, gather))
+        for rank in range(2)
+    ]
+    assert given("-", stdin="".join(dumps).encode()).verdict.kind == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -947,3 +975,131 @@ def test_heading_with_parentheses_does_not_count_as_a_frame(heading: str) -> Non
     taken = given("-", stdin=f"# rank 0\n{dumps[0]}{heading}\n{dumps[1]}".encode())
     assert [(row.role, row.rank) for row in taken.ranks] == [("rank", 0), ("rank", 1)]
     assert [len(each.frames) for each in taken.classes] == [len(BARRIER)]
+
+
+def sentence_of(*dumps: str) -> tuple[str, str]:
+    verdict = given("-", stdin="".join(dumps).encode()).verdict
+    return verdict.kind, verdict.sentence
+
+
+ENGINE = (
+    "dequeue (shm_broadcast.py:9)",
+    "get_response (vllm/v1/executor/multiproc_executor.py:7)",
+    "step (vllm/v1/engine/core.py:3)",
+)
+WORKER = (
+    "poll (zmq/sugar/poll.py:9)",
+    "dequeue (shm_broadcast.py:9)",
+    "worker_busy_loop (vllm/v1/executor/multiproc_executor.py:5)",
+)
+POLLS = (
+    "recv_requests (sglang/srt/managers/scheduler.py:9)",
+    "event_loop_normal (sglang/srt/managers/scheduler.py:5)",
+)
+
+
+def test_engine_that_waits_for_workers_without_work_lacks_a_message() -> None:
+    dumps = process(80, "VLLM::EngineCore", *ENGINE), process(81, "VLLM::Worker_TP0", *WORKER)
+    assert sentence_of(*dumps) == (
+        "wait-chain",
+        "Process 80 waits for a message of another worker in dequeue (shm_broadcast.py:9)."
+        " Rank 0 waits for work.",
+    )
+
+
+def test_servers_without_requests_do_not_hang() -> None:
+    ended = ("run (asyncio/runners.py:3)", "main (server.py:2)")
+    dumps = [
+        process(80, "server.py", *ended),
+        process(81, "VLLM::Worker_TP0", *WORKER),
+        process(82, "sglang::scheduler", *POLLS),
+    ]
+    kind, text = sentence_of(*dumps)
+    assert kind == "unknown"
+    assert text.startswith("These stacks show no hang: Processes 80 and 82")
+
+
+def test_polling_rank_of_an_idle_engine_is_not_blamed() -> None:
+    dumps = [
+        process(80 + rank, f"sglang::scheduler_TP{rank}", *frames)
+        for rank, frames in enumerate((POLLS, BARRIER, BARRIER))
+    ]
+    assert sentence_of(*dumps)[0] == "unknown"
+
+
+def test_process_that_waits_in_an_event_loop_is_not_blamed_for_a_busy_one() -> None:
+    get = ("get (ray/_private/worker.py:9)", "fit (t.py:5)")
+    post = ("readinto (socket.py:705)", "call_tool (tool.py:64)")
+    taken = given(
+        "-",
+        stdin=(
+            process(80, "ray::Runner.fit", *get) + process(81, "ray::Agent.run", *post)
+        ).encode(),
+    )
+    assert (taken.verdict.kind, taken.verdict.culprits) == ("wait-chain", "81")
+
+
+def test_locks_are_named_by_their_address_or_source() -> None:
+    gdb = (
+        'Thread 2 (Thread 0x7f2a4bfff640 (LWP 4243) "python3"):\n'
+        "Traceback (most recent call first):\n"
+        "  <built-in method __enter__ of _thread.lock object at remote 0x7f49>\n"
+        '  File "/w/load.py", line 31, in fetch\n    with self.lock:\n\n'
+        'Thread 1 (Thread 0x7f2a51d3c1c0 (LWP 4242) "python3"):\n'
+        "Traceback (most recent call first):\n"
+        "  <built-in method acquire of _thread.lock object at remote 0x7f49>\n"
+        '  File "/w/train.py", line 12, in <module>\n    load()\n'
+    )
+    kind, text = sentence_of(gdb)
+    assert kind == "wait-chain"
+    assert text.startswith("Process 4242 waits for the lock 0x7f49 in <module> (train.py:12).")
+    assert "A thread waits for the lock 0x7f49 in fetch (load.py:31)." in text
+    stack = (
+        "Traceback for thread 4242 (python) [] (most recent call last):\n"
+        '    (Python) File "/w/cache.py", line 7, in get\n        with self._lock, other.lock:\n'
+    )
+    assert "waits for the lock self._lock, other.lock in get (cache.py:7)." in sentence_of(stack)[1]
+
+
+def test_threads_to_which_gdb_switches_are_of_one_process() -> None:
+    text = (
+        "(gdb) info threads\n"
+        '* 1    Thread 0x7f5a0c5c1740 (LWP 917) "python" futex_wait () at futex-internal.h:146\n'
+        '  9    Thread 0x7f574bfff640 (LWP 920) "pt_autograd_0" futex_wait () at futex-internal.h:146\n'
+        "(gdb) thread apply 1 9 bt\n\n"
+        'Thread 1 (Thread 0x7f5a0c5c1740 (LWP 917) "python"):\n'
+        "#0  __GI___lll_lock_wait (futex=0x55) at ./nptl/lowlevellock.c:49\n"
+        "#1  0x00007f in c10::cuda::malloc(unsigned long) () from /x/libc10_cuda.so\n"
+        "--Type <RET> for more, q to quit, c to continue without paging--\n\n"
+        'Thread 9 (Thread 0x7f574bfff640 (LWP 920) "pt_autograd_0"):\n'
+        "#0  take_gil (tstate=0x7f) at /p/Python/ceval_gil.h:256\n"
+        "(gdb) thread 1\n[Switching to thread 1 (Thread 0x7f5a0c5c1740 (LWP 917))]\n(gdb) py-bt\n"
+        'Traceback (most recent call first):\n  File "/w/ppo.py", line 31, in grow\n    x = empty(n)\n'
+        "(gdb) thread 9\n[Switching to thread 9 (Thread 0x7f574bfff640 (LWP 920))]\n(gdb) py-bt\n"
+        "Traceback (most recent call first):\n  Waiting for the GIL\n"
+        '  File "/w/ppo.py", line 20, in backward\n    return grad\n(gdb) detach\n'
+    )
+    (dump,) = dumps_in(text)
+    assert dump.pid == 917
+    _, sentence = sentence_of(text)
+    assert sentence.startswith("Process 917 waits for a lock of native code in grow (ppo.py:31).")
+    assert "A thread waits for the GIL in backward (ppo.py:20)." in sentence
+
+
+def test_attachment_of_gdb_ends_at_the_next_dump() -> None:
+    text = f"Attaching to process 900\n{process(70, 't.py', *BARRIER)}\n(gdb) bt\n#0  poll () from /x/libc.so.6\n"
+    assert [each.pid for each in dumps_in(text)] == [70, 0]
+
+
+def test_functions_in_native_code_are_waits_of_a_process() -> None:
+    text = "(gdb) bt\n#0  futex_wait () from /x/libc.so.6\n#1  ncclCommInitRank () from /x/libnccl.so.2\n"
+    assert "waits for the other ranks of an NCCL communicator" in sentence_of(text)[1]
+
+
+def test_running_processes_are_not_judged_in_one_dump() -> None:
+    dump = process(80, "t.py", "forward (model.py:7)").replace("(idle)", "(active)")
+    kind, text = sentence_of(dump)
+    assert kind == "unknown"
+    assert (
+        text == "Process 80 is in forward (model.py:7): whether it moves can't be seen in one dump."
+    )

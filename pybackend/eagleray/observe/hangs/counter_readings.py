@@ -22,6 +22,8 @@ Records = Mapping[int, RankRecord]
 _NOTHING = RankRecord({}, {})
 # Below what a verdict needs.
 _UNSURE = 0.45
+# Two groups seldom both wait in a collective of such a number.
+_RARE = 1000
 parsed = lru_cache(1024)(flight_recorder.parse)
 
 
@@ -138,7 +140,7 @@ def _mismatch(world: World, records: Records, differing: Mismatch) -> Reading:
         "Ranks": wording.Ranks(some),
         "others": wording.ranks(others),
         "number": differing.number,
-        "group": _name(differing.group),
+        "group": _name(differing.group) if differing.group != UNSURE else t("a process group"),
         "branch": wording.branch(some, others),
     }
     if differing.differs == "operation":
@@ -164,6 +166,8 @@ def _mismatch(world: World, records: Records, differing: Mismatch) -> Reading:
     step = t("Make all ranks call the same collectives in the same order.")
     ranks = RankSet.of(differing.ranks)
     confidence = min(0.95, _limit(records, differing.group))
+    if differing.group == UNSURE and differing.number >= _RARE and differing.differs == "operation":
+        confidence = 0.6
     return Reading(Kind.COLLECTIVE_MISMATCH, ranks, confidence, text, step, world.name)
 
 

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from eagleray.observe.hangs import unknown_texts
 from eagleray.observe.hangs.evidence import HangEvidence, World
-from eagleray.observe.hangs.rules.rule_context import Scene
+from eagleray.observe.hangs.rules.rule_context import WAITS, Scene
 from eagleray.observe.hangs.rules.table import RULES
 from eagleray.observe.hangs.verdict import LEAST_CONFIDENCE, HangVerdict, Kind, Reading
 from eagleray.observe.hangs.wait_graph import WaitGraph
@@ -76,7 +76,11 @@ def _precedence(reading: Reading) -> tuple[int, float]:
 
 def _unknown(worlds: Sequence[World], evidence: HangEvidence, best: Sequence[Reading]) -> Reading:
     """No kind stands for a program that has ended but for some threads, or can't be read: only its sentence says so."""
-    if evidence.is_given and best and not any(each.stack for each in evidence.processes):
+    read = [each for world in worlds for each in world.ranks if each.stack]
+    all_wait = all(each.activity.doing in WAITS for each in read)
+    # In stacks alone, nothing points to the network.
+    is_sure = best and not (read and best[0].kind is Kind.TRANSPORT)
+    if evidence.is_given and all_wait and is_sure:
         # A log's message is true, and doesn't prove this kind.
         text, step = best[0].sentence, best[0].next_step
         return Reading(Kind.UNKNOWN, RankSet(), 0.0, text, step)

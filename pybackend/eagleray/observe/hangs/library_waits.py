@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from attrs import frozen
 
@@ -16,7 +17,7 @@ from eagleray.common.l10n import counted, later, t, translated
 from eagleray.observe.hangs import source_lines, wording
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
-from eagleray.remote.sampling.frames import PythonFrame, is_users
+from eagleray.remote.sampling.frames import PythonFrame, is_noise, is_users
 from eagleray.remote.sampling.merging import ThreadStack
 
 # More sentences than these don't say what a reader should look at.
@@ -52,6 +53,7 @@ PAUSES = (
 _WORK = later("the work of a queue")
 _BARRIER = later("others at a barrier")
 _POOL = later("the processes of a pool")
+LOCK_FILE, GPU = later("a lock file"), later("the GPU")
 ROOM, ITEM = later("room in a queue of Ray"), later("an item of a queue of Ray")
 OUTPUT = later("the output of a child process")
 # A server that is slow, and not in the picture, ends them as well as one that never answers.
@@ -63,16 +65,16 @@ _ANSWERS = (
 # Waits for processes that a lock in shared memory ends.
 OF_SHARED_LOCKS = (_WORK, _BARRIER)
 TABLE = (
-    _wait(r"torch/utils/file_baton\.py", "wait", later("a lock file")),
-    _wait(r"filelock/\w+\.py", "acquire|_acquire|__enter__", later("a lock file")),
+    _wait(r"torch/utils/file_baton\.py", "wait", LOCK_FILE),
+    _wait(r"filelock/\w+\.py", "acquire|_acquire|__enter__", LOCK_FILE),
     _wait(r"concurrent/futures/\w+\.py", "result|exception|wait|as_completed|result_iterator", later("a future"), is_own=True),
     _wait(r"concurrent/futures/\w+\.py", "shutdown|__exit__", later("the end of a pool"), is_own=True),
-    _wait(r"multiprocessing/pool\.py", "get|wait|map|starmap|apply|next|__next__", _POOL),
-    _wait(r"multiprocessing/pool\.py", "join|__exit__|_terminate_pool", later("the end of a pool")),
-    _wait(r"multiprocessing/(?:process|popen_\w+)\.py", "join|wait|poll", later("the end of a child process")),
-    _wait(r"multiprocessing/queues\.py", "join", _WORK),
-    _wait(r"multiprocessing/(?:connection|queues|managers)\.py", r"recv|_recv|_recv_bytes|recv_bytes|wait|get|_callmethod|accept", later("a message of another process")),
-    _wait(r"multiprocessing/synchronize\.py", "acquire|wait|__enter__|wait_for", later("a lock that processes share")),
+    _wait(r"multiprocess(?:ing)?/pool\.py", "get|wait|map|starmap|apply|next|__next__", _POOL),
+    _wait(r"multiprocess(?:ing)?/pool\.py", "join|__exit__|_terminate_pool", later("the end of a pool")),
+    _wait(r"multiprocess(?:ing)?/(?:process|popen_\w+)\.py", "join|wait|poll", later("the end of a child process")),
+    _wait(r"multiprocess(?:ing)?/queues\.py", "join", _WORK),
+    _wait(r"multiprocess(?:ing)?/(?:connection|queues|managers)\.py", r"recv|_recv|_recv_bytes|recv_bytes|wait|get|_callmethod|accept", later("a message of another process")),
+    _wait(r"multiprocess(?:ing)?/synchronize\.py", "acquire|wait|__enter__|wait_for", later("a lock that processes share")),
     _wait(r"subprocess\.py", "wait|_wait|_try_wait", later("the end of a child process")),
     _wait(r"subprocess\.py", "communicate|_communicate|run", OUTPUT),
     _wait(r"ray/util/queue\.py", "put", ROOM),
@@ -89,8 +91,26 @@ TABLE = (
     _wait(r"zmq/sugar/(?:poll|socket)\.py", "poll|recv|recv_multipart|recv_pyobj", _ANSWERS[1]),
     _wait(r"(?:http/client|ssl|urllib3/.*|requests/.*|httpx/.*|httpcore/.*|socket)\.py", r"\w+", _ANSWERS[2]),
     _wait(r"ray/_private/worker\.py", "get|get_objects|wait", later("a result of Ray")),
-    _wait(r"torch/cuda/(?:__init__|streams)\.py", "synchronize|wait", later("the GPU")),
+    _wait(r"torch/cuda/(?:__init__|streams)\.py", "synchronize|wait", GPU),
+    _wait(r"jax/_src/array\.py", "_value|block_until_ready", GPU),
+    _wait(r"ray/_private/function_manager\.py", "fetch_registered_method|_wait_for_function|load_actor_class", later("the code of a task from Ray")),
+    _wait(r"<frozen importlib\._bootstrap>", "acquire", later("the import of a module"), is_own=True),
 )  # fmt: skip
+# Functions of native code, of which a dump of gdb or `py-spy dump --native` has the outermost that fits.
+NATIVE = (
+    _wait(r"[^/]+", "take_gil", later("the GIL"), is_own=True),
+    _wait(r"[^/]+", r"ncclCommInit\w*", later("the other ranks of an NCCL communicator")),
+    _wait(r"[^/]+", "cuInit|cuDevicePrimaryCtxRetain", later("the GPU's driver")),
+    _wait(r"[^/]+", r"cu(?:da)?(?:Stream|Event|Device|Ctx)Synchronize", GPU),
+    _wait(
+        r"[^/]+",
+        r"(?:__GI)?_*(?:pthread_mutex_lock|lll_lock_wait)\w*",
+        later("a lock of native code"),
+        is_own=True,
+    ),
+)
+# The beginning of the function by which a pasted dump names the lock for which a thread waits.
+NAMED_LOCK = "lock "
 _POOL_FILE = "concurrent/futures/thread.py"
 # The loops of processes that do the tasks of a pool, and read its batches.
 _OF_POOL = re.compile(r"(^|/)multiprocess(ing)?/pool\.py$")
@@ -106,20 +126,53 @@ OF_ENGINES = (
     ),
 )
 # It blocks here only while it has no work (`EngineCoreProc` of vLLM's V1 engine); as a caller it handles a request.
+# Functions that wait for work, by what they call for that (vLLM 0.32, SGLang 0.5, TRL 0.25).
+_FREE = (
+    (_wait(r"multiproc_executor\.py", "worker_busy_loop", ""), "dequeue"),
+    (_wait(r"vllm/v1/engine/core\.py", "_process_input_queue", ""), ""),
+    (_wait(r"sglang/srt/managers/scheduler\w*\.py", r"event_loop_\w+", ""), "recv_requests"),
+    (_wait(r"sglang/srt/managers/\w+\.py", "event_loop", ""), "recv"),
+    (_wait(r"trl/scripts/vllm_serve\.py", "llm_worker", ""), "recv"),
+)
 IDLE_ENGINES = (_wait(r"vllm/v1/engine/core\.py", "_process_input_queue", later("a request")),)
+
+
+def is_free(process: SampledProcess) -> bool:
+    """Whether a process waits for work: in a loop of an engine, a pool or Ray, or in an event loop."""
+    frames = process.stack.frames if process.stack else ()
+    return bool(frames) and (
+        process.activity.doing is Doing.IN_EVENT_LOOP
+        or frames[-1].file.endswith("asyncio/runners.py")
+        or all(map(is_noise, frames))
+        or is_without_task(process)
+        or any(
+            fits(wait, frame) and called in inner.function
+            for frame, inner in pairwise(frames)
+            for wait, called in _FREE
+        )
+    )
 
 
 def wait_of(frames: Sequence[PythonFrame]) -> LibraryWait | None:
     """The wait that the user's innermost code has called; None if the table has none."""
-    end = 1 + max((at for at, frame in enumerate(frames) if is_users(frame)), default=-1)
+    # Native frames have no lines.
+    of_python = (at for at, frame in enumerate(frames) if is_users(frame) and frame.line)
+    end = 1 + max(of_python, default=-1)
     of_user = reversed(frames[max(end - _INNERMOST, 0) : end])
     pairs = (
         *((wait, frame) for frame in frames[end:][-1:] for wait in PAUSES),
         *((wait, frame) for frame in frames[max(end - 1, 0) : end] for wait in IDLE_ENGINES),
         *((wait, frame) for frame in of_user for wait in OF_ENGINES),
-        *((wait, frame) for frame in frames[end:] for wait in TABLE),
+        *((wait, frame) for frame in frames[end:] for wait in (*TABLE, *NATIVE)),
     )
-    return next((wait for wait, frame in pairs if _fits(wait, frame)), None)
+    return next((wait for wait, frame in pairs if fits(wait, frame)), None)
+
+
+def what_of(wait: LibraryWait, frames: Sequence[PythonFrame]) -> str:
+    function = frames[-1].function if frames else ""
+    if not function.startswith(NAMED_LOCK):
+        return translated(wait.what)
+    return t("the lock {name}", name=function[len(NAMED_LOCK) :].rpartition(".")[0])
 
 
 def is_within_message(frames: Sequence[PythonFrame]) -> bool:
@@ -199,7 +252,7 @@ def _is_of_pool(process: SampledProcess) -> bool:
     return any(_OF_POOL.search(frame.file) for frame in frames)
 
 
-def _fits(wait: LibraryWait, frame: PythonFrame) -> bool:
+def fits(wait: LibraryWait, frame: PythonFrame) -> bool:
     return bool(wait.file.search(frame.file) and wait.function.search(frame.function))
 
 
@@ -235,7 +288,7 @@ def _sentence(wait: LibraryWait | None, place: str, alike: Sequence[SampledProce
         "{Ranks} waits for {what}{place}.",
         "{Ranks} wait for {what}{place}.",
         Ranks=ranks,
-        what=translated(wait.what),
+        what=what_of(wait, stack.frames if stack else ()),
         place=place,
     )
 
@@ -256,14 +309,14 @@ def threads_of(process: SampledProcess) -> str:
     for stack in process.others:
         frame = next((each for each in reversed(stack.frames) if is_users(each)), None)
         if frame is not None and (wait := wait_of(stack.frames)):
-            names[translated(wait.what), wording.place_of([frame])].append(stack.thread)
+            names[what_of(wait, stack.frames), wording.place_of([frame])].append(stack.thread)
     return "".join(
         " "
         + counted(
             len(threads),
             "{name} waits for {what}{place}.",
             "{n} threads wait for {what}{place}.",
-            name=threads[0],
+            name=threads[0] or t("A thread"),
             what=what,
             place=place,
         )

@@ -8,7 +8,7 @@ from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import exit_texts, library_waits, wording
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import HangEvidence, SampledProcess, World
-from eagleray.observe.hangs.rules import event_loops
+from eagleray.observe.hangs.rules import event_loops, single_dump
 from eagleray.observe.hangs.rules.rule_context import WAITS
 from eagleray.remote.sampling.frames import is_noise
 
@@ -94,6 +94,8 @@ def _without_own_code(readable: Sequence[SampledProcess]) -> _Texts | None:
 
 
 def _of_no_kind(readable: Sequence[SampledProcess], evidence: HangEvidence) -> _Texts:
+    if without_wait := single_dump.no_wait(evidence):
+        return without_wait
     text = (
         t("No known kind of hang fits what the ranks do.")
         if evidence.worlds

@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from attrs import define, evolve, field, frozen
 
+from eagleray.observe.hangs.library_waits import NAMED_LOCK, NATIVE, fits
 from eagleray.observe.hangs.pasted.headings import Heading
-from eagleray.remote.sampling.frames import PythonFrame
+from eagleray.remote.sampling.frames import PythonFrame, is_users
 from eagleray.remote.sampling.native import NativeFrame
 from eagleray.remote.sampling.pyspy_dumps import Thread, failure_reason
 
@@ -56,6 +57,13 @@ _FAULT_THREAD = re.compile(
 _GDB_THREAD = re.compile(
     r"Thread \d+ \((?:Thread 0x[0-9a-f]+ )?\(?LWP (?P<id>\d+)\)?.*\)(?: \"(?P<name>.*)\")?:\s*$"
 )
+# gdb's answer to `thread 3`.
+_GDB_SWITCH = re.compile(
+    r"\[Switching to thread (?P<thread>\d+) \((?:Thread 0x[0-9a-f]+ )?\(?LWP (?P<id>\d+)\)?.*\)\]"
+)
+# The process of a list of threads.
+_GDB_FIRST = re.compile(r"\*? +1 +Thread 0x[0-9a-f]+ \(LWP (?P<pid>\d{1,9})\)")
+_GDB_PROMPT = re.compile(r"\(gdb\)|--Type <RET>")
 _GDB_TRACE = re.compile(r"Traceback \(most recent call first\):\s*$")
 _GDB_FRAME = re.compile(
     r"#\d+ .*\bFrame 0x[0-9a-f]+, for file (?P<file>.+?), line (?P<line>\d+), in (?P<function>[^\s(]+)"
@@ -99,7 +107,7 @@ _MARKERS = (
 _THREADS = (_THREAD, _FAULT_THREAD, _GDB_THREAD, _PYSTACK_THREAD, _PYTEST_THREAD)
 _HEADS = (
     *(_PROCESS, *_THREADS, _GDB_TRACE, _STACK_OF, _FAILED, _ATTACHED, _CRASH, _TIMEOUT),
-    *(_GDB_FRAME, _GDB_FILE, _GDB_BACKTRACE),
+    *(_GDB_FRAME, _GDB_FILE, _GDB_BACKTRACE, _GDB_SWITCH, _GDB_FIRST),
 )
 
 _FRAME = re.compile(r"(?P<function>\S.*?) \((?P<file>[^()=,]+?)(?::(?P<line>\d+))?\)\s*$")
@@ -117,10 +125,19 @@ _NATIVE = re.compile(
 )
 # The text of py-bt in place of a frame, of Python's own functions in C.
 _BUILT_IN = re.compile(
-    r"(?:#\d+ )?<built-in (?:method|function) (?P<function>\S+?)(?: of (?P<type>[\w.]+) object.*)?>"
+    r"(?:#\d+ )?<built-in (?:method|function) (?P<function>\S+?)"
+    r"(?: of (?P<type>[\w.]+) object(?: at (?:remote )?(?P<address>0x[0-9a-f]+))?.*)?>"
 )
+_LOCK_TYPE = re.compile(r"_thread\.R?[Ll]ock$")
+# The source of a frame that waits for locks, as gdb and PyStack print it.
+_TAKES_LOCKS = re.compile(
+    r"with (?P<names>[\w., ]*(?:lock|mutex)\w*):|.*?(?P<name>[\w.]*(?:lock|mutex)\w*)\.acquire\(",
+    re.IGNORECASE,
+)
+_LOCKS_FILE = "lib/python3/threading.py"
 _BUILT_IN_FILE = "<built-in>"
 # The text of faulthandler for a thread that native code has started.
+_AWAITS_GIL = "Waiting for the GIL"
 _NO_FRAME = "<no Python frame>"
 # A native frame in PyStack's output.
 _C_FRAME = re.compile(
@@ -277,6 +294,8 @@ class _Threads:
     heading: Heading = field(factory=Heading)
     threads: list[Thread] = field(factory=list)
     natives: list[tuple[NativeFrame, ...]] = field(factory=list)
+    # The names and frames of `threads` by their numbers.
+    listed: dict[int, tuple[str, list[PythonFrame]]] = field(factory=dict)
     marks: set[int] = field(factory=set)
     problem: str = ""
     is_named: bool = False
@@ -291,6 +310,8 @@ class _Threads:
     has_gil: bool = False
     number: int = 0
     frames: list[PythonFrame] = field(factory=list)
+    # The first line below each frame, by the number of frames so far.
+    sources: dict[int, str] = field(factory=dict)
     indent: int = 0
     # Frames as tracebacks have them: `File "train.py", line 3, in step`, some with the line of the source.
     has_file_lines: bool = False
@@ -317,6 +338,12 @@ class _Threads:
         if number:
             self.marks.add(number)
 
+    def reopen(self, indent: int, number: int) -> None:
+        """Continues the thread `number`, whose native frames gdb may have listed, else begins it."""
+        name, frames = self.listed.get(number, ("", []))
+        self.begin(indent, name, number)
+        self.frames = list(frames)
+
     @property
     def has_threads(self) -> bool:
         return self.is_open or bool(self.threads)
@@ -334,13 +361,30 @@ class _Threads:
             frames = tuple(self.frames if self.outermost_first else reversed(self.frames))
             native = tuple(each for each in frames if _NATIVE.search(each.file))
             python = tuple(each for each in frames if not _NATIVE.search(each.file))
+            below = self._waits_below(python, native)
             is_active = self.state == "active"
-            thread = Thread(name, is_main, is_active, self.has_gil, python or native)
-            self.threads.append(thread)
-            self.natives.append(
-                tuple(NativeFrame(each.function, each.file) for each in native) if python else ()
+            thread = Thread(name, is_main, is_active, self.has_gil, (*(python or native), *below))
+            natives = tuple(NativeFrame(each.function, each.file) for each in native if python)
+            at = (
+                [*self.listed].index(self.number)
+                if self.number in self.listed
+                else len(self.threads)
             )
-        self.is_open, self.frames = False, []
+            self.threads[at : at + 1], self.natives[at : at + 1] = [thread], [natives]
+            self.listed[self.number or -at - 1] = name, self.frames
+        self.is_open, self.frames, self.sources = False, [], {}
+
+    def _waits_below(
+        self, python: Sequence[PythonFrame], native: Sequence[PythonFrame]
+    ) -> tuple[PythonFrame, ...]:
+        """A frame for what the innermost one of the user waits for, as its source or native frames tell."""
+        if not python or not is_users(python[-1]):
+            return ()
+        source = self.sources.get(len(self.frames) if self.outermost_first else 1, "")
+        if locks := _TAKES_LOCKS.match(source):
+            return (_lock_frame(locks["names"] or locks["name"]),)
+        awaited = (each for each in native if any(fits(wait, each) for wait in NATIVE))
+        return tuple(each._replace(file=f"site-packages/{each.file}") for each in awaited)[:1]
 
     def whole(self) -> DumpedProcess | None:
         self.finish()
@@ -460,6 +504,8 @@ class _DumpReader:
             (_CRASH, self._above),
             (_TIMEOUT, self._above),
             *((form, self._thread) for form in _THREADS),
+            (_GDB_FIRST, self._attach),
+            (_GDB_SWITCH, self._gdb_switch),
             (_GDB_TRACE, self._gdb_trace),
             (_GDB_FRAME, self._gdb_frame),
             (_GDB_FILE, self._gdb_frame),
@@ -480,7 +526,7 @@ class _DumpReader:
                 if form is _ATTACHED:
                     self._headings[origin.key] = self._heading(origin).above(line)
                 return begin(origin, match, indent)
-        if reading is not None and self._takes(reading, text, indent):
+        if reading is not None and (_GDB_PROMPT.match(text) or self._takes(reading, text, indent)):
             return []
         self._unread.append(rest)
         complete, heading = self._close(origin), self._heading(origin)
@@ -494,6 +540,7 @@ class _DumpReader:
         return self._headings.get(origin.key) or self._headings.setdefault("", Heading())
 
     def _process(self, origin: _Origin, match: re.Match[str], _: int) -> list[DumpedProcess]:
+        self._attached = 0
         reading, named = self._open.get(origin), self._new(origin)
         named.pid, named.title = int(match["pid"]), match["title"].strip()
         is_long = match.re is _PROCESS and len(match.string) >= _NARROWEST
@@ -556,7 +603,22 @@ class _DumpReader:
         )
         return complete
 
+    def _gdb_switch(
+        self, origin: _Origin, match: re.Match[str], indent: int
+    ) -> list[DumpedProcess]:
+        """A thread that gdb may have listed already, with its native frames."""
+        reading = self._of_gdb(origin)
+        reading.finish()
+        number = int(match["id"])
+        reading.pid = reading.pid or (number if match["thread"] == "1" else 0)
+        reading.reopen(indent, number)
+        return []
+
     def _gdb_backtrace(self, origin: _Origin, _: re.Match[str], indent: int) -> list[DumpedProcess]:
+        if (reading := self._open.get(origin)) and reading.is_open and len(reading.frames) <= 1:
+            # gdb has switched to this thread, and has printed its innermost frame.
+            reading.frames = []
+            return []
         complete = self._close(origin)
         reading = self._of_gdb(origin)
         reading.may_be_cut = True
@@ -565,7 +627,7 @@ class _DumpReader:
 
     def _gdb_trace(self, origin: _Origin, _: re.Match[str], indent: int) -> list[DumpedProcess]:
         reading = self._of_gdb(origin)
-        if not reading.is_open or reading.frames:
+        if not reading.is_open or not all(_NATIVE.search(each.file) for each in reading.frames):
             reading.begin(indent)
         return []
 
@@ -594,6 +656,8 @@ class _DumpReader:
             is_inside = reading.is_open and indent > reading.indent
             may_be_cut = _UNFINISHED.match(text) or (frame and len(text) >= _NARROWEST)
             reading.wrapped = text if is_inside and may_be_cut else ""
+            if frame is None and is_inside:
+                reading.sources.setdefault(len(reading.frames), text)
             return frame is not None or self._is_detail(reading, text, indent)
         return True
 
@@ -653,8 +717,12 @@ class _DumpReader:
         if not reading.is_open:
             return None
         if built_in := _BUILT_IN.match(text):
+            if built_in["address"] and _LOCK_TYPE.match(built_in["type"]):
+                return _lock_frame(built_in["address"])
             of = f" of {built_in['type']}" if built_in["type"] else ""
             return PythonFrame(f"{built_in['function']}{of}", _BUILT_IN_FILE, 0)
+        if text.startswith(_AWAITS_GIL):
+            return PythonFrame("take_gil", _BUILT_IN_FILE, 0)
         if text.startswith(_NO_FRAME):
             return PythonFrame(_NO_FRAME, _BUILT_IN_FILE, 0)
         if native := _C_FRAME.match(text):
@@ -675,6 +743,10 @@ class _DumpReader:
         line = match.groupdict().get("line") or ""
         file = full_name(match["file"])
         return PythonFrame(match["function"], file, int(line) if line.isdecimal() else 0)
+
+
+def _lock_frame(name: str) -> PythonFrame:
+    return PythonFrame(f"{NAMED_LOCK}{name}.acquire", _LOCKS_FILE, 0)
 
 
 def _number(text: str | None) -> int:

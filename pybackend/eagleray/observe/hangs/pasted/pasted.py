@@ -59,9 +59,11 @@ from eagleray.remote.sampling.processes import (
 from eagleray.remote.sampling.pyspy_dumps import Thread
 from eagleray.remote.sampling.ras import RasAnswer
 
-# Processes of inference engines that say their rank in their title; processes of other stages and replicas are other
-# worlds.
-_ENGINE_RANK = re.compile(r"(?P<group>\w+::\w+?)_TP(?P<rank>\d+)\b")
+# Processes of inference engines that say their rank in their title, and their stage of a pipeline; processes of other
+# replicas are another world.
+_ENGINE_RANK = re.compile(
+    r"(?P<group>\w+::\w+?)(?=_[PT]P\d)(?:_PP(?P<stage>\d+))?(?:_TP(?P<rank>\d+))?(?![A-Za-z0-9])"
+)
 _REPLICA = re.compile(r"_DP\d+(?=_|$)")
 _RAY_TITLE = re.compile(r"ray::(?P<name>[\w.]+)")
 # Modules that start the ranks of a node and wait for them.
@@ -301,8 +303,10 @@ def _by_identity(
     processes: Iterable[list[DumpedProcess]], records: Iterable[DumpedRecord]
 ) -> dict[_Identity, _Given]:
     listed = list(processes)
+    engines = (_ENGINE_RANK.search(dumps[0].title) for dumps in listed)
+    width = 1 + max((int(engine["rank"] or 0) for engine in engines if engine), default=0)
     identified = _joined_replicas(
-        [(_identity(dumps, at), dumps) for at, dumps in enumerate(listed)]
+        [(_identity(dumps, at, width), dumps) for at, dumps in enumerate(listed)]
     )
     counts = Counter(identity for identity, _ in identified)
     common = set.intersection(*(set(dumps[0].heading) for dumps in listed)) if listed else set()
@@ -359,7 +363,8 @@ def _prefix(dump: DumpedProcess) -> str:
     return prefix if re.search(r"\w", prefix) else ""
 
 
-def _identity(dumps: Sequence[DumpedProcess], count: int) -> _Identity:
+def _identity(dumps: Sequence[DumpedProcess], count: int, width: int) -> _Identity:
+    """The identity of a process; a stage of an engine has `width` ranks."""
     dump = dumps[0]
     title = program_of(dump.title)
     if dump.is_headless:
@@ -371,7 +376,8 @@ def _identity(dumps: Sequence[DumpedProcess], count: int) -> _Identity:
     if role_of(dump.title) == LAUNCHER or any(map(_is_of_launcher, dump.threads)):
         return _Identity(LAUNCHER, title or LAUNCHER, number)
     if engine := _ENGINE_RANK.search(dump.title):
-        return _Identity(RANK, engine["group"], int(engine["rank"]))
+        stage, rank = int(engine["stage"] or 0), int(engine["rank"] or 0)
+        return _Identity(RANK, engine["group"], stage * width + rank)
     if dump.tags.rank is not None:
         return _Identity(RANK, title or "ranks", dump.tags.rank)
     name = dump.tags.name or ((ray := _RAY_TITLE.search(dump.title)) and ray["name"]) or ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from eagleray.common.l10n import counted, t
@@ -21,6 +22,8 @@ from eagleray.remote.sampling.frames import is_users
 from eagleray.remote.sampling.processes import ACTOR
 
 _UNKNOWN = "?"
+# Engines name the stage of a pipeline in the titles of their processes; each has a group of its own.
+_STAGE = re.compile(r"_PP\d+")
 
 
 def counters(scene: Scene) -> Iterator[Reading]:
@@ -76,7 +79,8 @@ def different_calls(scene: Scene) -> Iterator[Reading]:
             confidence = min(confidence, 0.7)
         calls = {each.activity.call for each in waiting}
         outside = (each for each in scene.evidence.processes if each.process.role == ACTOR)
-        if any(
+        stages = {stage[0] for each in waiting if (stage := _STAGE.search(each.process.title))}
+        if len(stages) > 1 or any(
             each.process.group != scene.world.name and each.activity.call in calls
             for each in outside
         ):

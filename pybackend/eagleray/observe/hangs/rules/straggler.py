@@ -8,7 +8,7 @@ from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import counter_readings, library_waits, wording
 from eagleray.observe.hangs.activity import BACKWARD, Doing
 from eagleray.observe.hangs.evidence import SampledProcess
-from eagleray.observe.hangs.rules import waits
+from eagleray.observe.hangs.rules import single_dump, waits
 from eagleray.observe.hangs.rules.event_loops import event_loop_reading
 from eagleray.observe.hangs.rules.rule_context import (
     COMPUTES_CPU,
@@ -60,7 +60,9 @@ def late(scene: Scene) -> Iterator[Reading]:
     confidence = 0.8 if len(behind) <= len(waiting) and not scene.unread else 0.6
     step = inspect_step(behind)
     if scene.is_single_sample:
-        confidence, step = 0.6, again_step(behind)
+        # An idle engine polls for requests in one rank, and passes them on to the others.
+        is_idle = scene.evidence.is_given and all(map(library_waits.is_free, behind))
+        confidence, step = 0.4 if is_idle else 0.6, again_step(behind)
         text = counted(
             len(behind),
             "{Others_wait}, and {ranks} is elsewhere{place}. Whether it moves can't be seen in one dump.",
@@ -103,7 +105,7 @@ def late(scene: Scene) -> Iterator[Reading]:
         confidence, step = 0.5, t("See why it sleeps: it may still work.")
     if not_started := counter_readings.not_started(scene.world, behind):
         text, confidence = f"{text} {not_started}", 0.9
-    text += _held_text(behind) + waits.follow(scene, behind)
+    text += _held_text(behind) + waits.follow(scene, behind) + single_dump.free_text(scene.evidence)
     paths = map(scene.graph.path, behind)
     if all(each and each.end in waiting and each.waits[-1].kind == FILE_LOCK for each in paths):
         step = t("Release the lock before the collective.")

@@ -22,6 +22,7 @@ from eagleray.observe.hangs.rules import (
     pipeline,
     progress,
     ray_tasks,
+    single_dump,
     straggler,
     waits,
 )
@@ -56,4 +57,5 @@ RULES: tuple[Rule, ...] = (
     event_loops.event_loops,
     collectives.same_call,
     straggler.outliers,
+    single_dump.waits,
 )
