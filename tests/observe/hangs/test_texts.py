@@ -13,10 +13,11 @@ from eagleray.common.l10n import translated
 from eagleray.observe.hangs import texts
 from eagleray.observe.hangs.diagnosis import diagnosis
 from eagleray.observe.hangs.kind_texts import KINDS
-from eagleray.observe.hangs.model import Picture, PictureTarget, ReadingRow
+from eagleray.observe.hangs.model import AwaitRow, InsideRow, Picture, PictureTarget, ReadingRow
 from eagleray.observe.hangs.picture import picture
 from eagleray.observe.hangs.pictures import target_text
 from eagleray.observe.hangs.verdict import Kind
+from eagleray.remote.sampling.processes import ACTOR
 
 from tests.observe.hangs.test_rules import recorded
 
@@ -54,6 +55,20 @@ def test_each_sentence_of_markdown_is_a_paragraph() -> None:
     assert kind == "Different collectives, very likely (90 %)"
     assert tree.startswith("```text\n[0-3] ") and tree.endswith("\n```")
     assert facts == "- Not seen: workers other than Trainer\n"
+
+
+def test_actors_of_two_classes_have_the_names_of_these() -> None:
+    first, second, *_ = taken().ranks
+    rows = [
+        evolve(row, role=ACTOR, group=name, rank=0)
+        for row, name in ((first, "Trainer"), (second, "Rollout"))
+    ]
+    inside = tuple(
+        InsideRow(name, 0, "", (), (AwaitRow("runs", 1, ("Task-1",), (), ""),))
+        for name in ("Trainer", "Rollout")
+    )
+    shown = texts.markdown(evolve(taken(), ranks=tuple(rows), inside=inside))
+    assert "- Trainer 0: task" in shown and "- Rollout 0: task" in shown
 
 
 def test_markdown_without_stacks_has_no_empty_block() -> None:

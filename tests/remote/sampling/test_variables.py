@@ -10,7 +10,8 @@ from eagleray.remote.sampling import proc
 from eagleray.remote.sampling.file_locks import PolledLock, polled_lock
 from eagleray.remote.sampling.node_sampler import ProcessSample, Sampler
 from eagleray.remote.sampling.processes import described
-from eagleray.remote.sampling.pyspy_dumps import Tools
+from eagleray.remote.sampling.pyspy_dumps import Tools, dump_with_variables
+from eagleray.remote.sampling.ray_objects import MORE
 from eagleray.tools.pyspy import find_program
 
 from tests.remote.sampling.python_process import python
@@ -96,6 +97,35 @@ def test_exception_of_a_process_that_hangs_is_read_without_stopping_it(tmp_path:
     with running("clean_up", tmp_path) as pid:
         last = sampled(pid)[-1]
     assert (last.how, last.exceptions) == ("py-spy nonblocking", ("ValueError",))
+
+
+WORKER = """
+import time
+
+class ObjectRef:
+    pass
+
+def get(object_refs):
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_all_references_of_a_batch_are_read(tmp_path: Path) -> None:
+    package = tmp_path / "ray" / "_private"
+    package.mkdir(parents=True)
+    for part in (package.parent, package):
+        (part / "__init__.py").touch()
+    (package / "worker.py").write_text(WORKER)
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from ray._private.worker import ObjectRef, get\n"
+        "get([ObjectRef() for _ in range(20)])"
+    )
+    with python(code) as pid:
+        dump = dump_with_variables(pid, Tools(find_program()))
+    (main,) = dump.threads
+    assert len(main.objects) == 20 and MORE not in main.objects
 
 
 def test_process_whose_variables_cannot_be_read_while_it_runs_has_its_stack(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from eagleray.observe.hangs.picture_changes import Move
 from eagleray.observe.hangs.verdict import Kind
 from eagleray.remote.sampling.frames import PythonFrame, is_noise, is_users
 from eagleray.remote.sampling.merging import TreeNode
-from eagleray.remote.sampling.processes import OTHER, RANK
+from eagleray.remote.sampling.processes import ACTOR, OTHER, RANK
 from eagleray.remote.sampling.rank_sets import RankSet
 
 _MOST_THREADS = 20
@@ -348,7 +348,12 @@ def _state(chain: AwaitRow) -> str:
 def _name(row: RankRow) -> str:
     if row.role == RANK:
         return wording.Ranks_of(RankSet.of([row.rank]))
-    return f"{row.role} {row.rank}"
+    return f"{_kind(row)} {row.rank}"
+
+
+def _kind(row: RankRow) -> str:
+    """The class of an actor, since several classes have a number 0; else what the process is."""
+    return row.group if row.role == ACTOR else row.role
 
 
 def _chain(frames: Iterable[FrameRow], end: str = "") -> str:
@@ -364,7 +369,7 @@ def _escaped(line: str) -> str:
 
 def _unseen(taken: Picture) -> Iterator[str]:
     coverage = taken.coverage
-    roles = {(each.group, each.rank): each.role for each in taken.ranks}
+    roles = {(each.group, each.rank): _kind(each) for each in taken.ranks}
     by_reason: dict[tuple[str, str], list[int]] = defaultdict(list)
     for each in coverage.unseen:
         # A rank without a process has no row.

@@ -121,7 +121,8 @@ class WaitGraph:
         if len(listed) < 2 or not (is_any or any(not each.is_sure for each in calls)):
             return listed
         texts = list(dict.fromkeys(task_text(each.called) for each in calls))
-        more = [*texts[:_MOST_NAMED], *(["…"] if len(texts) > _MOST_NAMED else [])]
+        left = len(texts) - _MOST_NAMED
+        more = [*texts[:_MOST_NAMED], *([t("{n} more", n=left)] if left > 0 else [])]
         targets = {_place(each): each for wait in listed for each in wait.targets}
         # Whichever call it is, its name is certain where all have the same.
         is_unsure = len(texts) > 1 and any(wait.is_unsure for wait in listed)

@@ -145,6 +145,10 @@ def dump(pid: int, tools: Tools) -> ProcessDump:
     return ProcessDump(pid, before.state, "", reason, (), attempts.resumed)
 
 
+# py-spy shows three references of a list with a single `l`, and 24 with six (0.4.3).
+_ALL_LOCALS = "-llllll"
+
+
 def dump_with_variables(pid: int, tools: Tools) -> ProcessDump:
     """The stacks and variables of `pid`, read while it keeps running: variables of a thread that moves may be wrong.
 
@@ -155,7 +159,7 @@ def dump_with_variables(pid: int, tools: Tools) -> ProcessDump:
     if before is None or before.state in "ZX":
         return ProcessDump(pid, "", "", "ended", ())
     attempts = _Attempts(before, tools)
-    listed, how, reason = attempts.first_readable(["--locals"], _NONBLOCKING)
+    listed, how, reason = attempts.first_readable([_ALL_LOCALS], _NONBLOCKING)
     return ProcessDump(pid, before.state, how, reason, parse(pid, listed or ()))
 
 

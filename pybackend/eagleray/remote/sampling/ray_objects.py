@@ -15,7 +15,7 @@ _FILES = ("ray/_private/worker.py", "ray/util/placement_group.py")
 # The arguments of `get`, `get_objects`, `wait` and `_call_placement_group_ready` (Ray 2.9 to 2.60).
 _ARGUMENTS = ("object_refs", "ray_waitables", "pg_id")
 _REFERENCE = re.compile(r"<(?:[\w.]+\.)?(?:ObjectRef|PlacementGroupID) at 0x([0-9a-f]{1,16})>")
-_MOST = 8
+_MOST = 24
 # The id of an object is within its reference: 28 bytes, of which the first 24 are the id of its task (Ray 2.60: after 40).
 _SIZE = 96
 # Stands for further objects.
