@@ -167,6 +167,21 @@ def test_driver_that_waits_for_its_actors_is_not_at_fault() -> None:
     assert verdict_on({**actors, DRIVING: GETS}).kind is Kind.UNKNOWN
 
 
+def test_driver_that_polls_is_shown_beside_actors_that_run_nothing(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text("import time\nwhile buffer.size() < 4:\n    time.sleep(0.5)\n")
+    idle = (PythonFrame("Worker.main_loop", RAY, 900),)
+    reading = verdict_on(
+        {DRIVING: (PythonFrame("<module>", str(program), 3),), REWARD: idle, actor(0): idle}
+    )
+    assert (reading.kind, reading.sentence, reading.next_step) == (
+        Kind.UNKNOWN,
+        "The driver sleeps in a loop in <module> (train.py:3). "
+        "No code of the program runs in Reward 0, Policy 0.",
+        "See for what it waits: the log names a thread that has failed.",
+    )
+
+
 def test_actor_of_another_class_is_elsewhere_without_fault() -> None:
     actors = dict.fromkeys(map(actor, range(3)), COMPUTES)
     assert verdict_on({**actors, REWARD: ELSEWHERE}).kind is Kind.UNKNOWN

@@ -31,6 +31,7 @@ async def test_process_that_sleeps_is_shown_with_its_line(tmp_path: Path) -> Non
     verdict = picture.verdict
     assert (verdict.kind, verdict.sentence, verdict.next_step) == (
         "unknown",
-        f"Process {process.pid} sleeps in a loop in watch (watch_checkpoints.py:6).",
-        "A pause isn't a hang: see for what it waits.",
+        f"Process {process.pid} sleeps in a loop in watch (watch_checkpoints.py:6). "
+        "No other thread runs code of the program.",
+        "See for what it waits: the log names a thread that has failed.",
     )

@@ -188,7 +188,7 @@ def pause_of(frames: Sequence[PythonFrame]) -> str:
     """`polls`: what the user's innermost code does in a call that has no frame of Python; "" if that isn't known."""
     called = _called_in_c(frames)
     if "sleep" in called:
-        return t("sleeps in a loop") if _sleeps_in_loop(frames) else t("sleeps")
+        return t("sleeps in a loop") if sleeps_in_loop(frames) else t("sleeps")
     return t("waits for input") if "input" in called else ""
 
 
@@ -207,7 +207,7 @@ def all_await_answers(processes: Iterable[SampledProcess]) -> bool:
     return all(wait is not None and wait.what in _ANSWERS for wait in waits)
 
 
-def _sleeps_in_loop(frames: Sequence[PythonFrame]) -> bool:
+def sleeps_in_loop(frames: Sequence[PythonFrame]) -> bool:
     return "sleep" in _called_in_c(frames) and any(
         source_lines.is_in_loop(frame.file, frame.line) for frame in frames[-2:]
     )

@@ -115,19 +115,28 @@ def _of_no_kind(readable: Sequence[SampledProcess], evidence: HangEvidence) -> _
             if evidence.has_tasks
             else t("Take a picture of its cluster: the dashboard knows Ray's tasks.")
         )
-    place = wording.place(readable)
-    if place and not evidence.worlds and is_same_stack:
-        return _at_place(readable, place)
+    at_work = [each for each in readable if each.activity.place]
+    place = wording.place(at_work)
+    if place and not evidence.worlds and len({each.stack for each in at_work}) == 1:
+        return _at_place(at_work, place, [each for each in readable if each not in at_work])
     return text, t("Compare the stacks below: the smallest group is often the cause.")
 
 
-def _at_place(processes: Sequence[SampledProcess], place: str) -> _Texts:
-    """The texts for processes that work or sleep, with no other ones to compare them with."""
+def _at_place(
+    processes: Sequence[SampledProcess], place: str, idle: Sequence[SampledProcess]
+) -> _Texts:
+    """The texts for processes that work or sleep, with no other ones to compare them with but `idle` ones."""
     name = wording.Ranks(processes)
     frames = processes[0].stack.frames if processes[0].stack else ()
     if len(processes) == 1 and (pause := library_waits.pause_of(frames)):
         text = t("{Process} {pauses}{place}.", Process=name, pauses=pause, place=place)
-        return text, t("A pause isn't a hang: see for what it waits.")
+        if idle:
+            text += f" {t('No code of the program runs in {ranks}.', ranks=wording.ranks(idle))}"
+        elif library_waits.sleeps_in_loop(frames) and not processes[0].others:
+            text += f" {t('No other thread runs code of the program.')}"
+        else:
+            return text, t("A pause isn't a hang: see for what it waits.")
+        return text, t("See for what it waits: the log names a thread that has failed.")
     text = counted(
         len(processes),
         "{Processes} is{place}, which fits no known kind of hang.",
