@@ -257,6 +257,11 @@ def test_chain_of_waits_is_followed_to_its_end(scenario: str, tmp_path: Path) ->
     assert re.fullmatch(sentence, stated), verdict.sentence
 
 
+def test_server_whose_tasks_are_unknown_is_to_be_read_from_inside(tmp_path: Path) -> None:
+    with waiting("idle_server", tmp_path) as pid:
+        assert take(pid).verdict.next_step == "Read from inside what its tasks await (--inside)."
+
+
 def test_tasks_that_sleep_are_not_a_hang(tmp_path: Path) -> None:
     with waiting("retries", tmp_path) as pid:
         verdict = take(pid, inside=True).verdict

@@ -115,11 +115,16 @@ def _of_no_kind(readable: Sequence[SampledProcess], evidence: HangEvidence) -> _
             if evidence.has_tasks
             else t("Take a picture of its cluster: the dashboard knows Ray's tasks.")
         )
+    step = t("Compare the stacks below: the smallest group is often the cause.")
     at_work = [each for each in readable if each.activity.place]
     place = wording.place(at_work)
     if place and not evidence.worlds and len({each.stack for each in at_work}) == 1:
-        return _at_place(at_work, place, [each for each in readable if each not in at_work])
-    return text, t("Compare the stacks below: the smallest group is often the cause.")
+        idle = [each for each in readable if each not in at_work]
+        text, step = _at_place(at_work, place, idle)
+    loops = [each for each in at_work if each.activity.doing is Doing.IN_EVENT_LOOP]
+    if loops and not (evidence.is_given or any(each.reading for each in loops)):
+        step = t("Read from inside what its tasks await (--inside).")
+    return text, step
 
 
 def _at_place(
