@@ -268,12 +268,69 @@ def test_message_ends_before_the_next_record() -> None:
             "Pass answer to accuracy().",
         ),
         ("AssertionError (assert labels.shape == rows)", "/opt/site-packages/x/y.py", ""),
+        (
+            "TimeoutError: Timed out waiting for placement groups to be ready. The cluster may not have sufficient resources.",
+            "/opt/nemo-rl/nemo_rl/cluster.py",
+            "Compare it with `ray status`: wait for nodes, or request less.",
+        ),
+        (
+            "Error: Timed out waiting for head node to start.",
+            "/opt/ray/symmetric_run.py",
+            "Check that head node runs, and that this node reaches it.",
+        ),
+        (
+            "EOFError",
+            "/usr/lib/python3.11/multiprocessing/connection.py",
+            "The process behind this pipe has ended: find its error, or a kill in dmesg.",
+        ),
+        ("EOFError", "/home/me/train.py", ""),
+        (
+            "AssertionError (assert self.is_idle())",
+            "/opt/scheduler.py",
+            "Call step() only while this is true: self.is_idle().",
+        ),
+        ("RuntimeError: the paths differ", "/opt/site-packages/ray/train/a.py", ""),
+        ("AssertionError: the size must be 8", "/opt/site-packages/vllm/a.py", ""),
+        (
+            "AssertionError: no config is set",
+            "/opt/site-packages/vllm/a.py",
+            "Check that the version of vllm fits, or search its issues.",
+        ),
+        ("AssertionError: no config is set", "/home/me/train.py", ""),
+        (
+            "ValueError: two ranks have it",
+            "/opt/nemo-rl/nemo_rl/refit.py",
+            "Check that the version of nemo_rl fits, or search its issues.",
+        ),
     ],
 )
 def test_message_without_advice_has_the_next_step_of_its_kind(
     text: str, file: str, advice: str
 ) -> None:
     assert advice_for([text], text, [PythonFrame("step", file, 3)]) == advice
+
+
+def test_library_that_another_one_calls_is_named_with_it() -> None:
+    frames = [
+        PythonFrame("main", "/home/me/pretrain.py", 3),
+        PythonFrame("route", "/opt/megatron-lm/megatron/core/router.py", 9),
+        PythonFrame("apply", "/opt/site-packages/torch/autograd/function.py", 9),
+        PythonFrame("forward", "/opt/site-packages/transformer_engine/router.py", 9),
+    ]
+    text = "RuntimeError: /opt/te/fused.cu:90 in function f: Assertion failed: rows == columns."
+    assert advice_for([text], text, frames) == (
+        "Check that the versions of megatron and transformer_engine fit."
+    )
+    lookup = "ValueError: two ranks have it"
+    assert advice_for([lookup], lookup, frames) == ""
+
+
+def test_entry_that_a_checkpoint_lacks_is_named() -> None:
+    text = "KeyError: 'optimizer'"
+    frames = [PythonFrame("load_checkpoint", "/opt/megatron-lm/megatron/checkpointing.py", 9)]
+    assert advice_for([text], f"{text} (load(state['optimizer']))", frames) == (
+        "The checkpoint lacks optimizer: load it without, or save it with it."
+    )
 
 
 def test_reward_function_without_its_column_is_explained() -> None:

@@ -199,6 +199,20 @@ SURVIVED = {
         + raised("ConnectionResetError: [Errno 104] Connection reset by peer"),
         "│        test_acc        │   0.9121  │\n",
     ),
+    "results after a command that a script lacks": (
+        "/var/spool/slurm_script: line 12: module: command not found\n",
+        "evaluating\nresults written to /out/r.json\n",
+    ),
+    "peers that end after a signal": (
+        megatron(0, 9)
+        + "exiting program after receiving SIGTERM.\n"
+        + "[rank1]:[E801 10:00:00.111222333 ProcessGroupNCCL.cpp:1802] Could not receive type from C10d Store: reset\n",
+        "srun: step completed: exit code 0\n",
+    ),
+    "few steps after a loss that isn't a number": (
+        "{'loss': nan, 'epoch': 0.01}\n" * 2,
+        "".join(f"{{'loss': 1.3, 'epoch': 0.0{n}}}\n" for n in range(2, 6)),
+    ),
     "cancelled work of a server that was stopped": (
         "^CINFO:     Shutting down\nERROR:    "
         + raised("asyncio.exceptions.CancelledError: Task cancelled"),

@@ -28,6 +28,7 @@ _NO_FIX = re.compile(
 )
 _SENTENCES = re.compile(r"(?<=[.!?]) +(?=[A-Z`'\"(-])|\n(?=[A-Z])")
 _TIMED = re.compile(r"^\W{0,3}(?:INFO|WARN|DEBUG|20\d\d-|\d\d:\d\d)")
+_PIPE = "/multiprocessing/connection.py"
 # pip's and uv's environments for builds.
 _BUILD = re.compile(r"/pip-build-env-|/builds-v\d{1,3}/|/setuptools/build_meta\.py$")
 _ASSERTED = re.compile(
@@ -43,17 +44,34 @@ _UNANSWERED = re.compile(
     r"|\bserver error\b|\b50[0-9]\b"
 )
 _SERVER = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}:\d{2,5}\b|(?<=://)[\w.-]{1,80}:\d{2,5}\b")
-# Site-packages, and checkouts as in the images of SGLang and NeMo RL.
-_LIBRARY = re.compile(
-    r"/(?:site|dist)-packages/(\w{2,60})/|/python/(sglang)/|/Megatron-LM/(megatron)/"
-)
+_INSTALLED = re.compile(r"/(?:site|dist)-packages/(\w{2,60})/")
+# Checkouts, such as /opt/nemo-rl/nemo_rl, sglang/python/sglang, Megatron-LM/megatron.
+_CHECKOUT = re.compile(r"/([\w-]{2,60})(?:/python|/src)?(?=/(\w{2,60})/)")
+# They call the code of any library.
+_CALLERS = frozenset({"torch", "ray", "accelerate", "transformers", "lightning"})
 _MISSING_ARGUMENT = re.compile(
     r"(?P<function>[\w.]{1,80})\(\) missing \d{1,2} required (?:positional|keyword-only) arguments?: '(?P<name>\w{1,60})'$"
 )
 _BUG = re.compile(r"\bdiscovered a bug in (\w{2,40})\b")
 _ACCIDENT = re.compile(
-    r"(?:\w{1,60}\.){0,8}(?:TypeError: (?!\S{1,80}\(\) (?:missing|takes|got) )|(?:Attribute|Name|UnboundLocal)Error\b)"
+    r"(?:\w{1,60}\.){0,8}(?:TypeError: (?!\S{1,80}\(\) (?:missing|takes|got) )|(?:Attribute|Name|UnboundLocal|Assertion)Error\b)"
+    r"|.{0,300}\.(?:cu|cuh|cc|cpp|h):\d{1,6}\b.{0,200}\b[Aa]ssert"
 )
+# A message that says what a setting has to be needs no more.
+_REQUIRED = re.compile(
+    r"(?i)\b(?:must|should|expect(?:ed|s)?|requires?|required|invalid|divisible|needs?|permitted|allowed|reserved)\b"
+)
+_LOOKUP = re.compile(r"(?:Value|Key|Index)Error\b")
+_CONDITION = re.compile(
+    r"\(assert (?P<condition>(?:not )?[a-z_]\w{0,40}(?:\.\w{1,60}){1,3}\(\))\)$"
+)
+_WAITED = re.compile(
+    r"(?i)\btim(?:ed|e) ?out (?:while )?waiting for (?P<target>[a-z][\w ]{2,60}?)(?= to | at | on |[.,;:]|$)"
+)
+_SCARCE = re.compile(
+    r"(?i)\b(?:insufficient|not (?:have )?(?:enough|sufficient)) (?:\w{1,20} )?(?:resources|gpus|cpus)\b"
+)
+_KEY = re.compile(r"KeyError: ['\"](?P<key>[\w.]{1,80})['\"]")
 _LONGEST_OUTPUT = 40
 _LOADS = re.compile(r"(?:^|_)load_(?:\w+_)?(?:weight|state_dict|checkpoint|model)")
 # Lines of a message after its first one.
@@ -93,7 +111,9 @@ def advice_for(message: Sequence[str], text: str, frames: Sequence[PythonFrame])
     3. The argument that a call in the user's code, or the column of a data set that a reward function lacks.
     4. For a combination that isn't supported: the setting that the message names.
     5. The log of the server that didn't do what the program asked for.
-    6. For an accident in the code of a library: another version.
+    6. The resources, process or entry that the program lacks.
+    7. The condition that a call needs.
+    8. For an accident or a check in the code of a library: another version, also of the one that calls it.
     """
     if own := advice_in(message):
         return own
@@ -115,11 +135,60 @@ def advice_for(message: Sequence[str], text: str, frames: Sequence[PythonFrame])
     server = _SERVER.search(first) if _UNANSWERED.search(first) else None
     if server:
         return t("Read the log of the server at {address}.", address=printable(server[0], 100))
-    library = _LIBRARY.search(frames[-1].file) if frames and _ACCIDENT.match(first) else None
-    library = library or _BUG.search(text)
-    name = next(filter(None, library.groups()), "") if library else ""
-    if name:
-        return t("Check that the version of {library} fits, or search its issues.", library=name)
+    place = frames[-1] if frames else None
+    if _SCARCE.search(first):
+        return t("Compare it with `ray status`: wait for nodes, or request less.")
+    if waited := _WAITED.search(first):
+        return t("Check that {target} runs, and that this node reaches it.", **waited.groupdict())
+    if place and first.startswith("EOFError") and place.file.endswith(_PIPE):
+        return t("The process behind this pipe has ended: find its error, or a kill in dmesg.")
+    key = _KEY.match(first)
+    if key and place and _LOADS.search(place.function):
+        return t(
+            "The checkpoint lacks {key}: load it without, or save it with it.", **key.groupdict()
+        )
+    condition = _CONDITION.search(text)
+    if condition and place:
+        return t(
+            "Call {function}() only while this is true: {condition}.",
+            function=place.function,
+            **condition.groupdict(),
+        )
+    return _other_version(first, text, frames)
+
+
+def _other_version(first: str, text: str, frames: Sequence[PythonFrame]) -> str:
+    """The advice to change the version of the library that has failed, and of the one that has called it."""
+    packages = [_package_of(frame.file) for frame in frames]
+    library = next(filter(None, packages[-1:]), "")
+    is_accident = bool(_ACCIDENT.match(first)) and not (
+        first.startswith("AssertionError") and _REQUIRED.search(first)
+    )
+    # No code of the user has a part in it.
+    is_internal = all(packages) and _LOOKUP.match(first) and not _REQUIRED.search(first)
+    bug = _BUG.search(text)
+    if bug or not library or not (is_accident or is_internal):
+        return _version_of(bug[1]) if bug else ""
+    others = (name for name in reversed(packages) if name and name not in {library, *_CALLERS})
+    if not (caller := next(others, "")):
+        return _version_of(library)
+    return t(
+        "Check that the versions of {caller} and {library} fit.", caller=caller, library=library
+    )
+
+
+def _version_of(library: str) -> str:
+    return t("Check that the version of {library} fits, or search its issues.", library=library)
+
+
+def _package_of(file: str) -> str:
+    """The package of a file, installed or in a checkout with its name; "" for a script."""
+    if installed := _INSTALLED.search(file):
+        return installed[1]
+    for checkout in _CHECKOUT.finditer(file):
+        folder, name = (part.lower().replace("-", "_") for part in checkout.groups())
+        if folder.startswith(name):
+            return checkout[2]
     return ""
 
 

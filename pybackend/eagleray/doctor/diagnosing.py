@@ -19,7 +19,7 @@ from eagleray.doctor.logs.context import ReadableLog
 from eagleray.doctor.logs.files import ScannedFile
 from eagleray.doctor.logs.lines import LogLine, parse_line, shown, time_of
 from eagleray.doctor.logs.literal_scan import Hit, LiteralScan, OnBytes
-from eagleray.doctor.logs.survival import Survival
+from eagleray.doctor.logs.survival import LAST_STEPS, Survival
 from eagleray.doctor.logs.traceback_prefixes import (
     frame_prefix,
     lines_between,
@@ -294,7 +294,7 @@ class _FileReading:
             own = self.findings.groups[rule].evidence
             if rule in _OF_RUNNING:
                 # The others were steps that a loss scaler has skipped.
-                if not survival.advances(start):
+                if not survival.advances(start, LAST_STEPS):
                     survived.discard(own[-1][0].line)
                 continue
             if (

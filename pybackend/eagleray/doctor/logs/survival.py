@@ -30,7 +30,7 @@ _DONE = re.compile(
     rb"(?im)\b(?:training|run|job|trial|experiment|evaluation|benchmark|all (?:\d{1,9} )?\w{1,20})(?: \S{1,60})?"
     rb" (?:is |are |was |has |have |been ){0,2}(?:done|finished|completed?|consumed)\b(?! (?:with|\w*load|init|start))"
     rb"|\bmax(?:imum)?[ _](?:\w{1,12}[ _]){0,3}(?:steps?|epochs?|iterations?|updates)\b[^\r\n]{0,20}\breached\b"
-    rb"|\bfinal (?:\w{1,20} )?(?:metrics|results?|checkpoint|model|weights)\b|\bsav(?:ed|ing) (?:\w{1,20} ){0,2}results\b"
+    rb"|\bfinal (?:\w{1,20} )?(?:metrics|results?|checkpoint|model|weights)\b|\bsav(?:ed|ing) (?:\w{1,20} ){0,2}results\b|\bresults (?:saved|written)\b"
     rb"|'train_runtime': |\bexit(?:s|ed) (?:successfully|normally|cleanly)\b"
     rb"|\b(?:training(?: progress)?|episodes? \[(\d{1,9})/\1\]): {0,6}100%\|"
     rb"|(?:^|[\])]:? )(?:finished|done)[,.!] (?:wrote|saved)\b"
@@ -52,7 +52,7 @@ _FAILED = re.compile(
 )
 # A server logs it when it was stopped, or after the error that stops it.
 _STOPPED = re.compile(
-    rb"INFO\b[^\r\n]{0,80}\b[Ss]hutting down\b|\b[Rr]eceived (?:signal )?SIG(?:TERM|INT)\b"
+    rb"INFO\b[^\r\n]{0,80}\b[Ss]hutting down\b|\b[Rr]eceiv(?:ed|ing) (?:signal )?SIG(?:TERM|INT)\b"
 )
 # Lines that a process also writes while it waits or fails.
 _IDLE = re.compile(
@@ -81,7 +81,7 @@ _FEWEST_STEPS = 10
 _FEWEST_LINES = 50
 # After a warning, which rarely ends a program, and after the last error.
 _SOME_LINES = 10
-_LAST_STEPS = 3
+LAST_STEPS = 3
 _LINES_AFTER_HANDLED = 2
 # The numbers of a line that may be counters.
 _MOST_NUMBERS = 6
@@ -165,7 +165,7 @@ class Survival:
 
     def _advances_at_end(self) -> bool:
         if self._is_advancing is None:
-            self._is_advancing = self.advances(self.last, _LAST_STEPS) or self._counts(self.last)
+            self._is_advancing = self.advances(self.last, LAST_STEPS) or self._counts(self.last)
         return self._is_advancing
 
     def _counts(self, start: int) -> bool:
@@ -186,7 +186,7 @@ class Survival:
                 is_rise = number > before and work.start > start
                 rises[key] = is_rise + (rises[key] if is_steady else 0)
                 last[key] = number, max(0, number - before)
-                if rises[key] >= (_LAST_STEPS if key in early else _FEWEST_STEPS):
+                if rises[key] >= (LAST_STEPS if key in early else _FEWEST_STEPS):
                     return True
         return False
 
