@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from attrs import define, field, frozen
 
@@ -56,9 +57,10 @@ _STOPPED = re.compile(
 )
 # Lines that a process also writes while it waits or fails.
 _IDLE = re.compile(
-    r"(?i)(?:error|fail(?:ed|ure)?)(?!\w{0,12}['\"]? ?[:=] ?[\d.])|exception|abort|warn|traceback|\" 5\d\d |\"GET /|throughput: 0\.0|wait|heartbeat|alive|time[d-]? ?out|retry"
+    r"(?i)(?:error|fail(?:ed|ure)?)(?!\w{0,12}['\"]? ?[:=] ?[\d.])|exception|abort|warn|traceback|\"GET /|wait|heartbeat|alive|time[d-]? ?out|retry"
     r"|NCCL |poll|health|^ |^$"
 )
+_NO_WORK = re.compile(r"\" 5\d\d |throughput: 0\.0")
 # A server's work, by which lines count that aren't of one process certainly: answers, and rates above 0.
 _SERVED = re.compile(
     r"\"(?:POST|PUT) /\S{1,100} HTTP/[\d.]{1,3}\" 2\d\d|\((?:\w{1,20})/s\): [1-9]|: [1-9][\d.]{0,12} (?:tokens|requests)/s"
@@ -86,6 +88,8 @@ _LINES_AFTER_HANDLED = 2
 # The numbers of a line that may be counters.
 _MOST_NUMBERS = 6
 _LONGEST_COUNTED = 200
+_LONGEST_KIND = 1000
+_ALIKE = str.maketrans("023456789", "1" * 9)
 # A retry that has succeeded is so near to the error; without a label, it is the next line.
 _NEAR = 5
 # The end of a log, and the lines between its last error and its success.
@@ -173,7 +177,7 @@ class Survival:
         last: dict[tuple[str, int], tuple[int, int]] = {}
         rises: Counter[tuple[str, int]] = Counter()
         early = set()
-        for work in self._work(max(0, start - _BLOCK), start + _AFTER):
+        for work in self._work(max(0, start - _BLOCK), start + _BLOCK):
             for place, number in enumerate(work.numbers):
                 key = work.form, place
                 before, step = last.get(key, (number, 0))
@@ -273,19 +277,27 @@ class Survival:
         for first in range(start - start % _BLOCK, min(end, self.size), _BLOCK):
             if first not in self._blocks:
                 lines = self.log.lines_from(first, _BLOCK)
-                self._blocks[first] = [
-                    _work_in(at, line)
-                    for at, line in ((at, parse_line(raw)) for at, raw in lines)
-                    if not _IDLE.search(line.text)
-                ]
+                works = (_work_in(at, parse_line(raw)) for at, raw in lines)
+                self._blocks[first] = [work for work in works if work is not None]
             yield from (work for work in self._blocks[first] if start < work.start < end)
 
 
-def _work_in(start: int, line: LogLine) -> _Work:
+def _work_in(start: int, line: LogLine) -> _Work | None:
+    is_idle, is_part = _kind(line.text[:_LONGEST_KIND].translate(_ALIKE))
+    if is_idle or _NO_WORK.search(line.text):
+        return None
     text = line.text[:_LONGEST_COUNTED]
-    is_sure = line.process != ("", None) or bool(_SERVED.search(line.text))
-    numbers = (
-        () if _PARTS.search(text) else _NUMBERS.findall(_NO_COUNTERS.sub("", text))[:_MOST_NUMBERS]
+    numbers = () if is_part else _NUMBERS.findall(_NO_COUNTERS.sub("", text))[:_MOST_NUMBERS]
+    return _Work(
+        start,
+        line.process,
+        _NUMBERS.sub("0", text[: 4 * _FORM])[:_FORM],
+        tuple(int(number[:9]) for number in numbers),
+        line.process != ("", None) or bool(_SERVED.search(line.text)),
     )
-    form = _NUMBERS.sub("0", text)[:_FORM]
-    return _Work(start, line.process, form, tuple(int(number[:9]) for number in numbers), is_sure)
+
+
+@lru_cache(maxsize=4096)
+def _kind(text: str) -> tuple[bool, bool]:
+    """Whether a line is of a waiting process, and counts parts; most lines are alike but for digits."""
+    return bool(_IDLE.search(text)), bool(_PARTS.search(text, 0, _LONGEST_COUNTED))
