@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from eagleray.doctor.clocks import TOLERANCE_S, Clocks, clocks_of
-from eagleray.doctor.diagnosing import TimeScope, diagnose
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.findings import TimeScope
 from eagleray.doctor.logs.cluster_copies import with_nodes
 from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.model import Diagnosis

@@ -15,8 +15,8 @@ from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.doctor.clocks import clocks_of
-from eagleray.doctor.diagnosing import TimeScope
 from eagleray.doctor.errors import no_copy, no_diagnosis_target
+from eagleray.doctor.findings import TimeScope
 from eagleray.doctor.frameworks import frameworks_of_run
 from eagleray.doctor.live_output import first_problem
 from eagleray.doctor.log_reading import LogReading, ReportStep

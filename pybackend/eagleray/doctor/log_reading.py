@@ -11,7 +11,8 @@ from attrs import define, field
 
 from eagleray.common.blocking_calls import off_loop
 from eagleray.common.l10n import t
-from eagleray.doctor.diagnosing import TimeScope, diagnose
+from eagleray.doctor.diagnosing import diagnose
+from eagleray.doctor.findings import TimeScope
 from eagleray.doctor.installed_packages import InstalledPackages
 from eagleray.doctor.logs.archives import unpacked
 from eagleray.doctor.logs.cluster_copies import with_nodes
