@@ -124,6 +124,41 @@ def test_line_of_another_program_is_read_by_usual_names() -> None:
     assert (line.reward, line.ended) == (1.0, False)
 
 
+CHAT = [{"role": "user", "content": "2+2"}, {"role": "assistant", "content": "4"}]
+
+
+@pytest.mark.parametrize(
+    ("record", "texts"),
+    [
+        ({"messages": json.dumps(CHAT)}, ("2+2", "4")),
+        ({"prompt": json.dumps(CHAT[:1]), "completion": json.dumps(CHAT[1])}, ("2+2", "4")),
+        ({"prompt": "2+2", "completion": json.dumps([{"type": "a"}])}, ("2+2", '[{"type": "a"}]')),
+        ({"prompt": "2+2", "completion": '{"role": '}, ("2+2", '{"role": ')),
+        (
+            {"request": {"messages": CHAT[:1]}, "response": {"choices": [{"message": CHAT[1]}]}},
+            ("2+2", "4"),
+        ),
+    ],
+)
+def test_messages_written_as_a_text_of_json_are_read(
+    record: dict[str, Any], texts: tuple[str, str]
+) -> None:
+    line = read(record)
+    assert (line.prompt, line.completion, line.problem) == (*texts, "")
+
+
+def test_images_in_messages_are_named() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0"}}
+    content = [image, {"type": "text", "text": " What is it?"}]
+    line = read({"messages": [{"role": "user", "content": content}, CHAT[1]]})
+    assert (line.prompt, line.completion) == ("[image_url] What is it?", "4")
+
+
+def test_reward_in_a_list_of_one_number_is_that_number() -> None:
+    assert read({"prompt": "2+2", "completion": "4", "reward": [0.5]}).reward == 0.5
+    assert read({"prompt": "2+2", "completion": "4", "reward": [0.5, 1]}).reward is None
+
+
 def test_ids_that_are_not_token_ids_are_left_out() -> None:
     assert read({"prompt": "a", "tokens": [2**70]}).columns.ids == ()
 

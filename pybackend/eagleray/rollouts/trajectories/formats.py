@@ -43,6 +43,10 @@ _COLUMNS = (
     *("trainer_logprobs", "versions", "advantages"),
 )
 _PROMPTING = ("system", "developer", "user", "human")
+_SPEAKERS = ("role", "from")
+# The beginning of messages in a text of JSON.
+_ENCODED = re.compile(r"\s*\[?\s*\{\s*\"(?:role|from|content|value)\"")
+_MEDIA = re.compile("image|audio|video")
 _ANSWERING = ("assistant", "gpt", "model")
 # Their messages come from outside the policy, between its own.
 _OUTSIDE = (*_PROMPTING, "tool", "function", "environment", "observation", "ipython")
@@ -285,11 +289,17 @@ def _content_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        texts = [_part_text(part) for part in content if isinstance(part, dict)]
         strings = [text for text in texts if isinstance(text, str)]
         if len(strings) == len(content):
             return "".join(strings)
     return json.dumps(content, ensure_ascii=False)
+
+
+def _part_text(part: Json) -> Any:
+    """The text of a part of a message; images and sounds are only named, since their data isn't a text."""
+    kind = str(part.get("type"))
+    return f"[{kind}]" if _MEDIA.search(kind) else part.get("text")
 
 
 @frozen
@@ -308,8 +318,8 @@ def _conversation(values: _Values) -> _Conversation:
     2. What is missing comes from the messages: the completion begins at the first of the assistant, else after the
     first; if there is a completion, all before the last of the assistant is the prompt.
     """
-    texts = values.first("prompt"), values.first("completion")
-    messages, context = values.first("contents"), values.first("context")
+    texts = _decoded(values.first("prompt")), _decoded(values.first("completion"))
+    messages, context = _decoded(values.first("contents")), values.first("context")
     is_plain = messages is None and context is None and bool(texts[0])
     if is_plain and isinstance(texts[0], str) and isinstance(texts[1], str):
         # Most lines.
@@ -345,6 +355,19 @@ def _conversation(values: _Values) -> _Conversation:
         turns = (*prompt, *completion)
     policy = [turn for turn in completion if not turn.role.endswith(("_output", *_OUTSIDE))]
     return _Conversation(_joined(prompt), _joined(policy), turns, problem)
+
+
+def _decoded(value: Any) -> Any:
+    """Messages that were written as a text of JSON, as tables and loggers do; other values as they are."""
+    if not isinstance(value, str) or not _ENCODED.match(value):
+        return value
+    try:
+        parsed = json.loads(value)
+    except UNREADABLE_JSON:
+        return value
+    parts = parsed if isinstance(parsed, list) else [parsed]
+    is_chat = all(is_message(part) and not part.keys().isdisjoint(_SPEAKERS) for part in parts)
+    return parsed if is_chat else value
 
 
 def _part(value: Any) -> tuple[tuple[Turn, ...], bool]:
@@ -410,6 +433,8 @@ def _reward(values: _Values) -> tuple[float | None, str]:
         return None, ""
     if values.format.sums and isinstance(value, list):
         value = _sum(value) if value else value
+    elif isinstance(value, list) and len(value) == 1:
+        value = value[0]
     elif isinstance(value, dict):
         parts = [_weighted(part) for part in value.values() if part is not None]
         value = _sum(parts) if None not in parts else value

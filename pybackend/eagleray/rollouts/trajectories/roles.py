@@ -26,12 +26,12 @@ Path = tuple[str, tuple[str | int, ...]]
 _KEYS = {
     "prompt": (
         "prompt input_prompt origin_prompt instruction question problem query "
-        "responses_create_params.input input prompt_text"
+        "responses_create_params.input request.messages input prompt_text"
     ),
     # Parts that belong to the prompt, after it.
     "context": "",
     "completion": (
-        "completion response.output response output_response output generation "
+        "completion response.output response.choices.-1.message response output_response output generation "
         "generated_text predict prediction model_response response_text llm_response"
     ),
     "contents": (
