@@ -1103,3 +1103,32 @@ def test_running_processes_are_not_judged_in_one_dump() -> None:
     assert (
         text == "Process 80 is in forward (model.py:7): whether it moves can't be seen in one dump."
     )
+
+
+def test_stacks_of_the_kernel_are_read() -> None:
+    text = (
+        "# for p in 40 41; do echo == $p; cat /proc/$p/stack; done\n== 40\n"
+        "[<0>] rpc_wait_bit_killable+0x24/0xa0 [sunrpc]\n[<0>] nfs_file_fsync+0xb2/0x1f0 [nfs]\n"
+        "[<0>] do_syscall_64+0x5c/0x90\n== 41\n"
+        "[<0>] futex_wait_queue+0x69/0x90\n[<0>] do_syscall_64+0x5c/0x90\n"
+    )
+    kind, sentence = sentence_of(text)
+    assert kind == "wait-chain"
+    assert "Process 40 waits for a network file system" in sentence
+    assert "Process 41 waits for a lock or another thread" in sentence
+
+
+def test_workers_of_joblib_without_tasks_wait_for_work() -> None:
+    get = (
+        "_recv (multiprocessing/connection.py:395)",
+        "get (multiprocessing/queues.py:103)",
+        "_process_worker (joblib/externals/loky/process_executor.py:428)",
+    )
+    assert sentence_of(process(80, "t.py", *get))[1].endswith("Process 80 waits for work.")
+
+
+def test_rank_alone_is_not_taken_for_all_ranks() -> None:
+    frames = ("init_process_group (torch/distributed/distributed_c10d.py:9)", "main (t.py:3)")
+    kind, sentence = sentence_of(process(80, "t.py", *frames))
+    assert kind == "initialization"
+    assert sentence == "Process 80 waits for the others to form a process group."

@@ -96,8 +96,13 @@ TABLE = (
     _wait(r"ray/_private/function_manager\.py", "fetch_registered_method|_wait_for_function|load_actor_class", later("the code of a task from Ray")),
     _wait(r"<frozen importlib\._bootstrap>", "acquire", later("the import of a module"), is_own=True),
 )  # fmt: skip
+KERNEL_FILE = "kernel"
 # Functions of native code, of which a dump of gdb or `py-spy dump --native` has the outermost that fits.
 NATIVE = (
+    _wait(KERNEL_FILE, r"nfs\w*|rpc_\w+|cifs_\w+|fuse_\w+", later("a network file system")),
+    _wait(KERNEL_FILE, r"flock_lock_\w+|fcntl_setlk|locks_lock_\w+", LOCK_FILE),
+    _wait(KERNEL_FILE, r"futex_wait\w*", later("a lock or another thread")),
+    _wait(r"[^/]+", r"PyThread_acquire_lock\w*", later("a lock"), is_own=True),
     _wait(r"[^/]+", "take_gil", later("the GIL"), is_own=True),
     _wait(r"[^/]+", r"ncclCommInit\w*", later("the other ranks of an NCCL communicator")),
     _wait(r"[^/]+", "cuInit|cuDevicePrimaryCtxRetain", later("the GPU's driver")),
@@ -115,7 +120,7 @@ _POOL_FILE = "concurrent/futures/thread.py"
 # The loops of processes that do the tasks of a pool, and read its batches.
 _OF_POOL = re.compile(r"(^|/)multiprocess(ing)?/pool\.py$")
 _LOOPS = re.compile(
-    rf"{_OF_POOL.pattern}|(^|/)concurrent/futures/process\.py$|torch/utils/data/_utils/worker\.py$"
+    rf"{_OF_POOL.pattern}|(^|/)(?:concurrent/futures/process|loky/process_executor)\.py$|torch/utils/data/_utils/worker\.py$"
 )
 # Code of engines counts as the user's, who may have changed it.
 OF_ENGINES = (

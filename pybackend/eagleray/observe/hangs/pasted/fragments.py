@@ -1,4 +1,4 @@
-"""Finds frames without the head of a dump: a pasted part of a dump, or the traceback of a Ctrl-C.
+"""Finds frames without the head of a dump: a pasted part of a dump, the traceback of a Ctrl-C, or /proc/PID/stack.
 
 Each run of such lines is read as one thread of a process of its own, since nothing says to what it belongs.  The traceback
 of another exception shows where a program failed, not where it hangs.
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import define, field
 
+from eagleray.observe.hangs.library_waits import KERNEL_FILE
 from eagleray.observe.hangs.pasted.dumps_in_text import (
     DumpedProcess,
     Tags,
@@ -28,6 +29,9 @@ _FRAME = re.compile(
 _FILE = re.compile(
     r"^(?P<prefix>.{0,200}?)\bFile \"(?P<file>[^\"]{1,1000})\", line (?P<line>\d{1,9})(?P<comma>,?) in (?P<function>\S.*?)\s*$"
 )
+# A line of /proc/PID/stack, and the PID above it.
+_KERNEL = re.compile(r"^[\s>|]*\[<[0-9a-f]+>\] (?P<function>\w[\w.]*)\+0x")
+_PID = re.compile(r"(?:/proc/|=+ *|\bpid\W*)(\d{1,9})\b", re.IGNORECASE)
 _EXCEPTION = re.compile(
     r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Timeout)\b"
 )
@@ -46,6 +50,7 @@ class _Run:
     prefix: str = ""
     frames: list[PythonFrame] = field(factory=list)
     outermost_first: bool = False
+    pid: int = 0
 
     def process(self, number: int) -> DumpedProcess | None:
         if len(self.frames) < _FEWEST:
@@ -54,8 +59,10 @@ class _Run:
         frames = tuple(self.frames if is_outermost_first else reversed(self.frames))
         thread = Thread(UNKNOWN_THREAD, True, False, False, frames)
         tags = tags_of(self.prefix) if self.prefix.strip() else Tags()
+        is_headless = tags == Tags() and not self.pid
+        source = "" if self.pid else str(number)
         return DumpedProcess(
-            tags, 0, "", (thread,), str(number), natives=((),), is_headless=tags == Tags()
+            tags, self.pid, "", (thread,), source, natives=((),), is_headless=is_headless
         )
 
 
@@ -73,10 +80,15 @@ def _runs(lines: Iterable[str]) -> Iterator[_Run]:
     run = _Run()
     # Python writes this above the tracebacks of exceptions.
     is_traceback = False
+    above = ""
     for line in lines:
         text = plain_line(line[:_LONGEST])
         short, long = _FRAME.match(text), _FILE.match(text)
-        if match := long or short:
+        if kernel := _KERNEL.match(text):
+            if not run.frames and (pids := _PID.findall(above)):
+                run.pid = int(pids[-1])
+            run.frames.append(PythonFrame(kernel["function"], KERNEL_FILE, 0))
+        elif match := long or short:
             if run.frames and run.outermost_first != bool(long and long["comma"]):
                 yield run
                 run = _Run()
@@ -90,6 +102,7 @@ def _runs(lines: Iterable[str]) -> Iterator[_Run]:
             if not is_exception or closing.startswith(_INTERRUPT):
                 yield run
             run, is_traceback = _Run(), False
+        above = text
         if "Traceback (most recent call last)" in text:
             is_traceback = True
     if run.frames and not is_traceback:

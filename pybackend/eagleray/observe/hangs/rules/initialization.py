@@ -72,7 +72,12 @@ def initializing(scene: Scene) -> Iterator[Reading]:
         confidence = 0.75
     else:
         culprits, confidence = (), 0.7
-        text = t("All ranks wait for each other while they form a process group.")
+        text = counted(
+            len(started),
+            "{Ranks} waits for the others to form a process group.",
+            "All ranks wait for each other while they form a process group.",
+            **about(scene, started),
+        )
         step = t("Check that all ranks reach the address of rank 0.")
     yield reading(scene, Kind.INITIALIZATION, culprits, confidence, text, step)
 
