@@ -58,7 +58,7 @@ def late(scene: Scene) -> Iterator[Reading]:
     last = [scene.graph.last_of(each) for each in behind]
     asks = all(any(wait.kind == INPUT for wait in each.last.waits) for each in last)
     confidence = 0.8 if len(behind) <= len(waiting) and not scene.unread else 0.6
-    step = inspect_step(behind)
+    step, kind = inspect_step(behind), Kind.STRAGGLER
     if scene.is_single_sample:
         # An idle engine polls for requests in one rank, and passes them on to the others.
         is_idle = scene.evidence.is_given and all(map(library_waits.is_free, behind))
@@ -78,11 +78,12 @@ def late(scene: Scene) -> Iterator[Reading]:
         )
     elif all(each.cpu > COMPUTES_CPU or each.never_sleeps for each in behind):
         # A loop without end and a long step look the same from outside.
-        confidence = min(confidence, 0.65)
+        kind, confidence = Kind.SLOW, min(confidence, 0.65)
+        step = t("Wait, or profile {ranks} to see what takes the time.", **about(scene, behind))
         text = counted(
             len(behind),
-            "{Others_wait} for {ranks}, which computes{place}.",
-            "{Others_wait} for {ranks}, which compute{place}.",
+            "{Others_wait} for {ranks}, which computes{place}: slow, or a loop without end.",
+            "{Others_wait} for {ranks}, which compute{place}: slow, or loops without end.",
             **about(scene, behind),
         )
     elif asks or library_waits.all_await_answers(last):
@@ -104,14 +105,15 @@ def late(scene: Scene) -> Iterator[Reading]:
     if library_waits.all_sleep(last):
         confidence, step = 0.5, t("See why it sleeps: it may still work.")
     if not_started := counter_readings.not_started(scene.world, behind):
-        text, confidence = f"{text} {not_started}", 0.9
+        text = f"{text} {not_started}"
+        confidence = confidence if kind is Kind.SLOW else 0.9
     text += _held_text(behind) + waits.follow(scene, behind) + single_dump.free_text(scene.evidence)
     paths = map(scene.graph.path, behind)
     if all(each and each.end in waiting and each.waits[-1].kind == FILE_LOCK for each in paths):
         step = t("Release the lock before the collective.")
         yield reading(scene, Kind.DEADLOCK, behind, max(confidence, 0.75), text, step)
         return
-    yield reading(scene, Kind.STRAGGLER, behind, confidence, text, step)
+    yield reading(scene, kind, behind, confidence, text, step)
 
 
 def outliers(scene: Scene) -> Iterator[Reading]:
