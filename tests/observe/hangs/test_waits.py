@@ -334,6 +334,38 @@ def test_program_of_another_start_for_which_one_waits_is_in_the_picture(tmp_path
     assert (len(taken.ranks), taken.verdict.kind) == (2, "slow"), taken.verdict
 
 
+LEFT = """
+import os, sys, time
+read, write = os.pipe()
+if os.fork() == 0:
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    print(os.getpid(), flush=True)
+    time.sleep(600)
+os.wait()
+if os.fork() == 0:
+    time.sleep(600)
+os.close(write)
+os.read(read, 1)
+"""
+
+
+def test_process_that_has_left_its_parent_is_in_the_picture_of_those_that_wait_for_it() -> None:
+    argv = [sys.executable, "-c", LEFT]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True) as program:
+        assert program.stdout is not None
+        left = int(program.stdout.readline())
+        try:
+            while "pipe" not in Path(f"/proc/{program.pid}/wchan").read_text():
+                assert program.poll() is None
+            taken = take(program.pid)
+        finally:
+            os.killpg(program.pid, signal.SIGKILL)
+            os.kill(left, signal.SIGKILL)
+    assert left in {each.pid for each in taken.ranks} and len(taken.ranks) == 3
+
+
 OURS = """
 import subprocess, sys
 waits = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)

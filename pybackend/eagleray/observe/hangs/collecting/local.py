@@ -108,13 +108,24 @@ def _awaited_by(node: NodeSamples) -> list[int]:
     """The processes of the same users for which others wait, and which were not sampled; none of ours, such as a run's supervisor."""
     sampled = {each.pid for each in node.processes}
     waits = [wait for last in node.rounds[-1].processes for wait in last.waits]
-    pids = {pid for wait in waits if not sampled & set(wait.pids) for pid in wait.pids}
+    # A process that has left its parent isn't sampled with that.
+    pids = {
+        pid
+        for wait in waits
+        for pid in set(wait.pids) - sampled
+        if sampled.isdisjoint(wait.pids) or _has_left(pid)
+    }
     users = {_user(pid) for pid in sampled}
     further = [
         pid for pid in sorted(pids) if _user(pid) in users - {None} and not is_eaglerays(pid)
     ]
     # A lock or a server that more processes share than these says little of each.
     return further if len(further) <= _MOST_AWAITED else []
+
+
+def _has_left(pid: int) -> bool:
+    status = proc.stat(pid)
+    return status is not None and status.parent == 1
 
 
 def _user(pid: int) -> int | None:
