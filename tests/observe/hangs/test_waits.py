@@ -310,6 +310,12 @@ def test_helpers_that_wait_for_a_working_program_are_not_a_hang(tmp_path: Path) 
         assert take(pid).verdict.kind in ("unknown", "slow")
 
 
+def test_lock_file_that_no_process_has_is_to_be_deleted(tmp_path: Path) -> None:
+    with waiting("left_lock_file", tmp_path) as pid:
+        step = take(pid).verdict.next_step
+    assert step == "Delete the file if the process that has made it has ended."
+
+
 LOCKS = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX)"
 WORKS = f"{LOCKS}\nprint(flush=True)\nwhile True: sum(range(1000))"
 

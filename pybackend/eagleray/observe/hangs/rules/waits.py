@@ -140,12 +140,12 @@ def _step(shown: Sequence[Path], last: Sequence[SampledProcess]) -> str:
         return t("Read from inside what its tasks await (--inside).")
     if any(wording.awaited([each]) for each in last):
         return t("Look at what the tasks of the event loop await.")
-    if library_waits.all_sleep(last):
-        return t("See why it sleeps: it may still work.")
     if shown[0].leads_back and ending.kind == FILE_LOCK:
         return t("Take the locks in the same order everywhere.")
     if ending.kind == FILE_LOCK and not (ending.targets or ending.outside):
         return t("Delete the file if the process that has made it has ended.")
+    if library_waits.all_sleep(last):
+        return t("See why it sleeps: it may still work.")
     if outside := ending.outside:
         return t("Look at {processes}.", processes=outside)
     return t("Look at {ranks}, and at the end of its log.", ranks=wording.ranks(last[:1]))
