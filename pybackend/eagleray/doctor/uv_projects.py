@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from eagleray.common.l10n import t
-from eagleray.remote.injected.outside_files import whole
+from eagleray.remote.injected.outside_files import readable_text
 
 _LOCK = "uv.lock"
 # Lock files of large projects have 3 MB.
@@ -47,7 +47,7 @@ def uv_versions(tokens: Sequence[str], folder: Path) -> UvVersions:
     project = _option(tokens, _PROJECT)
     base = (folder / project).absolute()
     lock = next((path / _LOCK for path in (base, *base.parents) if (path / _LOCK).is_file()), None)
-    text = _content(lock) if lock else ""
+    text = readable_text(lock, _LARGEST) if lock else ""
     versions = dict(_packages(text))
     others = [token for token in tokens if token.partition("=")[0] in _OTHERS]
     if others:
@@ -90,7 +90,7 @@ def _python(tokens: Sequence[str], base: Path, lock: Path | None, text: str) -> 
     if named := _option(tokens, _PYTHON):
         return _minor(named)
     for folder in (base, *base.parents):
-        pinned = _content(folder / ".python-version").strip()
+        pinned = readable_text(folder / ".python-version", _LARGEST).strip()
         if pinned:
             return _minor(pinned)
         # Pins of folders above the project don't count.
@@ -103,11 +103,3 @@ def _python(tokens: Sequence[str], base: Path, lock: Path | None, text: str) -> 
 def _minor(text: str) -> str:
     match = _PINNED.match(text)
     return match["version"] if match else ""
-
-
-def _content(path: Path) -> str:
-    """The text of a regular file, "" if it can't be read or is too large."""
-    try:
-        return whole(path, _LARGEST).decode("utf-8", "replace")
-    except OSError:
-        return ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from eagleray.remote.injected.outside_files import whole
+from eagleray.remote.injected.outside_files import readable_text
 from eagleray.runs.scripts.bash_tokens import commands_of
 from eagleray.runs.scripts.script import read_script
 
@@ -101,7 +101,7 @@ def narrow_command(script: str, copy_text: str, cwd: Path) -> str:
     `script` is its path, "" without one; `copy_text` replaces its text unless that is "".  Its own lines `#SBATCH` count
     only where a command submits it: the submission of the run itself gets the variables.
     """
-    text = (copy_text or _text(cwd / script)) if script else ""
+    text = (copy_text or readable_text(cwd / script, _LARGEST)) if script else ""
     for command in commands_of(text):
         tokens = [word.raw.replace("'", "").replace('"', "") for word in command.tokens]
         # It may follow `exec`, variables or a wrapper.
@@ -127,7 +127,7 @@ def _exported(tokens: Sequence[str], cwd: Path) -> Iterator[str]:
         values = [
             names
             for script in tokens[end : end + 1]
-            for names in _EXPORT_OF_SCRIPT.findall(_text(cwd / script))
+            for names in _EXPORT_OF_SCRIPT.findall(readable_text(cwd / script, _LARGEST))
         ]
     yield from values[-1:]
 
@@ -149,11 +149,3 @@ def _is_narrow(names: str, script: str) -> bool:
     ]
     # A variable that refers to itself or to another one may hold anything.
     return bool(values) and all("$" not in value and _is_narrow(value, "") for value in values)
-
-
-def _text(file: Path) -> str:
-    try:
-        return whole(file, _LARGEST).decode("utf-8", "replace")
-    except OSError:
-        # A file that can't be read here can still be started.
-        return ""

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import UNREADABLE_JSON
-from eagleray.remote.sampling.proc import writes_to_pipe
+from eagleray.remote.sampling.proc import link, writes_to_pipe
 from eagleray.remote.sampling.seccomp import may_kill
 from eagleray.routes.commands import start_process
 from eagleray.tools.processes import is_own
@@ -75,7 +75,7 @@ class PySpy:
             text = None if is_harmful else await self._run(pid)
             if text is None:
                 text = await self._run(pid, "--nonblocking")
-        return None if text is None else parse_json(pid, text, _folder(pid))
+        return None if text is None else parse_json(pid, text, link(f"/proc/{pid}/cwd"))
 
     async def _run(self, pid: int, *options: str) -> bytes | None:
         command = (self._program or "", "dump", "--json", *options, "--pid", str(pid))
@@ -162,10 +162,3 @@ def _frame(raw: dict[str, object], folder: str) -> Frame:
     if folder and not path.startswith(("/", "<")):
         path = os.path.normpath(f"{folder}/{path}")
     return Frame(str(raw["name"]), path, line if isinstance(line, int) else 0)
-
-
-def _folder(pid: int) -> str:
-    try:
-        return str(Path(f"/proc/{pid}/cwd").readlink())
-    except OSError:
-        return ""

@@ -59,6 +59,14 @@ def whole(path: str | os.PathLike[str], most: int) -> bytes:
     return content
 
 
+def readable_text(path: str | os.PathLike[str], most: int) -> str:
+    """The text of the regular file, "" if it can't be read or is longer than `most` bytes."""
+    try:
+        return whole(path, most).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
 def _regular_file(descriptor: int) -> int:
     """The descriptor, if it is of such a file; else it is closed."""
     status = os.fstat(descriptor)

@@ -85,15 +85,8 @@ def _listens(pid: int, sockets: set[_Socket]) -> bool:
         return False
     links = {f"socket:[{each.inode}]" for each in sockets}
     with contextlib.suppress(OSError):
-        return any(_link(file) in links for file in Path(f"/proc/{pid}/fd").iterdir())
+        return any(proc.link(str(file)) in links for file in Path(f"/proc/{pid}/fd").iterdir())
     return True
-
-
-def _link(file: Path) -> str:
-    try:
-        return str(file.readlink())
-    except OSError:
-        return ""
 
 
 def sockets_at(port: int) -> int:

@@ -129,10 +129,7 @@ def _prepared(pid: int) -> tuple[int, Path]:
 
 
 def _number_in(link: Path) -> int:
-    try:
-        match = _LINK.fullmatch(str(link.readlink()))
-    except OSError:
-        return 0
+    match = _LINK.fullmatch(proc.link(str(link)))
     number = int(match[1]) if match else 0
     return number if signal.SIGRTMIN < number < signal.SIGRTMAX else 0
 

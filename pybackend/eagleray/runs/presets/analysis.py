@@ -11,7 +11,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from eagleray.common.l10n import t
-from eagleray.remote.injected.outside_files import whole
+from eagleray.remote.injected.outside_files import readable_text
 from eagleray.runs.model import RunPlan
 from eagleray.runs.presets.checkout.keys import CheckoutKeys, checkout_keys
 from eagleray.runs.presets.checkout_files import (
@@ -455,8 +455,4 @@ def with_training_line(plan: RunPlan, environ: Mapping[str, str]) -> RunPlan:
 
 def _script(plan: RunPlan) -> str:
     name = script_at("script" if plan.kind == "job" else plan.kind, plan.argv)
-    file = Path(plan.cwd) / name
-    try:
-        return whole(file, _LARGEST).decode("utf-8", "replace") if name else ""
-    except OSError:
-        return ""
+    return readable_text(Path(plan.cwd) / name, _LARGEST) if name else ""

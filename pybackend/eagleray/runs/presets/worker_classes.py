@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from eagleray.common.errors import EaglerayError
-from eagleray.remote.injected.outside_files import whole
+from eagleray.remote.injected.outside_files import readable_text
 from eagleray.remote.injected.worker_patterns import first_match, matchable_names
 from eagleray.runs.model import RunPlan
 from eagleray.runs.presets.analysis import analyze
@@ -45,14 +45,14 @@ def _names(recognised: Recognised) -> Iterator[str]:
         return
     for file in sorted(package.rglob("*.py"))[:_MOST_FILES]:
         module = ".".join(file.relative_to(package.parent).with_suffix("").parts)
-        for match in _DEFINITION.finditer(_text(file)):
+        for match in _DEFINITION.finditer(readable_text(file, _LARGEST)):
             yield from matchable_names(module, match["name"])
 
 
 def reads_variable(recognised: Recognised, file: str, name: str) -> bool:
     """Whether the `file` of the framework, relative to its repository, has the variable `name`."""
     package = _package(recognised)
-    return package is not None and name in _text(package.parent / file)
+    return package is not None and name in readable_text(package.parent / file, _LARGEST)
 
 
 def _package(recognised: Recognised) -> Path | None:
@@ -62,10 +62,3 @@ def _package(recognised: Recognised) -> Path | None:
     root = Path(where.removesuffix(paths[0])) if paths else Path(where).parent
     folder = root / recognised.table.package
     return folder if where and folder.is_dir() else None
-
-
-def _text(file: Path) -> str:
-    try:
-        return whole(file, _LARGEST).decode("utf-8", "replace")
-    except OSError:
-        return ""
