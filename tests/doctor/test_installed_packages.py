@@ -291,17 +291,8 @@ def test_message_ends_before_the_next_record() -> None:
         ),
         ("RuntimeError: the paths differ", "/opt/site-packages/ray/train/a.py", ""),
         ("AssertionError: the size must be 8", "/opt/site-packages/vllm/a.py", ""),
-        (
-            "AssertionError: no config is set",
-            "/opt/site-packages/vllm/a.py",
-            "Check that the version of vllm fits, or search its issues.",
-        ),
-        ("AssertionError: no config is set", "/home/me/train.py", ""),
-        (
-            "ValueError: two ranks have it",
-            "/opt/nemo-rl/nemo_rl/refit.py",
-            "Check that the version of nemo_rl fits, or search its issues.",
-        ),
+        ("AssertionError: no config is set", "/opt/site-packages/vllm/a.py", ""),
+        ("ValueError: two ranks have it", "/opt/nemo-rl/nemo_rl/refit.py", ""),
     ],
 )
 def test_message_without_advice_has_the_next_step_of_its_kind(

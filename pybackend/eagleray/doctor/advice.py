@@ -54,14 +54,13 @@ _MISSING_ARGUMENT = re.compile(
 )
 _BUG = re.compile(r"\bdiscovered a bug in (\w{2,40})\b")
 _ACCIDENT = re.compile(
-    r"(?:\w{1,60}\.){0,8}(?:TypeError: (?!\S{1,80}\(\) (?:missing|takes|got) )|(?:Attribute|Name|UnboundLocal|Assertion)Error\b)"
-    r"|.{0,300}\.(?:cu|cuh|cc|cpp|h):\d{1,6}\b.{0,200}\b[Aa]ssert"
+    r"(?:\w{1,60}\.){0,8}(?:TypeError: (?!\S{1,80}\(\) (?:missing|takes|got) )|(?:Attribute|Name|UnboundLocal)Error\b)"
 )
-# A message that says what a setting has to be needs no more.
-_REQUIRED = re.compile(
-    r"(?i)\b(?:must|should|expect(?:ed|s)?|requires?|required|invalid|divisible|needs?|permitted|allowed|reserved)\b"
+# Also of C++; a message that says what a setting has to be needs no more.
+_ASSERTION = re.compile(
+    r"(?i)AssertionError\b(?!.*\b(?:must|should|expect(?:ed|s)?|requires?|divisible|need(?:s|ed)?|permitted|allowed)\b)"
+    r"|.{0,300}\.(?:cu|cuh|cc|cpp|h):\d{1,6}\b.{0,200}\bassert"
 )
-_LOOKUP = re.compile(r"(?:Value|Key|Index)Error\b")
 _CONDITION = re.compile(
     r"\(assert (?P<condition>(?:not )?[a-z_]\w{0,40}(?:\.\w{1,60}){1,3}\(\))\)$"
 )
@@ -158,23 +157,20 @@ def advice_for(message: Sequence[str], text: str, frames: Sequence[PythonFrame])
 
 
 def _other_version(first: str, text: str, frames: Sequence[PythonFrame]) -> str:
-    """The advice to change the version of the library that has failed, and of the one that has called it."""
+    """The advice to change the version of the library that has failed, or that fits the one that has called it."""
+    if bug := _BUG.search(text):
+        return _version_of(bug[1])
     packages = [_package_of(frame.file) for frame in frames]
-    library = next(filter(None, packages[-1:]), "")
-    is_accident = bool(_ACCIDENT.match(first)) and not (
-        first.startswith("AssertionError") and _REQUIRED.search(first)
-    )
-    # No code of the user has a part in it.
-    is_internal = all(packages) and _LOOKUP.match(first) and not _REQUIRED.search(first)
-    bug = _BUG.search(text)
-    if bug or not library or not (is_accident or is_internal):
-        return _version_of(bug[1]) if bug else ""
+    library = next(reversed(packages), "")
+    is_assertion = bool(_ASSERTION.match(first))
+    if not library or not (is_assertion or _ACCIDENT.match(first)):
+        return ""
     others = (name for name in reversed(packages) if name and name not in {library, *_CALLERS})
-    if not (caller := next(others, "")):
-        return _version_of(library)
-    return t(
-        "Check that the versions of {caller} and {library} fit.", caller=caller, library=library
-    )
+    if caller := next(others, ""):
+        return t(
+            "Check that the versions of {caller} and {library} fit.", caller=caller, library=library
+        )
+    return "" if is_assertion else _version_of(library)
 
 
 def _version_of(library: str) -> str:
