@@ -288,6 +288,11 @@ FATAL |= {
         + raised(MISSING),
         "stopping\nbye\nbye\n",
     ),
+    "engine that outlives its driver": (
+        "".join(f"(Engine pid=4) batch {n}\n" for n in range(9))
+        + raised(MISSING).replace("in score", "in <module>"),
+        "".join(f"(Engine pid=4) batch {n}\n" for n in range(9, 15)),
+    ),
     "processes that are counted at the end": (
         raised(MISSING),
         "".join(f"Sending process {810 + n} closing signal SIGTERM\n" for n in range(12)),

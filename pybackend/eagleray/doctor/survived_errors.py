@@ -16,6 +16,7 @@ from eagleray.doctor.logs.survival import LAST_STEPS, Survival
 from eagleray.doctor.matching import Match
 from eagleray.doctor.ranking import REASONS
 from eagleray.doctor.unknown_errors import is_crash, is_exception, is_of_peer, unlogged
+from eagleray.remote.sampling.frames import is_users
 
 # Rules about a training that continues.
 _OF_RUNNING = frozenset({"nan-loss", "rollout-mismatch"})
@@ -57,7 +58,8 @@ class SurvivedErrors:
         survived = certain | {
             number
             for number, (start, line) in self.lines.starts.items()
-            if survival.is_outlived(start, line.process, start in self.tracebacks.handled)
+            if not self._ends_program(number)
+            and survival.is_outlived(start, line.process, start in self.tracebacks.handled)
         }
         for rule, (match, hit, start, line) in self.latest.items():
             own = self.lines.findings.groups[rule].evidence
@@ -98,6 +100,11 @@ class SurvivedErrors:
         """Whether a line isn't only a warning or note."""
         matches = self.lines.findings.matcher.matches(line.text)
         return not matches or any(match.rule.severity == "error" for match in matches)
+
+    def _ends_program(self, number: int) -> bool:
+        """Whether an exception comes out of the program's own file, so that no handler is around it."""
+        frames, _ = self.lines.findings.raised.get((str(self.lines.file.path), number), ([], []))
+        return bool(frames) and frames[0].function == "<module>" and is_users(frames[0])
 
     def _is_aftermath(self, start: int, line: LogLine) -> bool:
         """Whether a line is only about the end of a process, and has no reason."""
