@@ -213,6 +213,12 @@ SURVIVED = {
         "{'loss': nan, 'epoch': 0.01}\n" * 2,
         "".join(f"{{'loss': 1.3, 'epoch': 0.0{n}}}\n" for n in range(2, 6)),
     ),
+    "traceback of another program that is quoted": (
+        verl(0, 9)
+        + "stderr of candidate 3:\n"
+        + raised("IndexError: out of range", "    ").replace("in score", "in <module>"),
+        verl(9, 14),
+    ),
     "cancelled work of a server that was stopped": (
         "^CINFO:     Shutting down\nERROR:    "
         + raised("asyncio.exceptions.CancelledError: Task cancelled"),

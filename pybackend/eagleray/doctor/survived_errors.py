@@ -104,7 +104,14 @@ class SurvivedErrors:
     def _ends_program(self, number: int) -> bool:
         """Whether an exception comes out of the program's own file, so that no handler is around it."""
         frames, _ = self.lines.findings.raised.get((str(self.lines.file.path), number), ([], []))
-        return bool(frames) and frames[0].function == "<module>" and is_users(frames[0])
+        # Python doesn't indent a traceback, but programs do that quote one.
+        is_quoted = self.lines.starts[number][1].text.startswith(" ")
+        return (
+            not is_quoted
+            and bool(frames)
+            and frames[0].function == "<module>"
+            and is_users(frames[0])
+        )
 
     def _is_aftermath(self, start: int, line: LogLine) -> bool:
         """Whether a line is only about the end of a process, and has no reason."""
