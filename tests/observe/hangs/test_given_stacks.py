@@ -1132,3 +1132,10 @@ def test_rank_alone_is_not_taken_for_all_ranks() -> None:
     kind, sentence = sentence_of(process(80, "t.py", *frames))
     assert kind == "initialization"
     assert sentence == "Process 80 waits for the others to form a process group."
+
+
+def test_place_of_a_process_without_a_named_wait_is_in_the_sentence() -> None:
+    frames = ("backend_compile (jax/_src/compiler.py:321)", "sample (pi.py:40)")
+    kind, sentence = sentence_of(process(80, "t.py", *frames))
+    assert kind == "unknown"
+    assert "Process 80 is in backend_compile (compiler.py:321)" in sentence

@@ -105,6 +105,8 @@ def _of_no_kind(readable: Sequence[SampledProcess], evidence: HangEvidence) -> _
         text = library_waits.sentence_of(readable) or text
     is_same_stack = len({each.stack for each in readable}) == 1
     if evidence.is_single_sample and is_same_stack:
+        if (place := wording.place(readable)) and not library_waits.sentence_of(readable):
+            text, _ = _at_place(readable, place, ())
         return text, t("To see whether it moves, add a later dump.")
     # A driver is there without a list, too.
     if any(each.is_in_ray_get for each in readable) and not any(
