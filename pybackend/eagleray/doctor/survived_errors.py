@@ -10,7 +10,7 @@ from attrs import define
 
 from eagleray.doctor.file_lines import FileLines
 from eagleray.doctor.file_tracebacks import FileTracebacks
-from eagleray.doctor.logs.lines import LogLine
+from eagleray.doctor.logs.lines import LogLine, parse_line
 from eagleray.doctor.logs.literal_scan import Hit
 from eagleray.doctor.logs.survival import LAST_STEPS, Survival
 from eagleray.doctor.matching import Match
@@ -105,7 +105,8 @@ class SurvivedErrors:
         """Whether an exception comes out of the program's own file, so that no handler is around it."""
         frames, _ = self.lines.findings.raised.get((str(self.lines.file.path), number), ([], []))
         # Python doesn't indent a traceback, but programs do that quote one.
-        is_quoted = self.lines.starts[number][1].text.startswith(" ")
+        _, raw = self.lines.log.line_at(self.lines.starts[number][0])
+        is_quoted = parse_line(raw).text.startswith(" ")
         return (
             not is_quoted
             and bool(frames)
