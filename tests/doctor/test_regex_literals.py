@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from eagleray.doctor.regex_literals import PatternError, literals_of
+from eagleray.doctor.regex_literals import PatternError, grep_form, literals_of
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,10 @@ def test_each_match_has_one_of_the_literals(pattern: str, literals: tuple[str, .
 def test_unusable_pattern_is_refused_with_the_reason(pattern: str, reason: str) -> None:
     with pytest.raises(PatternError, match=reason):
         literals_of(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", [r".{1,80}:timedout", r"(?P<host>\S+):timedout", r"\d+(?:x|.)*:timedout"]
+)
+def test_grep_form_begins_with_the_first_text(pattern: str) -> None:
+    assert grep_form(pattern) == b":timedout"
