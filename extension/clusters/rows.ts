@@ -4,7 +4,7 @@ import { l10n } from "vscode";
 
 import { isSshError, type EaglerayError } from "../common/errors";
 import { lines, plain, spokenText, type RowTexts } from "../common/texts";
-import { ROWS } from "../contributions";
+import { COLORS, ROWS } from "../contributions";
 import type { Cluster, ClusterProblem, ClusterRoute, Job, JobHost } from "./messages";
 
 export interface ClusterRow {
@@ -43,7 +43,7 @@ interface ClusterIcon {
 
 const CLUSTER_ICONS: Readonly<Record<Cluster["state"], ClusterIcon>> = {
   connecting: { icon: "loading~spin", word: l10n.t("connecting…") },
-  connected: { icon: "server-environment", color: "charts.green", word: l10n.t("connected") },
+  connected: { icon: "server-environment", color: COLORS.running, word: l10n.t("connected") },
   unreachable: {
     icon: "debug-disconnect",
     color: "list.errorForeground",

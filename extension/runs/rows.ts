@@ -12,7 +12,7 @@ import {
   spokenText,
   type RowTexts,
 } from "../common/texts";
-import { COMMANDS, ROWS } from "../contributions";
+import { COLORS, COMMANDS, ROWS } from "../contributions";
 import type { Clusters } from "../clusters/messages";
 import type { ListedServer } from "../rollouts/servers/messages";
 import type { ProfiledRuns } from "../profile/recordings/messages";
@@ -485,7 +485,7 @@ function serverTexts({ server }: ServerRow): RowTexts {
     tooltip: lines(server.url, server.reason),
     spoken: spokenText(l10n.t("server {0}", plain(server.name)), state, address),
     icon: isReady ? "server-process" : "warning",
-    color: isReady ? "charts.green" : "list.warningForeground",
+    color: isReady ? COLORS.running : "list.warningForeground",
     context: ROWS.addedServer,
     children: "none",
   };

@@ -3,6 +3,8 @@
 import { l10n } from "vscode";
 
 import { dotted } from "../common/texts";
+import { COLORS } from "../contributions";
+import { STATE_ICONS } from "../debug/workers/names";
 import { countTexts } from "../clusters/worker_counts";
 import type { Run, RunServer, RunWorkerStatus } from "./messages";
 
@@ -13,8 +15,8 @@ interface StateIcon {
 
 const RUN_ICONS: Readonly<Record<Run["state"], StateIcon>> = {
   starting: { icon: "loading~spin" },
-  running: { icon: "play-circle", color: "charts.green" },
-  paused: { icon: "debug-pause", color: "charts.orange" },
+  running: { icon: "play-circle", color: COLORS.running },
+  paused: STATE_ICONS.paused,
   stopping: { icon: "loading~spin" },
   exited: { icon: "pass", color: "disabledForeground" },
   failed: { icon: "error", color: "list.errorForeground" },
@@ -23,17 +25,9 @@ const RUN_ICONS: Readonly<Record<Run["state"], StateIcon>> = {
   unknown: { icon: "question", color: "list.warningForeground" },
 };
 
-const WORKER_ICONS: Readonly<Record<RunWorkerStatus["state"], StateIcon>> = {
-  starting: { icon: "loading~spin" },
-  running: { icon: "debug-continue", color: "charts.green" },
-  paused: { icon: "debug-pause", color: "charts.orange" },
-  debugging: { icon: "debug-alt", color: "charts.green" },
-  held: { icon: "lock", color: "charts.blue" },
-};
-
 const SERVER_ICONS: Readonly<Partial<Record<RunServer["state"], StateIcon>>> = {
   starting: { icon: "loading~spin" },
-  ready: { icon: "server-process", color: "charts.green" },
+  ready: { icon: "server-process", color: COLORS.running },
   unhealthy: { icon: "warning", color: "list.warningForeground" },
 };
 
@@ -43,7 +37,7 @@ export function runIcon({ state, server }: Run): StateIcon {
 }
 
 export function workerIcon({ state }: RunWorkerStatus): StateIcon {
-  return WORKER_ICONS[state];
+  return state === "starting" ? RUN_ICONS.starting : STATE_ICONS[state];
 }
 
 /** "running", "1 paused · 4 workers", "failed (exit 1)". */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import {
+  COLORS,
   COMMANDS,
   PANELS,
   TITLE_COMMANDS,
@@ -76,6 +77,12 @@ interface Manifest {
       }[];
     }[];
     readonly breakpoints: readonly { readonly language: string }[];
+    readonly colors: readonly {
+      readonly id: string;
+      readonly defaults: Readonly<
+        Record<"dark" | "light" | "highContrast" | "highContrastLight", string>
+      >;
+    }[];
   };
 }
 
@@ -128,6 +135,54 @@ test("views", () => {
   assert.deepEqual(Object.keys(contributes.views), [VIEW_CONTAINER]);
   assert.equal(contributes.viewsContainers["activitybar"]?.[0]?.id, VIEW_CONTAINER);
 });
+
+test("states can be told from the background in each of VS Code's own themes", () => {
+  const kinds = {
+    "vs-dark": "dark",
+    vs: "light",
+    "hc-black": "highContrast",
+    "hc-light": "highContrastLight",
+  } as const;
+  const recorded = JSON.parse(
+    readFileSync(join("tests", "vscode", "pages", "recorded", "themes.json"), "utf8"),
+  ) as {
+    readonly backgrounds: readonly {
+      readonly theme: string;
+      readonly uiTheme: keyof typeof kinds;
+      readonly sideBar: string;
+      readonly editor: string;
+    }[];
+  };
+  assert.deepEqual(
+    contributes.colors.map(({ id }) => id),
+    Object.values(COLORS),
+  );
+  assert.equal(recorded.backgrounds.length, 19);
+  const weak = recorded.backgrounds.flatMap(({ theme, uiTheme, sideBar, editor }) =>
+    contributes.colors
+      .filter(({ defaults }) =>
+        [sideBar, editor].some((background) => contrast(defaults[kinds[uiTheme]], background) < 3),
+      )
+      .map(({ id }) => `${id} in ${theme}`),
+  );
+  assert.deepEqual(weak, []);
+  // Dark Modern's `charts.orange` on its side bar, as it is drawn.
+  assert.ok(contrast("#5D2F10", "#181818") < 3);
+});
+
+/** The ratio of WCAG 2.2, 1 to 21. */
+function contrast(one: string, other: string): number {
+  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(color: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const part = parseInt(color.slice(at, at + 2), 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
 
 test("icons are there", () => {
   const icons = [...views, ...Object.values(contributes.viewsContainers).flat()];

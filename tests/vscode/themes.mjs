@@ -1,6 +1,6 @@
 /**
  * Records the colours and styles that a real VS Code gives every page, in tests/vscode/pages/recorded/themes.json; of the
- * colours only those that our pages use.
+ * colours only those that our pages use.  Its own themes' backgrounds are recorded from their files.
  *
  *     node tests/vscode/themes.mjs [--vscode 1.139]
  */
@@ -8,8 +8,10 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
+import ts from "typescript";
 import { launch, openPage } from "./harness/browser.mjs";
 import { endAll, endWithRun } from "./harness/cleanup.mjs";
+import { install } from "./harness/install.mjs";
 import { options } from "./harness/results.mjs";
 import { ROOT } from "./harness/ray.mjs";
 import { start } from "./harness/server.mjs";
@@ -45,7 +47,9 @@ try {
     const used = names.filter((name) => all.has(name)).map((name) => [name, all.get(name)]);
     return { theme, kind, variables: Object.fromEntries(used) };
   });
-  const text = JSON.stringify({ vscode: version, names, style, themes: recorded }, undefined, 1);
+  const backgrounds = backgroundsIn(path.join((await install(version)).server, "extensions"));
+  const record = { vscode: version, names, style, themes: recorded, backgrounds };
+  const text = JSON.stringify(record, undefined, 1);
   fs.writeFileSync(RECORDED, `${text}\n`);
 } finally {
   await endAll();
@@ -63,4 +67,30 @@ function variablesOf(text) {
         .trim(),
     ]),
   );
+}
+
+/** The kind of each theme in a folder of extensions, and the colours of its side bar and editor. */
+function backgroundsIn(folder) {
+  // https://code.visualstudio.com/api/references/theme-color; the side bar's are in VS Code's `common/theme.ts`.
+  const defaults = {
+    "vs-dark": { "sideBar.background": "#252526", "editor.background": "#1E1E1E" },
+    vs: { "sideBar.background": "#F3F3F3", "editor.background": "#FFFFFF" },
+    "hc-black": { "sideBar.background": "#000000", "editor.background": "#000000" },
+    "hc-light": { "sideBar.background": "#FFFFFF", "editor.background": "#FFFFFF" },
+  };
+  const colours = (file) => {
+    const theme = ts.parseConfigFileTextToJson(file, fs.readFileSync(file, "utf8")).config;
+    const included = theme.include ? colours(path.join(path.dirname(file), theme.include)) : {};
+    return { ...included, ...theme.colors };
+  };
+  const names = fs.readdirSync(folder).filter((name) => name.startsWith("theme-"));
+  return names.flatMap((name) => {
+    const own = path.join(folder, name);
+    const { contributes } = JSON.parse(fs.readFileSync(path.join(own, "package.json"), "utf8"));
+    return (contributes.themes ?? []).map(({ id, label, uiTheme, path: file }) => {
+      const all = { ...defaults[uiTheme], ...colours(path.join(own, file)) };
+      const { "sideBar.background": sideBar, "editor.background": editor } = all;
+      return { theme: id ?? label, uiTheme, sideBar, editor };
+    });
+  });
 }

@@ -6,7 +6,7 @@ import type { App } from "../../app";
 import { dotted, plain } from "../../common/texts";
 import { COMMANDS, type CommandId } from "../../contributions";
 import type { PausedGroup, PausedWorker, Snapshot } from "../workers/messages";
-import { shortPlace, workerName } from "../workers/names";
+import { shortPlace, STATE_ICONS, workerName } from "../workers/names";
 import type { WorkerRow } from "../workers/rows";
 import type { DebugCommands } from "./commands";
 import { runningOf, type DebuggedWorker } from "./model";
@@ -32,14 +32,6 @@ interface FormerItem extends vscode.QuickPickItem {
 }
 
 type Item = WorkerItem | RunningItem | CommandItem | FormerItem | vscode.QuickPickItem;
-
-const ICONS: Readonly<Record<PausedWorker["state"], string>> = {
-  paused: "debug-pause",
-  held: "lock",
-  debugging: "debug-alt",
-  running: "debug-continue",
-  gone: "debug-disconnect",
-};
 
 const CONTINUE: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("debug-continue"),
@@ -189,7 +181,7 @@ function itemOf(worker: PausedWorker, group: PausedGroup): WorkerItem {
     gone: "",
   };
   return {
-    label: `$(${ICONS[state]}) ${plain(workerName(worker))}`,
+    label: `$(${STATE_ICONS[state].icon}) ${plain(workerName(worker))}`,
     description: plain(dotted(place, stateTexts[state])),
     ...(worker.exception === "" ? {} : { detail: plain(worker.exception) }),
     buttons: location === null ? [CONTINUE] : [GO_TO_LINE, CONTINUE],
@@ -210,7 +202,7 @@ export function runningItems(running: readonly DebuggedWorker[]): Item[] {
   return [
     { kind: vscode.QuickPickItemKind.Separator, label: title },
     ...running.map((worker): RunningItem => ({
-      label: `$(${ICONS.debugging}) ${plain(worker.name)}`,
+      label: `$(${STATE_ICONS.debugging.icon}) ${plain(worker.name)}`,
       description: vscode.l10n.t("running"),
       buttons: [DETACH],
       running: [worker],

@@ -8,6 +8,7 @@ import type { ClusterProblem } from "../../clusters/messages";
 import type { ClusterRow, ClustersRow } from "../../clusters/rows";
 import { clustersRows, clustersTexts, type ClustersView } from "../../clusters/tree_rows";
 import { stopCounts, stopTexts, workersText } from "../../clusters/worker_counts";
+import { STATE_ICONS } from "./names";
 import type { AllWorkers, LiveNode, LiveWorker } from "./messages";
 import type { AnyGroupRow, ClusterTreeRow, LoadingRow, NodeRow } from "./rows";
 
@@ -254,14 +255,10 @@ const STATES: Readonly<Record<LiveWorker["state"], string>> = {
   debugging: l10n.t("debugging"),
 };
 
-/** The icons and colours of the view Paused, for workers that are listed there too. */
-const STATE_ICONS: Readonly<
-  Partial<Record<LiveWorker["state"], readonly [icon: string, color: string]>>
-> = {
-  paused: ["debug-pause", "charts.orange"],
-  held: ["lock", "charts.blue"],
-  debugging: ["debug-alt", "charts.green"],
-};
+/** Whether a worker is in the view Paused, too. */
+function isListed(state: LiveWorker["state"]): state is "paused" | "held" | "debugging" {
+  return state === "paused" || state === "held" || state === "debugging";
+}
 
 function workerTexts(worker: LiveWorker, grouping: Grouping): RowTexts {
   const isDriver = worker.kind === "driver";
@@ -276,7 +273,9 @@ function workerTexts(worker: LiveWorker, grouping: Grouping): RowTexts {
       : STATES[worker.state];
   const running = worker.running === "" ? "" : l10n.t("Runs {0}", worker.running);
   const where = grouping === "class" ? plain(worker.node_ip) : "";
-  const [icon, color] = STATE_ICONS[worker.state] ?? [KIND_ICONS[worker.kind], undefined];
+  const { icon, color } = isListed(worker.state)
+    ? STATE_ICONS[worker.state]
+    : { icon: KIND_ICONS[worker.kind], color: undefined };
   return {
     // An actor that still waits for its worker has no worker id.
     id: `anyWorker ${worker.cluster} ${worker.worker_id || worker.actor_id}`,

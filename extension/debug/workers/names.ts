@@ -2,7 +2,19 @@
 
 import { l10n } from "vscode";
 
+import { COLORS } from "../../contributions";
 import type { PausedWorker } from "./messages";
+
+/** The icons of workers in all views: states differ in shape, and in colour. */
+export const STATE_ICONS: Readonly<
+  Record<PausedWorker["state"], { readonly icon: string; readonly color: string }>
+> = {
+  paused: { icon: "debug-pause", color: COLORS.paused },
+  held: { icon: "lock", color: COLORS.held },
+  debugging: { icon: "debug-alt", color: COLORS.running },
+  running: { icon: "debug-continue", color: COLORS.running },
+  gone: { icon: "debug-disconnect", color: "disabledForeground" },
+};
 
 /** "policy-0 (rank 0)"; a driver has no rank. */
 export function workerName({

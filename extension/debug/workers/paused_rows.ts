@@ -16,7 +16,15 @@ import { COMMANDS, ROWS } from "../../contributions";
 import type { Cluster, Clusters } from "../../clusters/messages";
 import { clusterContext, clusterSentence, failingRoute, problemTexts } from "../../clusters/rows";
 import type { PausedWorker, Snapshot } from "./messages";
-import { namesRank, rankRanges, rankText, shortPlace, stateWord, workerName } from "./names";
+import {
+  namesRank,
+  rankRanges,
+  rankText,
+  shortPlace,
+  STATE_ICONS,
+  stateWord,
+  workerName,
+} from "./names";
 import type { GroupRow, PausedRow } from "./rows";
 
 /** The view's input: the lists, the time in milliseconds, and how many seconds ago the snapshot came. */
@@ -31,15 +39,6 @@ export interface PausedView {
 const WORKER_LEVEL = 1;
 /** With more workers than this the groups start collapsed: users don't read so many rows, but the editor draws them. */
 const UNFOLDED_AT_MOST = 100;
-
-const ICONS: Readonly<Record<PausedWorker["state"], readonly [icon: string, color: string]>> = {
-  paused: ["debug-pause", "charts.orange"],
-  held: ["lock", "charts.blue"],
-  debugging: ["debug-alt", "charts.green"],
-  // The list has no workers that run.
-  running: ["debug-continue", "charts.green"],
-  gone: ["debug-disconnect", "disabledForeground"],
-};
 
 /**
  * Groups of workers.  Without any, the clusters that are not connected or have problems; with none of these
@@ -204,7 +203,7 @@ function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): R
   const waits = isTimed ? duration(worker.waiting_s + view.age_s) : "";
   const node = plain(worker.node_ip);
   const isSpread = new Set(group.workers.map(({ node_ip }) => node_ip)).size > 1;
-  const [icon, color] = ICONS[worker.state];
+  const { icon, color } = STATE_ICONS[worker.state];
   const isMarked = isFailed && worker.state === "paused";
   const describe = (shownRank: string): string => {
     const which = hasTwin(worker, group) ? l10n.t("PID {0}", worker.pid) : shownRank;
