@@ -232,6 +232,8 @@ export interface ContextKeys {
   readonly "eagleray.rayPrograms": readonly string[];
   /** Some run has not ended. */
   readonly "eagleray.hasLiveRuns": boolean;
+  /** Some inference server was added by its address. */
+  readonly "eagleray.hasServers": boolean;
   /** Some job holds a Ray that is not connected yet. */
   readonly "eagleray.hasJobs": boolean;
   /** Some log is being followed. */
@@ -253,6 +255,7 @@ export const CONTEXT_KEYS: readonly (keyof ContextKeys)[] = [
   "eagleray.rayPrograms",
   "eagleray.hasLiveRuns",
   "eagleray.hasJobs",
+  "eagleray.hasServers",
   "eagleray.following",
   "eagleray.hasProfiled",
   "eagleray.clustersBy",

@@ -66,12 +66,14 @@ export function statusBar(app: App, inFront: Readable<DebuggedWorker | undefined
     );
     setContextKey("eagleray.hasRuns", app.runs.value.runs.length > 0);
     setContextKey("eagleray.hasLiveRuns", app.runs.value.runs.some(isLive));
+    setContextKey("eagleray.hasServers", app.addedServers.value.length > 0);
     setContextKey("eagleray.hasJobs", app.clusters.value.jobs.length > 0);
   };
   owned.add(app.sidecar.state.onChanged(show));
   owned.add(app.clusters.onChanged(show));
   owned.add(app.paused.onChanged(show));
   owned.add(app.runs.onChanged(show));
+  owned.add(app.addedServers.onChanged(show));
   owned.add(inFront.onChanged(show));
   show();
   return owned;

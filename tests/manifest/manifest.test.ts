@@ -118,6 +118,12 @@ test("settings and their defaults", () => {
   assert.deepEqual(Object.fromEntries(inManifest), { ...SETTINGS });
 });
 
+test("the palette has 25 commands at most before there is a run, cluster, paused worker, server or report", () => {
+  const conditional = (contributes.menus["commandPalette"] ?? []).map(({ command }) => command);
+  const always = commands.filter((command) => !conditional.includes(command));
+  assert.ok(always.length <= 25, always.join());
+});
+
 test("editors: Eagleray is the default editor of reports, and a choice for databases", () => {
   const editors = contributes.customEditors.map(
     ({ viewType, priority, selector }) =>

@@ -17,6 +17,7 @@ import { lineOf } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { until } from "./harness/until.mjs";
 import { firstRun, picture, withPictures } from "./runs/first_run.mjs";
+import { wordsOfThePalette } from "./runs/palette.mjs";
 import { liveProblem } from "./runs/live_problem.mjs";
 import { serverSteps } from "./runs/server.mjs";
 
@@ -25,6 +26,7 @@ await browserRun(
   async (story) => {
     const { stage, server, window, test } = story;
     const { page } = window;
+    await wordsOfThePalette(story);
     await firstRun(story);
     const learner = path.join(stage.workspace, "learner.py");
     const line = (mark) => lineOf(learner, mark);

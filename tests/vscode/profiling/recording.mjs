@@ -26,7 +26,7 @@ export async function profiledRun({ stage, window, test }) {
 
   const options = new OptionsPage(window);
 
-  await test("“Profile on Ray…” starts nothing before the workers are chosen", async () => {
+  await test("“Profile on Ray (nsys)…” starts nothing before the workers are chosen", async () => {
     await openFile("train.py", async () => !(await report.locator("h1").isVisible()));
     await window.command("Eagleray: Profile on Ray", () =>
       options.field("Workers to record").isVisible(),

@@ -127,7 +127,7 @@ export async function firstRun({ window, test }) {
     await window.shot("first-report");
     await picture(window, "profile", { ...WINDOW, x: 350, width: 1000 });
     await closeEditors();
-    await window.command("Eagleray: Connect to Cluster…", () => picker.isVisible());
+    await window.command("Eagleray: Connect to Cluster", () => picker.isVisible());
     await window.shot("first-connect");
     await picture(window, "connect", { ...EDITOR, y: 0, height: 200 });
     await page.keyboard.press("Escape");

@@ -45,12 +45,12 @@ export function serverSteps({ stage, window, test }) {
       .includes(`OPENAI_BASE_URL=${baseUrl}`);
 
   async function start() {
-    await test("“Start Server…” lists a server that terminals use as soon as it is ready", async () => {
+    await test("“Start Inference Server…” lists a server that terminals use as soon as it is ready", async () => {
       const program = path.join(stage.workspace, "llama-server");
       fs.writeFileSync(program, PROGRAM, { mode: 0o755 });
       await window.openPanel();
       const engines = title("Select the engine");
-      await window.command("Eagleray: Start Server", () => engines.isVisible());
+      await window.command("Eagleray: Start Inference Server", () => engines.isVisible());
       await window.shot("server-engines");
       await answer("Other Command", () => title("Enter the command").isVisible());
       const places = title("Select where");
