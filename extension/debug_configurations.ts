@@ -1,19 +1,42 @@
 /** Debug configurations of the type `eagleray`: `attach` attaches to a worker, `launch` starts a run. */
 
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
 
 import type { AttachConfigurations } from "./debug/attaching/attach_configurations";
+import { DEBUG_TYPE } from "./contributions";
 import { workspaceFolder } from "./workspace";
+
+/** The configurations of a new launch.json. */
+export function initialConfigurations(): vscode.DebugConfiguration[] {
+  const [run, attach] = [
+    vscode.l10n.t("Debug this file on Ray"),
+    vscode.l10n.t("Attach to a paused Ray worker"),
+  ];
+  return [
+    { type: DEBUG_TYPE, request: "launch", name: run, program: "${file}" },
+    { type: DEBUG_TYPE, request: "attach", name: attach },
+  ];
+}
 
 /** Resolves configurations of the type; the feature that a configuration is for resolves it. */
 export class DebugConfigurations implements vscode.DebugConfigurationProvider {
   constructor(
     private readonly attaching: () => Promise<AttachConfigurations>,
-    private readonly launch: (folder: string, config: vscode.DebugConfiguration) => Promise<void>,
+    private readonly runs: {
+      readonly launch: (folder: string, config: vscode.DebugConfiguration) => Promise<void>;
+      readonly offered: () => Promise<vscode.DebugConfiguration[]>;
+    },
   ) {}
 
-  async provideDebugConfigurations(): Promise<vscode.DebugConfiguration[]> {
-    return (await this.attaching()).offered();
+  /** The editor asks for each folder, and without one for the user's settings: the first one has all. */
+  async provideDebugConfigurations(
+    folder: vscode.WorkspaceFolder | undefined,
+  ): Promise<vscode.DebugConfiguration[]> {
+    const [first] = vscode.workspace.workspaceFolders ?? [];
+    if (folder?.uri.fsPath !== first?.uri.fsPath) {
+      return [];
+    }
+    return [...(await this.runs.offered()), ...(await this.attaching()).offered()];
   }
 
   async resolveDebugConfiguration(
@@ -29,7 +52,7 @@ export class DebugConfigurations implements vscode.DebugConfigurationProvider {
     config: vscode.DebugConfiguration,
   ): Promise<vscode.DebugConfiguration | undefined> {
     if (config.request === "launch") {
-      await this.launch(folder?.uri.fsPath ?? workspaceFolder(), config);
+      await this.runs.launch(folder?.uri.fsPath ?? workspaceFolder(), config);
       return undefined;
     }
     return await (await this.attaching()).resolved(config);

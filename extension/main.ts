@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { Store } from "./common/store";
 import { DEBUG_TYPE } from "./contributions";
-import { DebugConfigurations } from "./debug_configurations";
+import { DebugConfigurations, initialConfigurations } from "./debug_configurations";
 import { ErrorMessages } from "./error_messages";
 import * as clusters from "./clusters";
 import * as debugging from "./debug/attaching";
@@ -74,10 +74,7 @@ export function activate(context: vscode.ExtensionContext): Exported {
   const debuggingFeature = debugging.register(app);
   const runsFeature = runs.register(app, debuggingFeature.stops);
   const presetsFeature = presets.register(app, runsFeature);
-  const configurations = new DebugConfigurations(
-    debuggingFeature.configurations,
-    presetsFeature.launch,
-  );
+  const configurations = new DebugConfigurations(debuggingFeature.configurations, presetsFeature);
   context.subscriptions.push(
     log,
     lists,
@@ -101,6 +98,11 @@ export function activate(context: vscode.ExtensionContext): Exported {
       DEBUG_TYPE,
       configurations,
       vscode.DebugConfigurationProviderTriggerKind.Dynamic,
+    ),
+    vscode.debug.registerDebugConfigurationProvider(
+      DEBUG_TYPE,
+      { provideDebugConfigurations: initialConfigurations },
+      vscode.DebugConfigurationProviderTriggerKind.Initial,
     ),
     ...sourceMapping.register(app),
     statusBar(app, debuggingFeature.inFront),

@@ -61,10 +61,10 @@ export function registerRuns(app: App): readonly Registered[] {
   const stops = new StopTracker();
   debug.registerDebugAdapterTrackerFactory("eagleray", stops);
   const feature = runs.register(app, stops);
-  const { owned, launch } = presets.register(app, feature);
+  const { owned, ...ofRuns } = presets.register(app, feature);
   const factory = new AdapterFactory(app.errors);
   const attaching = new AttachConfigurations(app, factory);
-  registerConfigurations(() => Promise.resolve(attaching), launch);
+  registerConfigurations(() => Promise.resolve(attaching), ofRuns);
   return [stops, ...feature.owned, ...owned];
 }
 
@@ -76,13 +76,16 @@ export function registerRollouts(app: App): readonly Registered[] {
 
 export function registerDebugging(app: App): readonly Registered[] {
   const { owned, configurations } = debugging.register(app);
-  registerConfigurations(configurations, () => Promise.resolve());
+  registerConfigurations(configurations, {
+    launch: () => Promise.resolve(),
+    offered: () => Promise.resolve([]),
+  });
   return owned;
 }
 
 function registerConfigurations(
-  ...[attaching, launch]: ConstructorParameters<typeof DebugConfigurations>
+  ...[attaching, ofRuns]: ConstructorParameters<typeof DebugConfigurations>
 ): void {
-  const provider = new DebugConfigurations(attaching, launch);
+  const provider = new DebugConfigurations(attaching, ofRuns);
   debug.registerDebugConfigurationProvider("eagleray", provider);
 }

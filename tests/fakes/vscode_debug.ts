@@ -23,6 +23,9 @@ export interface FakeSession {
 }
 
 interface ConfigurationProvider {
+  provideDebugConfigurations?(
+    folder: unknown,
+  ): Promise<{ readonly name: string; readonly [attribute: string]: unknown }[]>;
   resolveDebugConfiguration?(
     folder: undefined,
     config: Record<string, unknown>,
@@ -80,6 +83,17 @@ export class FakeDebug {
   registerDebugConfigurationProvider(_type: string, provider: ConfigurationProvider): Disposable {
     this.providers.push(provider);
     return new Disposable(() => undefined);
+  }
+  /** The names in the editor's list of what can be started, which it asks for each folder and without one. */
+  async offered(...folders: readonly unknown[]): Promise<string[]> {
+    const names: string[] = [];
+    for (const folder of [...folders, undefined]) {
+      for (const provider of this.providers) {
+        const offered = (await provider.provideDebugConfigurations?.(folder)) ?? [];
+        names.push(...offered.map(({ name }) => name));
+      }
+    }
+    return names;
   }
   registerDebugAdapterDescriptorFactory(_type: string, factory: FakeDebug["factory"]): Disposable {
     this.factory = factory;

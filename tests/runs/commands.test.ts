@@ -17,7 +17,8 @@ import {
   type Start,
   type RunServer,
 } from "../../extension/runs/messages";
-import { optionsOfRun } from "../../extension/runs/last_options";
+import { PLAIN } from "../../extension/runs/draft";
+import { keepOptions, optionsOfRun } from "../../extension/runs/last_options";
 import type { RunRequest } from "../../extension/runs/messages";
 import { PREPARE, type Proposal } from "../../extension/runs/presets/messages";
 import { settled, type FakeApp } from "../fakes/app";
@@ -57,6 +58,19 @@ function point(line: number, more = {}): SourceBreakpoint {
   const range = { start: { line: line - 1 } };
   return new SourceBreakpoint({ uri: Uri.file(`${FOLDER}/policy.py`), range }, true, more);
 }
+
+test("without a launch.json the editor offers the file and its last options, once each", async () => {
+  const folders = editor.folders;
+  assert.deepEqual(await debug.offered(...folders), ["Debug train.py on Ray"]);
+  const draft = { ...PLAIN, path: `${FOLDER}/train.py`, cwd: FOLDER };
+  await keepOptions(fake.app, draft.path, draft);
+  assert.deepEqual(await debug.offered(...folders), ["Debug train.py on Ray"]);
+  await keepOptions(fake.app, draft.path, { ...draft, args: ["--steps", "5"], ranks: [3] });
+  const names = ["Debug train.py on Ray", "Debug train.py --steps 5 on Ray, last options"];
+  assert.deepEqual(await debug.offered(...folders), names);
+  editor.inView = { uri: Uri.file(`${FOLDER}/notes.md`), languageId: "markdown" };
+  assert.deepEqual(await debug.offered(...folders), []);
+});
 
 test("“Debug on Ray” starts the file in the editor with the breakpoints of the gutter, without a question", async () => {
   debug.breakpoints = [point(12, { condition: "step > 3" })];

@@ -115,14 +115,18 @@ export class AttachConfigurations {
     );
   }
 
-  /** The choices of "Select and Start Debugging": the workers that wait now. */
+  /** The choice of "Select and Start Debugging" while workers wait: the only one, or a list of them. */
   offered(): vscode.DebugConfiguration[] {
-    return waiting(this.app.paused.value).map((worker) => ({
-      type: DEBUG_TYPE,
-      request: "attach",
-      name: plain(`Ray: ${workerName(worker)}`),
-      ...targetOf(worker),
-    }));
+    const [first, ...others] = waiting(this.app.paused.value);
+    if (first === undefined) {
+      return [];
+    }
+    const name =
+      others.length === 0
+        ? vscode.l10n.t("Attach to {0}", workerName(first))
+        : vscode.l10n.t("Attach to paused worker…");
+    const target = others.length === 0 ? targetOf(first) : {};
+    return [{ type: DEBUG_TYPE, request: "attach", name: plain(name), ...target }];
   }
 
   /**

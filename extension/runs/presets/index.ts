@@ -43,6 +43,8 @@ interface PresetsFeature {
   readonly owned: readonly Disposable[];
   /** Starts the run that a configuration of launch.json describes; a failure has been shown. */
   readonly launch: (folder: string, config: vscode.DebugConfiguration) => Promise<void>;
+  /** The runs that the editor offers without a launch.json. */
+  readonly offered: () => Promise<vscode.DebugConfiguration[]>;
 }
 
 export function register(app: App, { starting }: RunsFeature): PresetsFeature {
@@ -71,5 +73,7 @@ export function register(app: App, { starting }: RunsFeature): PresetsFeature {
       ifTrusted(async () => (await commands()).launch(folder, config)),
     );
   };
-  return { owned, launch };
+  const offered = async (): Promise<vscode.DebugConfiguration[]> =>
+    (await import("./launch.js")).offered(app);
+  return { owned, launch, offered };
 }

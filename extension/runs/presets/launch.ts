@@ -1,15 +1,19 @@
 /** Starts the run that launch.json describes; the options page shows a preset until the user has started with it. */
 
+import { basename } from "node:path";
 import * as vscode from "vscode";
 import type { DebugConfiguration } from "vscode";
 
 import type { App } from "../../app";
 import { EaglerayError } from "../../common/errors";
+import { DEBUG_TYPE } from "../../contributions";
 import { setting } from "../../settings";
-import { NO_PRESET } from "../draft";
+import { draftOf, NO_PRESET } from "../draft";
+import { lastOptions } from "../last_options";
 import { draftOfLaunch } from "../launch_json";
 import { untilOver } from "../run_list";
 import type { RunStarter } from "../run_starter";
+import { configurationOf } from "./options_drafts";
 import { agreementOf } from "./review_model";
 import type { OptionsPages } from "./options_page";
 
@@ -44,6 +48,25 @@ export async function launch(
       const before = workspaceState.get<readonly string[]>(AGREED) ?? [];
       await workspaceState.update(AGREED, [agreement, ...before].slice(0, MAX_AGREEMENTS));
     }
+  });
+}
+
+/** The choices of “Select and Start Debugging” for the file in the editor: plain, and with its last options if these differ. */
+export function offered(app: App): DebugConfiguration[] {
+  const plain = draftOf([]);
+  if (plain === undefined) {
+    return [];
+  }
+  const last = lastOptions(app, plain.path);
+  const names = [plain, last].map((draft) => draft && JSON.stringify(configurationOf(draft, "")));
+  const drafts = last === undefined || names[0] === names[1] ? [plain] : [plain, last];
+  return drafts.map((draft) => {
+    const program = [basename(draft.path), ...draft.args].join(" ");
+    const name =
+      draft === plain
+        ? vscode.l10n.t("Debug {0} on Ray", program)
+        : vscode.l10n.t("Debug {0} on Ray, last options", program);
+    return { ...configurationOf(draft, name), type: DEBUG_TYPE, request: "launch", name };
   });
 }
 

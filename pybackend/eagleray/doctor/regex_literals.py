@@ -69,10 +69,13 @@ def grep_form(pattern: str) -> bytes:
     Lengths of repeats, places and look-arounds don't count, nor colours between words, nor what is before the first text:
     where an expression may begin anywhere, grep 3.8 takes the square of a line's length, 50 s for 180 kB.
     """
-    items = list(_parser.parse(pattern))
-    while items and items[0][0] is not _constants.LITERAL and not _inner_literals(*items[0]):
-        del items[0]
-    return _form(items)
+    items: Any = _parser.parse(pattern)
+    first = next((at for at, item in enumerate(items) if _begins_with_text(*item)), 0)
+    return _form(items[first:])
+
+
+def _begins_with_text(operation: Any, value: Any) -> bool:
+    return operation is _constants.LITERAL or bool(_inner_literals(operation, value))
 
 
 def _form(items: Any) -> bytes:

@@ -202,6 +202,14 @@ describe("the debugging feature", () => {
     assert.equal(debug.sessions[0]?.configuration["worker"], "b");
   });
 
+  it("is offered by the editor once, by name for the only one that waits", async () => {
+    assert.deepEqual(await debug.offered(), []);
+    await feature.show(worker("a"));
+    assert.deepEqual(await debug.offered(), ["Attach to p-a"]);
+    await feature.show(worker("a"), worker("b", { rank: 3 }));
+    assert.deepEqual(await debug.offered(), ["Attach to paused worker…"]);
+  });
+
   it("attaches for F5 without a launch.json, and says what starts a program when none waits", async () => {
     editor.answer = () => "Debug on Ray";
     assert.equal(await debug.startDebugging(undefined, {}), false);
