@@ -59,14 +59,14 @@ function point(line: number, more = {}): SourceBreakpoint {
   return new SourceBreakpoint({ uri: Uri.file(`${FOLDER}/policy.py`), range }, true, more);
 }
 
-test("without a launch.json the editor offers the file and its last options, once each", async () => {
+test("without a launch.json the editor offers the file with its last options and without, once each", async () => {
   const folders = editor.folders;
   assert.deepEqual(await debug.offered(...folders), ["Debug train.py on Ray"]);
   const draft = { ...PLAIN, path: `${FOLDER}/train.py`, cwd: FOLDER };
   await keepOptions(fake.app, draft.path, draft);
   assert.deepEqual(await debug.offered(...folders), ["Debug train.py on Ray"]);
   await keepOptions(fake.app, draft.path, { ...draft, args: ["--steps", "5"], ranks: [3] });
-  const names = ["Debug train.py on Ray", "Debug train.py --steps 5 on Ray, last options"];
+  const names = ["Debug train.py --steps 5 on Ray", "Debug train.py on Ray, without options"];
   assert.deepEqual(await debug.offered(...folders), names);
   editor.inView = { uri: Uri.file(`${FOLDER}/notes.md`), languageId: "markdown" };
   assert.deepEqual(await debug.offered(...folders), []);

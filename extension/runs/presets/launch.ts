@@ -8,7 +8,7 @@ import type { App } from "../../app";
 import { EaglerayError } from "../../common/errors";
 import { DEBUG_TYPE } from "../../contributions";
 import { setting } from "../../settings";
-import { draftOf, NO_PRESET } from "../draft";
+import { draftOf, NO_PRESET, type Draft } from "../draft";
 import { lastOptions } from "../last_options";
 import { draftOfLaunch } from "../launch_json";
 import { untilOver } from "../run_list";
@@ -51,23 +51,26 @@ export async function launch(
   });
 }
 
-/** The choices of “Select and Start Debugging” for the file in the editor: plain, and with its last options if these differ. */
+/**
+ * The choices of “Select and Start Debugging” for the file in the editor: as “Debug on Ray” starts it, with its last
+ * options, and without options if it has any.
+ */
 export function offered(app: App): DebugConfiguration[] {
   const plain = draftOf([]);
   if (plain === undefined) {
     return [];
   }
-  const last = lastOptions(app, plain.path);
-  const names = [plain, last].map((draft) => draft && JSON.stringify(configurationOf(draft, "")));
-  const drafts = last === undefined || names[0] === names[1] ? [plain] : [plain, last];
-  return drafts.map((draft) => {
-    const program = [basename(draft.path), ...draft.args].join(" ");
-    const name =
-      draft === plain
-        ? vscode.l10n.t("Debug {0} on Ray", program)
-        : vscode.l10n.t("Debug {0} on Ray, last options", program);
-    return { ...configurationOf(draft, name), type: DEBUG_TYPE, request: "launch", name };
-  });
+  const last = lastOptions(app, plain.path) ?? plain;
+  const program = [basename(last.path), ...last.args].join(" ");
+  const first = runOf(last, vscode.l10n.t("Debug {0} on Ray", program));
+  const file = basename(plain.path);
+  const bare = runOf(plain, vscode.l10n.t("Debug {0} on Ray, without options", file));
+  const isSame = JSON.stringify(first) === JSON.stringify({ ...bare, name: first.name });
+  return isSame ? [first] : [first, bare];
+}
+
+function runOf(draft: Draft, name: string): DebugConfiguration {
+  return { ...configurationOf(draft, name), type: DEBUG_TYPE, request: "launch", name };
 }
 
 /** A window that is closed before the run is over does nothing more for it. */
