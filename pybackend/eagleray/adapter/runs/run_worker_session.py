@@ -27,7 +27,6 @@ from eagleray.adapter.sessions.registry import SessionRegistry
 from eagleray.adapter.sessions.worker_rpc import WorkerInfo, WorkerRpc, read_answer
 from eagleray.adapter.sessions.worker_session import WorkerSession
 from eagleray.common.errors import EaglerayError
-from eagleray.common.retry import Clock
 from eagleray.common.worker_errors import worker_gone, worker_silent
 from eagleray.protocol import dap
 from eagleray.protocol.adapter_control import AttachParams, WorkerKey, WorkerStop
@@ -170,18 +169,8 @@ class RunWorkerSession(WorkerSession):
     Only a release, or the end of the run, ends it.
     """
 
-    def __init__(
-        self,
-        process: AttachedProcess,
-        params: AttachParams,
-        socket_path: str,
-        ignored: list[list[Any]],
-        routes: Routes,
-        clock: Clock,
-        changed: Callable[[], None],
-        ended: Callable[[WorkerSession], None],
-    ) -> None:
-        super().__init__(params, socket_path, ignored, routes, clock, changed, ended)
+    def __init__(self, process: AttachedProcess, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._process = process
         self.stays_attached = True
         self._has_ended = False
