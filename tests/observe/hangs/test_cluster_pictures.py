@@ -333,6 +333,9 @@ async def test_cluster_without_a_free_cpu_is_sampled_and_its_driver_starves(
     assert verdict.sentence == (
         "The driver waits for train, but no node has CPU: 1 free: held by Holder (CPU: 4, without a task)."
     )
+    assert re.fullmatch(
+        r"End Holder \d.* \(PID \d.*\), or start fewer actors or tasks\.", verdict.next_step
+    ), verdict.next_step
 
 
 async def test_driver_that_waits_for_a_task_that_computes_does_not_hang(

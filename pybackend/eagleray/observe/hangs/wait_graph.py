@@ -448,7 +448,11 @@ class WaitGraph:
             if called.held_by:
                 holders = ", ".join(map(self._holder_text, called.held_by))
                 why = t("{why}: held by {holders}", why=why, holders=holders)
-            return Wait(name, kind=NO_ROOM, alone=why)
+            held = (each for by in called.held_by for each in self._targets(by.processes))
+            idle = [each for each in held if not self._has_task(each)]
+            pids = RankSet.of(each.process.pid for each in idle)
+            left = t("{actors} (PID {pids})", actors=wording.ranks(idle), pids=pids) if idle else ""
+            return Wait(name, kind=NO_ROOM, alone=why, outside=left)
         if called.state == NEEDS_NODE:
             return Wait(name, kind=NEVER_ROOM, alone=t("no node has {needs}", needs=called.needs))
         targets = self._targets([called.process])

@@ -32,7 +32,9 @@ def starvation(scene: Scene) -> Iterator[Reading]:
     # Processes that were not sampled may work, too.
     works = bool(scene.evidence.workers) or any(map(_works, scene.evidence.processes))
     step, confidence = (
-        t("End what holds these resources, or start fewer actors or tasks."),
+        t("End {actors}, or start fewer actors or tasks.", actors=path.waits[0].outside)
+        if path.waits[0].outside
+        else t("Start fewer actors or tasks."),
         0.4 if works else 0.8,
     )
     if path.waits[0].kind == NEVER_ROOM:
