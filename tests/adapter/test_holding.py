@@ -285,7 +285,7 @@ def test_conditions_hit_counts_and_log_points_take_effect(
     editor = DapClient.unix(control.attach(worker)["socket"])
     editor.attach()
     editor.wait_for("stopped")
-    rows = [{"line": 12, "condition": "step == 2"}, {"line": 11, "logMessage": "loss is {loss}"}]
+    rows = [{"line": 12, "condition": "step == 2"}, {"line": 11, "logMessage": "loss is {loss:.3f}, {step=}"}]
     editor.request("setBreakpoints", source={"path": LOOP}, breakpoints=rows, lines=[12, 11])
     stops = []
     while len(stops) < 4:
@@ -297,9 +297,9 @@ def test_conditions_hit_counts_and_log_points_take_effect(
         e["body"]["output"] for e in editor.events("output") if "loss is" in e["body"]["output"]
     ]
     assert [text.strip() for text in texts] == [
-        "loss is 2.0",
-        "loss is 1.0",
-        "loss is 0.6666666666666666",
+        "loss is 2.000, step=0",
+        "loss is 1.000, step=1",
+        "loss is 0.667, step=2",
     ]
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import warnings
 
+_CONVERSIONS = {"r": "repr", "s": "str", "a": "ascii"}
 _HIT = re.compile(r"\s*(==|>=|<=|>|<|%)?\s*[0-9]+\s*")
 
 
@@ -20,9 +22,43 @@ def problem_of(condition: str = "", hit: str = "", log: str = "") -> str:
     if parts is None:
         return "The log message isn't valid: a brace is not closed."
     for part in parts:
-        if part.strip() and (why := _not_python(part)):
+        if part.strip() and (why := _not_python(part)) and not _formatted(part):
             return f"“{{{part}}}” in the log message isn't valid Python: {why}."
     return ""
+
+
+def without_formats(log: str) -> str:
+    """The log message for debugpy, which takes only expressions: `{loss:.3f}` becomes `{(loss).__format__('.3f')}`."""
+    for part in _expressions(log) or ():
+        if part.strip() and _not_python(part) and (expression := _formatted(part)):
+            log = log.replace(f"{{{part}}}", f"{{{expression}}}")
+    return log
+
+
+def _formatted(part: str) -> str:
+    """The expression for what stands in the braces of an f-string with a conversion or format, as in `x!r:>8`; "" for others."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = ast.parse(f"f'''{{{part}}}'''", mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return ""
+    match value:
+        case ast.JoinedStr(values=[*name, ast.FormattedValue() as own]):
+            text = f"({ast.unparse(own.value)})"
+        case _:
+            return ""
+    if own.conversion >= 0:
+        text = f"{_CONVERSIONS[chr(own.conversion)]}{text}"
+    match own.format_spec:
+        case None:
+            pass
+        case ast.JoinedStr(values=[ast.Constant(value=str(form))]) if not {*form} & {*"{}"}:
+            text = f"{text}.__format__({form!r})"
+        case _:
+            return ""
+    # `{loss=}` has its own text first.
+    return " + ".join([*map(ast.unparse, name), text])
 
 
 def _not_python(text: str) -> str:

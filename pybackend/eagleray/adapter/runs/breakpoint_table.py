@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from eagleray.common.breakpoint_rules import without_formats
 from eagleray.common.l10n import t
 from eagleray.protocol.dap import Message
 from eagleray.protocol.runs import Breakpoint, LineBreakpoint, LineState
@@ -146,7 +147,7 @@ def _source_breakpoint(line: LineBreakpoint) -> Message:
     for key, text in (
         ("condition", line.condition),
         ("hitCondition", line.hit),
-        ("logMessage", line.log),
+        ("logMessage", without_formats(line.log)),
     ):
         if text:
             breakpoint_[key] = text

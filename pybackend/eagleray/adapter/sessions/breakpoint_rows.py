@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from eagleray.common.breakpoint_rules import problem_of
+from eagleray.common.breakpoint_rules import problem_of, without_formats
 from eagleray.common.l10n import counted, t
 from eagleray.protocol.dap import Arguments, Row, Source
 
@@ -45,7 +45,11 @@ class BreakpointRows:
     def sent(self) -> list[Row]:
         """The rows for debugpy."""
         rows = zip(self._rows, self._problems, strict=True)
-        return [row for row, problem in rows if not problem]
+        return [
+            {**row, "logMessage": without_formats(log)} if (log := row.get("logMessage")) else row
+            for row, problem in rows
+            if not problem
+        ]
 
     def merge_answers(self, answers: list[Row]) -> list[Row]:
         """The response to all rows, from debugpy's answers to those that were sent."""
