@@ -24,11 +24,14 @@ export class ComparisonCommands {
 
   /** The user chooses A and B, and the prompts where neither is a dump. */
   async compare(): Promise<void> {
-    const a = await chosenSide(this.app, vscode.l10n.t("Compare Engines: A computes the rollouts"));
+    const a = await chosenSide(
+      this.app,
+      vscode.l10n.t("Compare Engines (1/2): engine of the rollouts"),
+    );
     if (a === undefined) {
       return;
     }
-    const b = await chosenSide(this.app, vscode.l10n.t("Compare Engines: B is the trainer"));
+    const b = await chosenSide(this.app, vscode.l10n.t("Compare Engines (2/2): trainer"));
     if (b === undefined) {
       return;
     }

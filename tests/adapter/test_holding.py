@@ -285,7 +285,10 @@ def test_conditions_hit_counts_and_log_points_take_effect(
     editor = DapClient.unix(control.attach(worker)["socket"])
     editor.attach()
     editor.wait_for("stopped")
-    rows = [{"line": 12, "condition": "step == 2"}, {"line": 11, "logMessage": "loss is {loss:.3f}, {step=}"}]
+    rows = [
+        {"line": 12, "condition": "step == 2"},
+        {"line": 11, "logMessage": "loss is {loss:.3f}, {step=}"},
+    ]
     editor.request("setBreakpoints", source={"path": LOOP}, breakpoints=rows, lines=[12, 11])
     stops = []
     while len(stops) < 4:

@@ -244,7 +244,7 @@ def test_command_line_takes_a_cluster_before_a_run_and_no_job(
     # Nothing listens there; the arguments are right.
     command = ["--before", "--cluster", "http://127.0.0.1:1", "--", "python"]
     assert main(["doctor", *command]) == 1
-    assert "Specify one of" not in capsys.readouterr().err
+    assert "Which program" not in capsys.readouterr().err
 
 
 @pytest.fixture

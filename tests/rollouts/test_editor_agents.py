@@ -70,7 +70,7 @@ async def test_debug_run_prints_result_and_contract(app: App, data: Path) -> Non
     output = run.record.output.read_text()
     assert (run.state.code, run.plan.name, run.plan.workspace) == (0, "plain_agents:Item", "/w")
     assert output.splitlines()[0] == "2.0"
-    assert "`run` returns a reward that the framework takes." in output
+    assert "`run` returns a valid reward." in output
 
 
 async def test_arguments_of_the_class_reach_the_debugged_agent(app: App, data: Path) -> None:

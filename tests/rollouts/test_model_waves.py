@@ -195,7 +195,7 @@ async def test_server_with_one_slot_is_saturated(own_home: Path) -> None:
         observed = await observe(plan_for(small, "Talks", groups=5, group_size=4))
     assert wave_statistics(observed).done == 20
     assert [(each.kind, each.sentence) for each in verdicts(observed)] == [
-        ("server-saturated", "The server computes 1 request at once; others wait.")
+        ("server-saturated", "The server is the limit: it computes 1 request at once.")
     ]
 
 

@@ -258,8 +258,8 @@ MEASURED = "Half the requests took over 0.8 s, the quickest 0.10 s."
 @pytest.mark.parametrize(
     ("slots", "sentence"),
     [
-        (1, "The server computes 1 request at once; others wait."),
-        (4, "The server computes 4 requests at once; others wait."),
+        (1, "The server is the limit: it computes 1 request at once."),
+        (4, "The server is the limit: it computes 4 requests at once."),
         # As many as are in flight don't wait: the server computes slowly.
         (64, MEASURED),
         (None, MEASURED),

@@ -26,7 +26,7 @@ let fake: FakeApp;
 /** Only the cluster's Python has Ray. */
 function checked(python: string | undefined, anyway: boolean | undefined): { id: string } {
   if (python !== CLUSTERS && anyway !== true) {
-    throw new EaglerayError("no-ray", "The selected Python (python 3.11) has no “ray” package.");
+    throw new EaglerayError("no-ray", "Ray isn't installed in Python 3.11 (python).");
   }
   return { id: "new" };
 }
@@ -50,7 +50,7 @@ function last(): Start {
 test("the message names the Python and offers others; closed, nothing starts", async () => {
   assert.equal(await editor.run("eagleray.debug"), undefined);
   assert.equal(editor.asked.length, 1);
-  assert.match(editor.asked[0]?.text ?? "", /The selected Python .* has no “ray” package/);
+  assert.match(editor.asked[0]?.text ?? "", /Ray isn't installed in Python/);
   const buttons = ["Select Interpreter…", USE_CLUSTERS, "Run Anyway"];
   assert.deepEqual(editor.asked[0]?.buttons, buttons);
   assert.equal(editor.terminals.length, 0);

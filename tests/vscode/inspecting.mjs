@@ -52,7 +52,7 @@ await browserRun(
 
     await test("a step says why it isn't possible", async () => {
       await window.clickOnce(window.button("Step Over").first());
-      await window.waitForMessage("isn't stopped, so it can't step", "the reason");
+      await window.waitForMessage("is running, so it can't step", "the reason");
       await window.shot("step");
     });
 

@@ -90,10 +90,10 @@ await browserRun(
       const [a, b] = await Promise.all([serve(), serve("--flash-attention", "off")]);
       await window.waitFor(window.icon(), "the extension");
       await window.command("Eagleray: Compare Engines", () =>
-        titled("A computes the rollouts").isVisible(),
+        titled("engine of the rollouts").isVisible(),
       );
-      await chooseUrl(a, "A computes the rollouts", () => titled("B is the trainer").isVisible());
-      await chooseUrl(b, "B is the trainer", () => titled("Select the Prompts").isVisible());
+      await chooseUrl(a, "engine of the rollouts", () => titled("(2/2): trainer").isVisible());
+      await chooseUrl(b, "(2/2): trainer", () => titled("Select the Prompts").isVisible());
       const kind = shown.locator("h1", { hasText: "Kernel mismatch" });
       await choose(prompts, () => kind.isVisible());
       await window.waitFor(shown.getByText("12 of 12 have the same token ids"), "the prompts");

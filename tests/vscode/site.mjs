@@ -150,7 +150,7 @@ await browserRun(
         "the value of the watch",
       );
       await window.clickOnce(window.button("Step Over").first());
-      await window.waitForMessage("isn't stopped, so it can't step", "the reason");
+      await window.waitForMessage("is running, so it can't step", "the reason");
       await window.shot("inside");
       const isGone = async () => !(await window.toolbar().isVisible());
       await window.click(window.button("Disconnect"), isGone, "the session has ended");

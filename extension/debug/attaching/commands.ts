@@ -207,7 +207,7 @@ export class DebugCommands implements vscode.Disposable {
       place,
     }));
     const picked = await vscode.window.showQuickPick(items, {
-      placeHolder: vscode.l10n.t("Select a breakpoint() that pauses workers again"),
+      placeHolder: vscode.l10n.t("Select a line to stop skipping it"),
     });
     if (picked) {
       await this.app.sidecar.request(FORGET_IGNORED, picked.place);

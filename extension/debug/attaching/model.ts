@@ -250,6 +250,6 @@ export function heldSentence(snapshot: Snapshot): string | undefined {
     return undefined;
   }
   return held.length === 1
-    ? l10n.t("{0} is held where you left it.", workerName(first))
-    : l10n.t("{0} workers are held where you left them.", held.length);
+    ? l10n.t("{0} still waits where you left it.", workerName(first))
+    : l10n.t("{0} workers still wait where you left them.", held.length);
 }

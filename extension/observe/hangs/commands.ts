@@ -108,7 +108,7 @@ async function picked(targets: readonly NamedTarget[]): Promise<NamedTarget | un
     { label: vscode.l10n.t("Processes of This Machine…"), description: "", named: undefined },
   ];
   const item = await vscode.window.showQuickPick(items, {
-    title: vscode.l10n.t("Sample the stacks of what?"),
+    title: vscode.l10n.t("Why is what stuck?"),
   });
   return item === undefined ? undefined : (item.named ?? (await typedProcesses()));
 }
@@ -116,7 +116,7 @@ async function picked(targets: readonly NamedTarget[]): Promise<NamedTarget | un
 async function typedProcesses(): Promise<NamedTarget | undefined> {
   const typed = await vscode.window.showInputBox({
     title: vscode.l10n.t("Processes of This Machine"),
-    prompt: vscode.l10n.t("Enter PIDs. Other ranks and child processes are added."),
+    prompt: vscode.l10n.t("PIDs, for example 4711 4712. Their ranks and children are included."),
     validateInput: (text) =>
       parsedPids(text) === undefined ? vscode.l10n.t("Enter PIDs such as 4711 4712.") : undefined,
   });

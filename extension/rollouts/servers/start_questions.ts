@@ -59,7 +59,7 @@ async function askForCommand(value: string): Promise<Subject> {
   const at = value.indexOf("MODEL");
   const command = await vscode.window.showInputBox({
     title: vscode.l10n.t("Enter the command of the server"),
-    prompt: vscode.l10n.t("Eagleray adds a local address and a key."),
+    prompt: vscode.l10n.t("Eagleray adds a local address, a free port and an API key."),
     value,
     ...(at < 0 ? {} : { valueSelection: [at, at + "MODEL".length] as [number, number] }),
     ignoreFocusOut: true,

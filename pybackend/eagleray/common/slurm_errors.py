@@ -54,7 +54,7 @@ def _not_installed(code: str, command: str, host: str) -> EaglerayError:
         if host
         else t("This machine has no `{command}`.", command=command)
     )
-    return EaglerayError(code, message, t("Select the login node of the SLURM cluster."))
+    return EaglerayError(code, message, t("Add the login node of the SLURM cluster."))
 
 
 # By the state of a job.

@@ -9,7 +9,7 @@ from eagleray.common.errors import EaglerayError, error
 
 
 # fmt: off
-@error("no-logs", "{path} doesn't exist.", "Name log files or folders with logs.")
+@error("no-logs", "{path} doesn't exist.", "Pass a log file, or a folder with logs.")
 def no_such_path(path: Path) -> EaglerayError: ...
 @error("no-logs", "No log file is in {path}.", "Ray writes its logs to /tmp/ray/session_latest/logs.")
 def no_logs(path: Sequence[Path]) -> EaglerayError: ...

@@ -81,8 +81,8 @@ def no_clusters() -> EaglerayError: ...
        "Submitting needs the dashboard of a full Ray (`ray[default]`). The log has the details.")
 def job_refused(address: str, output: str) -> EaglerayError:
     """`output` is the response of the dashboard: often a traceback whose last line is the reason."""
-@error("no-job-agent", "{address} starts no jobs now: no job agent answers.",
-       "Try again in a minute. `dashboard_agent.log` on the head says what its agent does.")
+@error("no-job-agent", "Ray's job agent at {address} doesn't answer.",
+       "Read `dashboard_agent.log` on the head. Another Ray may use its port.")
 def no_job_agent(address: str, output: str) -> EaglerayError:
     """The dashboard has no agent of a node that would start jobs, though it was asked for a while."""
 @error("no-job", "{address} has no job {job}.", "It may have been deleted, or the cluster restarted.")

@@ -196,12 +196,10 @@ class RunOptions(StartPlace):
         flag="--watch",
         metavar="MINUTES",
         text=later(
-            "Save a picture of all stacks after so many minutes without output. 0: never. NCCL ends a collective after 10 minutes: use at most 5."
+            "Save a picture of all stacks after so many minutes without output. At most 5: NCCL gives up after 10. 0: never."
         ),
-        label=later("Save stacks after"),
-        hint=later(
-            "Minutes without output. Leave empty to save none. NCCL ends a collective after 10 minutes: use at most 5."
-        ),
+        label=later("Save all stacks after"),
+        hint=later("Minutes without output, at most 5: NCCL gives up after 10. Empty: never."),
         most=MOST_WATCH_MINUTES,
         link="hangs.md#pictures-of-runs-that-print-nothing",
     )

@@ -129,7 +129,7 @@ describe("the debugging feature by itself", () => {
     editor.answer = () => "Attach";
     await feature.show(worker("a"), worker("b", { state: "held" }));
     await settled();
-    assert.equal(editor.asked[0]?.text, "p-b is held where you left it.");
+    assert.equal(editor.asked[0]?.text, "p-b still waits where you left it.");
     assert.equal(debug.sessions[0]?.configuration["worker"], "b");
   });
 

@@ -263,11 +263,11 @@ describe("what is said", () => {
     assert.equal(heldSentence(snapshot(worker("a", "paused", 0))), undefined);
     assert.equal(
       heldSentence(snapshot(worker("a", "held", 0))),
-      "name a (rank 0) is held where you left it.",
+      "name a (rank 0) still waits where you left it.",
     );
     assert.equal(
       heldSentence(snapshot(worker("a", "held", 0), worker("b", "held", 1))),
-      "2 workers are held where you left them.",
+      "2 workers still wait where you left them.",
     );
   });
 });

@@ -49,7 +49,7 @@ Kernels (1 of 3)
   void gemm<float>(float*)      1  40.000 ms  53.3 %  40.000 ms  40.000 ms  40.000 ms
 
 NVTX ranges (1 of 2)
-  Times of all threads are added up. A total can exceed the duration.
+  Sums over all threads. A total can exceed the duration.
   NVTX range  Kind      Count  Names       Total     Average         p50         Min         Max
   step        push/pop      1      1  100.000 ms  100.000 ms  100.000 ms  100.000 ms  100.000 ms
 

@@ -198,7 +198,7 @@ async def test_refused_expression_says_why_and_is_allowed_by_an_exclamation_mark
 async def test_steps_and_breakpoints_are_refused_with_the_reason(opened: Inspections) -> None:
     def story(client: DapClient) -> None:
         with pytest.raises(
-            RequestFailed, match=r"isn't stopped, so it can't step\. To stop it,"
+            RequestFailed, match=r"is running, so it can't step\. To step,"
         ) as failed:
             client.request("next", threadId=1)
         assert failed.value.response["body"]["error"]["showUser"] is True
@@ -241,7 +241,7 @@ async def test_thread_that_waits_in_c_is_really_stopped_when_it_returns(
     opened: Inspections,
 ) -> None:
     def story(client: DapClient) -> None:
-        with pytest.raises(RequestFailed, match="select Pause at Next Line"):
+        with pytest.raises(RequestFailed, match="use Pause at Next Line"):
             client.request("next", threadId=1)
         client.request(STOP_REQUEST, threadId=1)
         client.wait_for("output", lambda body: "stops at its next line of" in body["output"])

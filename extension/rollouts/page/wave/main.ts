@@ -77,7 +77,7 @@ class WaveView {
 
   private showProgress(progress: WaveProgress, isRunning: boolean): void {
     const ended = progress.totals.ended;
-    this.state.textContent = l10n.t("{0} of {1} runs have ended.", ended, progress.runs);
+    this.state.textContent = l10n.t("{0} of {1} runs done", ended, progress.runs);
     this.bar.value = ended / Math.max(progress.runs, 1);
     this.figures.replaceChildren(
       section("figures", l10n.t("Figures"), element("dl", {}, ...figures(progress))),

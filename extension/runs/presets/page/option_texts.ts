@@ -24,8 +24,8 @@ export const OPTION_TEXTS = {
     example: "",
   },
   watchMinutes: {
-    label: l10n.t("Save stacks after"),
-    hint: l10n.t("Minutes without output. Leave empty to save none. NCCL ends a collective after 10 minutes: use at most 5."),
+    label: l10n.t("Save all stacks after"),
+    hint: l10n.t("Minutes without output, at most 5: NCCL gives up after 10. Empty: never."),
     example: "",
   },
 };

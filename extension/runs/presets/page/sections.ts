@@ -290,7 +290,7 @@ export function shortenSection(acts: Acts): Part & { readonly root: HTMLDetailsE
     element(
       "p",
       { class: "hint", id: "compose-hint" },
-      l10n.t("Runs the imports of your program and starts nothing."),
+      l10n.t("Imports your program and starts nothing."),
     ),
   );
   const shown: Part = {
@@ -359,7 +359,9 @@ function tally(changes: Changes): string {
   const applied = counted.filter(({ outcome }) => APPLIED.has(outcome));
   return counted.length === 0
     ? ""
-    : l10n.t("{0} of {1} changes apply", applied.length, counted.length);
+    : applied.length === counted.length
+      ? l10n.t("{0} changes apply", applied.length)
+      : l10n.t("{0} of {1} changes apply", applied.length, counted.length);
 }
 
 /** Each change with its outcome and the reason. */

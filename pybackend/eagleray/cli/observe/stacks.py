@@ -147,7 +147,7 @@ def check(arguments: argparse.Namespace) -> str:
     )
     if sum(map(bool, targets)) != 1:
         return t(
-            "Specify one of RUN, --cluster, --slurm, --hosts, --pids, --ras, --from and --open."
+            "Which program? Pass one of RUN, --pids, --cluster, --slurm, --hosts, --ras, --from and --open."
         )
     if arguments.job and not arguments.cluster:
         return t("--job needs --cluster.")

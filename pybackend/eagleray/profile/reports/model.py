@@ -59,7 +59,7 @@ def _columns(*ids: str) -> tuple[Column, ...]:
     return tuple(Column(column, titles[column], kinds.get(column, "text")) for column in ids)
 
 
-_ALL_THREADS = later("Times of all threads are added up. A total can exceed the duration.")
+_ALL_THREADS = later("Sums over all threads. A total can exceed the duration.")
 _TIMES = ("count", "total", "share", "avg", "min", "max")
 _RANGES = _columns("range", "kind", "count", "names", "total", "avg", "p50", "min", "max")
 SHAPES: Mapping[TableId, TableShape] = {

@@ -256,8 +256,7 @@ def find_warnings(about: ReportMetadata, counts: EventCounts) -> Iterator[Report
         yield ReportWarning(
             "no-nvtx",
             t("No NVTX range was recorded."),
-            f"{t('A range is a named part of a program, like a step.')}"
-            f" {t('If your program names none, ignore this warning.')}"
+            f"{t('If your program names none, ignore this warning.')}"
             f" {t('Otherwise, its nvtx package does not fit this nsys.')} {_nvtx_fix()}",
         )
     has_unread = counts.unread_kernels or {KERNELS, GRAPHS} & {*counts.missing}

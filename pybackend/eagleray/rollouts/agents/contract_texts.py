@@ -16,7 +16,7 @@ _HOLDS = {
     "async": later("`run` is an async function."),
     "arguments": later("`run` takes the arguments that the framework passes."),
     "pickle": later("The agent can be pickled."),
-    "result": later("`run` returns a reward that the framework takes."),
+    "result": later("`run` returns a valid reward."),
     "finite": later("Rewards are finite numbers."),
     "ids": later("The dictionary names completions of this run."),
     "areal": later("AReaL can be imported."),

@@ -313,8 +313,8 @@ def _queue(observed: Observed) -> str:
     if slots is not None and slots < observed.totals.max_requests_in_flight:
         return counted(
             slots,
-            "The server computes {n} request at once; others wait.",
-            "The server computes {n} requests at once; others wait.",
+            "The server is the limit: it computes {n} request at once.",
+            "The server is the limit: it computes {n} requests at once.",
         )
     seconds = _comparable_s(observed)
     return t(

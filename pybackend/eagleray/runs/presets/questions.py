@@ -40,7 +40,7 @@ def questions(analysis: ProgramAnalysis, answers: Mapping[str, str]) -> tuple[Pr
         PresetQuestion(
             HANG_DETAILS.name,
             translated(HANG_DETAILS.text),
-            t("Variables of NCCL and torch that act; the run is slower."),
+            t("Sets NCCL and torch variables that help with hangs; the run is slower."),
             (ON, OFF),
             answers.get(HANG_DETAILS.name, OFF),
         ),
