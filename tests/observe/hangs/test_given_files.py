@@ -128,3 +128,47 @@ def test_damaged_recorder_beside_others_is_named(tmp_path: Path) -> None:
         (str(tmp_path / name), "not a flight recorder")
         for name in ("fr_rank2.json", "nccl_trace_rank_1")
     ]
+
+
+def recorder(rank: int, enqueued: int = 4) -> str:
+    """The JSON of a rank whose collective 3 has started, with further ones enqueued."""
+    entries = [
+        {
+            "process_group": ["0", "default_pg"],
+            "collective_seq_id": number,
+            "profiling_name": "nccl:all_reduce",
+            "input_sizes": [[4]],
+            "input_dtypes": ["Float"],
+            "state": "started" if number == 3 else "scheduled",
+            "retired": False,
+            "is_p2p": False,
+        }
+        for number in range(3, enqueued + 1)
+    ]
+    status = {"last_enqueued_collective": enqueued, "last_completed_collective": 2}
+    groups = {"0": {"ranks": "[0, 1]"}}
+    return json.dumps({"pg_config": groups, "pg_status": {"0": status}, "entries": entries})
+
+
+@pytest.mark.parametrize("name", ["rank{}_fr.json", "rank-{}-host7.fr.json", "Rank{}-fr2.pkl"])
+def test_one_record_of_ranks_in_one_collective_shows_no_hang(tmp_path: Path, name: str) -> None:
+    """PyTorch writes it also for a job that runs (TORCH_NCCL_DEBUG_INFO_PIPE_FILE)."""
+    for rank in range(2):
+        (tmp_path / name.format(rank)).write_text(recorder(rank, 4 + rank))
+    taken = given(tmp_path)
+    assert (taken.verdict.kind, taken.verdict.sentence) == (
+        "unknown",
+        "All ranks are in collective 3 (all_reduce) of default_pg in this dump.",
+    )
+    assert [each.rank for each in taken.ranks] == [0, 1]
+
+
+def test_log_with_a_time_out_makes_a_record_one_of_a_hang(tmp_path: Path) -> None:
+    for rank in range(2):
+        (tmp_path / f"rank{rank}_fr.json").write_text(recorder(rank))
+    (tmp_path / "job.log").write_text(
+        "[rank1]:[E1130 ProcessGroupNCCL.cpp:685] [Rank 1] Watchdog caught collective operation timeout: "
+        "WorkNCCL(SeqNum=3, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600029 "
+        "milliseconds before timing out.\n"
+    )
+    assert given(tmp_path).verdict.kind == "transport"

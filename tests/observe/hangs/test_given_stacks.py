@@ -147,7 +147,7 @@ def test_thread_of_the_backward_pass_stands_for_the_one_that_waits_for_it() -> N
         for pid, hook in zip((811, 812), hooks, strict=True)
     )
     verdict = given("-", stdin=text.encode()).verdict
-    assert (verdict.kind, verdict.culprits) == ("straggler", "811")
+    assert (verdict.kind, verdict.culprits) == ("slow", "811")
 
 
 def test_long_chain_keeps_its_inner_end() -> None:
@@ -276,7 +276,10 @@ def test_servers_without_requests_do_not_hang() -> None:
     ]
     kind, text = sentence_of(*dumps)
     assert kind == "unknown"
-    assert text.startswith("These stacks show no hang: Processes 80 and 82")
+    assert text == (
+        "These stacks show no hang: Rank 0, process 82 wait for work."
+        " What coroutines of process 80 await can't be seen in stacks."
+    )
 
 
 def test_polling_rank_of_an_idle_engine_is_not_blamed() -> None:
@@ -399,3 +402,88 @@ def test_place_of_a_process_without_a_named_wait_is_in_the_sentence() -> None:
     kind, sentence = sentence_of(process(80, "t.py", *frames))
     assert kind == "unknown"
     assert "Process 80 is in backend_compile (compiler.py:321)" in sentence
+
+
+def ranks_and_server(late: tuple[str, ...], server: str, state: str = "idle") -> bytes:
+    trainers = (
+        f"rank {rank}:\n" + process(810 + rank, "t.py", *frames)
+        for rank, frames in enumerate((late, BARRIER, BARRIER))
+    )
+    return ("".join(trainers) + "server:\n" + server.replace("idle", state)).encode()
+
+
+@pytest.mark.parametrize(("state", "kind"), [("active", "slow"), ("idle", "straggler")])
+def test_rank_that_awaits_an_answer_is_at_most_possible_in_one_dump(state: str, kind: str) -> None:
+    asks = ("readinto (socket.py:705)", "generate (client.py:7)", "step (t.py:4)")
+    server = process(900, "serve.py", "forward (qwen.py:3)", "<module> (serve.py:9)")
+    verdict = given("-", stdin=ranks_and_server(asks, server, state)).verdict
+    assert (verdict.kind, verdict.culprits) == (kind, "0")
+    assert verdict.confidence <= 0.5
+
+
+def test_active_rank_for_which_others_wait_is_slow_in_one_dump() -> None:
+    text = "".join(
+        f"rank {rank}:\n" + process(810 + rank, "t.py", *frames).replace("idle", state)
+        for rank, (frames, state) in enumerate([(SAVE, "active"), (BARRIER, "idle")])
+    )
+    verdict = given("-", stdin=text.encode()).verdict
+    assert (verdict.kind, verdict.culprits) == ("slow", "0")
+
+
+def test_actor_whose_title_names_a_method_does_not_wait_for_work() -> None:
+    """verl#7180: an async actor shows nothing of its coroutines in its threads."""
+    get = ("get (ray/_private/worker.py:9)", "generate (loop.py:8)", "fit (t.py:5)")
+    loop = (
+        "main_loop (ray/_private/worker.py:9)",
+        "<module> (ray/_private/workers/default_worker.py:3)",
+    )
+    runner = process(80, "ray::Runner.fit", *get)
+    verdict = given(
+        "-", stdin=(runner + process(81, "ray::Agent.generate", *loop)).encode()
+    ).verdict
+    assert (verdict.kind, verdict.culprits, verdict.confidence) == ("wait-chain", "81", 0.5)
+    assert verdict.sentence.endswith("What coroutines of Agent 81 await can't be seen in stacks.")
+    assert "--inside" in verdict.next_step
+    assert sentence_of(runner, process(81, "ray::Agent", *loop))[1].endswith(
+        "Agent 81 waits for work."
+    )
+
+
+LOADS = (
+    "get (multiprocessing/queues.py:7)",
+    "__next__ (torch/utils/data/dataloader.py:5)",
+    "epoch (t.py:3)",
+    "<module> (t.py:9)",
+)
+FORKED = (
+    "_worker_loop (torch/utils/data/_utils/worker.py:2)",
+    "run (multiprocessing/process.py:1)",
+    "__init__ (torch/utils/data/dataloader.py:9)",
+    *LOADS[2:],
+)
+LOCKED = ("acquire (logging/__init__.py:9)", "__getitem__ (data.py:57)")
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "text"),
+    [
+        (
+            "idle",
+            "data-loader",
+            "The data loader of process 80 delivers nothing."
+            " Process 81 waits for the lock of a log handler in __getitem__ (data.py:57).",
+        ),
+        (
+            "active",
+            "slow",
+            "Nothing hangs: process 80 waits for its data loader, which still works.",
+        ),
+    ],
+)
+def test_forked_worker_of_a_data_loader_is_not_its_parent(state: str, kind: str, text: str) -> None:
+    dumps = (
+        process(80, "t.py", *LOADS),
+        process(81, "t.py", *LOCKED, *FORKED).replace("idle", state),
+        process(82, "t.py", "get (multiprocessing/queues.py:7)", *FORKED),
+    )
+    assert sentence_of(*dumps) == (kind, text)

@@ -32,7 +32,7 @@ def record_of(process: SampledProcess) -> RankRecord | None:
     return parsed(process.record) if process.record else None
 
 
-def counters(world: World) -> Iterator[Reading]:
+def counters(world: World, *, is_snapshot: bool = False) -> Iterator[Reading]:
     """The first of these that fits a group whose collectives don't end.
 
     1. Ranks are in different collectives of the same number, or have launched different ones: a mismatch.
@@ -41,7 +41,7 @@ def counters(world: World) -> Iterator[Reading]:
        stragglers.  Of one that doesn't wait its stack says more, and the number is added to that, unless no stack shows a
        wait, as in a compiled program.
     4. All ranks wait in the same collective, and all were read: it is the transport.  RAS can't tell that, and a log only if
-       it has all ranks.
+       it has all ranks, and a dump of a rank that runs looks the same (`is_snapshot`).
     """
     records = _records(world)
     if len(records) < 2:
@@ -81,7 +81,7 @@ def counters(world: World) -> Iterator[Reading]:
         and len(stuck) == 1
         and flight_recorder.is_shared(records, stuck[0])
     ):
-        yield _transport(world, records, stuck[0])
+        yield _transport(world, records, stuck[0], is_snapshot=is_snapshot)
 
 
 def pending(record: RankRecord) -> list[str]:
@@ -309,7 +309,7 @@ def _limit(records: Records, group: str) -> float:
     return 0.9 if _are_logged(records) else 1.0
 
 
-def _transport(world: World, records: Records, group: str) -> Reading:
+def _transport(world: World, records: Records, group: str, *, is_snapshot: bool) -> Reading:
     number = flight_recorder.awaited(records, group)
     text = t(
         "All ranks have started collective {number} ({call}) of {group}, which doesn't end.",
@@ -329,6 +329,15 @@ def _transport(world: World, records: Records, group: str) -> Reading:
         if silent := world.expected.without(RankSet.of(records)):
             text += " " + t("It has no counters of {ranks}.", ranks=wording.ranks_of(silent))
             step = t("Look at the end of the log of {ranks}.", ranks=wording.ranks_of(silent))
+        return Reading(Kind.TRANSPORT, RankSet(), _UNSURE, text, step, world.name)
+    if is_snapshot:
+        text = t(
+            "All ranks are in collective {number} ({call}) of {group} in this dump.",
+            number=number,
+            call=_operation(records, group, number),
+            group=_name(group),
+        )
+        step = t("Add a log with a time-out, or stacks of two times.")
         return Reading(Kind.TRANSPORT, RankSet(), _UNSURE, text, step, world.name)
     step = t("Check the network between the nodes, and the GPUs.")
     return Reading(Kind.TRANSPORT, RankSet(), 0.9, text, step, world.name)

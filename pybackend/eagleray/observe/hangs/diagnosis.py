@@ -79,7 +79,8 @@ def _unknown(worlds: Sequence[World], evidence: HangEvidence, best: Sequence[Rea
     read = [each for world in worlds for each in world.ranks if each.stack]
     all_wait = all(each.activity.doing in WAITS for each in read)
     # In stacks alone, nothing points to the network.
-    is_sure = best and not (read and best[0].kind is Kind.TRANSPORT)
+    has_counters = any(each.record for each in read)
+    is_sure = best and not (read and best[0].kind is Kind.TRANSPORT and not has_counters)
     if evidence.is_given and all_wait and is_sure:
         # A log's message is true, and doesn't prove this kind.
         text, step = best[0].sentence, best[0].next_step

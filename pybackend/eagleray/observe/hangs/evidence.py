@@ -272,7 +272,7 @@ class HangEvidence:
     `workers` names the workers of a cluster that alone were sampled, "" for all.  `endings` are the ends of ranks
     without Ray. `is_given`: Eagleray hasn't dumped the stacks itself.  `ras` is what NCCL's RAS has answered on each
     node. `absences`: messages in a log that name processes which others have missed.  `has_tasks`: Ray was asked
-    for `tasks`.
+    for `tasks`.  `has_timeout`: a given log says that a collective has reached its time limit.
     """
 
     processes: tuple[SampledProcess, ...]
@@ -285,6 +285,7 @@ class HangEvidence:
     ras: tuple[RasRow, ...] = ()
     absences: tuple[LoggedAbsence, ...] = ()
     has_tasks: bool = False
+    has_timeout: bool = False
 
     @cached_property
     def is_single_sample(self) -> bool:

@@ -19,6 +19,7 @@ from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.remote.sampling.frames import PythonFrame, is_noise, is_users
 from eagleray.remote.sampling.merging import ThreadStack
+from eagleray.remote.sampling.unwinding import LOADER_LOOP
 
 # More sentences than these don't say what a reader should look at.
 _MOST = 3
@@ -116,11 +117,13 @@ NATIVE = (
 )
 # The beginning of the function by which a pasted dump names the lock for which a thread waits.
 NAMED_LOCK = "lock "
+# The title of a worker of Ray that runs a method.
+_METHOD = re.compile(r"ray::\w+\.\w")
 _POOL_FILE = "concurrent/futures/thread.py"
 # The loops of processes that do the tasks of a pool, and read its batches.
 _OF_POOL = re.compile(r"(^|/)multiprocess(ing)?/pool\.py$")
 _LOOPS = re.compile(
-    rf"{_OF_POOL.pattern}|(^|/)(?:concurrent/futures/process|loky/process_executor)\.py$|torch/utils/data/_utils/worker\.py$"
+    rf"{_OF_POOL.pattern}|(^|/)(?:concurrent/futures/process|loky/process_executor)\.py$|{LOADER_LOOP.pattern}"
 )
 # Code of engines counts as the user's, who may have changed it.
 OF_ENGINES = (
@@ -156,6 +159,19 @@ def is_free(process: SampledProcess) -> bool:
             for wait, called in _FREE
         )
     )
+
+
+def runs_coroutines(process: SampledProcess) -> bool:
+    """Whether a process that `is_free` may await something."""
+    frames = process.stack.frames if process.stack else ()
+    is_loop = bool(frames) and frames[-1].file.endswith("asyncio/runners.py")
+    return is_loop or process.activity.doing is Doing.IN_EVENT_LOOP or runs_method(process)
+
+
+def runs_method(process: SampledProcess) -> bool:
+    """Whether the title of a worker of Ray names the method that it runs, of which its threads show nothing."""
+    frames = process.stack.frames if process.stack else ()
+    return all(map(is_noise, frames)) and _METHOD.match(process.process.title) is not None
 
 
 def wait_of(frames: Sequence[PythonFrame]) -> LibraryWait | None:
@@ -232,6 +248,12 @@ def is_without_task(process: SampledProcess, files: re.Pattern[str] = _LOOPS) ->
     # A task in C has no frame of its own.
     gets = bool(below) and below[0].function.endswith("get") and not any(map(is_users, below))
     return gets and not process.is_busy
+
+
+def is_worker(process: SampledProcess) -> bool:
+    """Whether a process is a worker of a data loader."""
+    frames = process.stack.frames if process.stack else ()
+    return any(LOADER_LOOP.search(frame.file) for frame in frames)
 
 
 def has_lost_task(process: SampledProcess, children: Iterable[SampledProcess]) -> bool:

@@ -289,7 +289,7 @@ def inside_lines(taken: Picture) -> Iterator[str]:
             )
         for each in row.collectives if row else ():
             yield t(
-                "{name}: {group} started {started}, ended {ended} ({call})",
+                "{name}: {group} enqueued {started}, ended {ended} ({call})",
                 name=name,
                 group=each.group,
                 started=each.started,
@@ -307,7 +307,7 @@ def counter_lines(taken: Picture) -> Iterator[str]:
             alike[row.group, each].append(row.rank)
     for (_, each), ranks in [*alike.items()][:_MOST_THREADS]:
         yield t(
-            "{name}: {group} started {started}, ended {ended} ({call})",
+            "{name}: {group} enqueued {started}, ended {ended} ({call})",
             name=wording.Ranks_of(RankSet.of(ranks)),
             group=each.group,
             started=each.started,

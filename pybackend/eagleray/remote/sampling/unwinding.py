@@ -25,6 +25,9 @@ _BEGIN = re.compile(r"<module>$|(^|\.)_run_module_as_main$|(^|\.)_bootstrap$")
 _MOST_FRAMES = 100
 # `Popen._launch` forks a child of `multiprocessing`, whose stack begins with its parent's (Python 3.10 to 3.14).
 _FORK = re.compile(r"(^|/)multiprocess(ing)?/popen_fork\.py$")
+LOADER_LOOP = re.compile(
+    r"(^|/)(torch/utils/data/_utils|torchdata/stateful_dataloader)/worker\.py$"
+)
 _EXIT_METHODS = re.compile(r"(^|\.)__a?exit__$")
 
 
@@ -33,7 +36,8 @@ def since_fork(frames: Sequence[PythonFrame]) -> Sequence[PythonFrame]:
     launched = [
         at
         for at, frame in enumerate(frames)
-        if frame.function.endswith("_launch") and _FORK.search(frame.file)
+        if (frame.function.endswith("_launch") and _FORK.search(frame.file))
+        or any(LOADER_LOOP.search(below.file) for below in frames[at + 1 : at + 2])
     ]
     return frames[launched[-1] + 1 :] if launched else frames
 

@@ -166,7 +166,7 @@ _STANDARD = re.compile(
 _OF_OTHERS = re.compile(
     r"(requests|urllib3|httpx|httpcore|h11|anyio|aiohttp|uvicorn|starlette|fastapi|grpc|zmq|numpy|pandas|scipy|pyarrow"
     r"|filelock|joblib|botocore|redis|datasets|fsspec|multiprocess|dill|cloudpickle|wandb|tensorboard|hydra|omegaconf|pydantic|pytest|_pytest|pluggy|tqdm"
-    r"|safetensors|huggingface_hub|tokenizers|triton|torch|torchvision|ray|uvloop|nvtx|cupy|psutil|debugpy)/"
+    r"|safetensors|huggingface_hub|tokenizers|triton|torch|torchvision|ray|uvloop|nvtx|cupy|psutil|debugpy|torchdata)/"
 )
 
 

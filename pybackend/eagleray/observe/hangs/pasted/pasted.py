@@ -145,9 +145,10 @@ def picture_of(sources: GivenFiles) -> Picture:
             sources.unread.append((source.name, "not a flight recorder"))
         dumped += dumps
         records += [record] if record else []
+    logged_records = logged.records()
     if not records:
         # Flight recorders say more, and write operations and sizes otherwise.
-        records = logged.records()
+        records = logged_records
         dumped = _with_ranks(dumped, records)
     if not dumped and not records and not answers and not logged.absences:
         raise no_stacks(sources.paths, sources.unread)
@@ -157,7 +158,7 @@ def picture_of(sources: GivenFiles) -> Picture:
         rows = [evolve(each, joined="") for row in sampled.ras for each in row.notable]
         ras_rows = tuple(evolve(row, notable=tuple(rows)) for row in sampled.ras if answers)
         sampled = evolve(evidence_of(dumped, records), ras=ras_rows)
-    sampled = evolve(sampled, absences=tuple(logged.absences))
+    sampled = evolve(sampled, absences=tuple(logged.absences), has_timeout=bool(logged_records))
     return evolve(completed(sampled), target=", ".join(names[:3]))
 
 

@@ -24,6 +24,7 @@ _DECODER = json.JSONDecoder()
 # Each may be as long as the rest of the text.
 _MOST_FAILURES = 64
 _RANKS = re.compile(r"\d+")
+_RANK_IN_NAME = re.compile(r"rank\D{0,2}(\d{1,6})", re.IGNORECASE)
 _NUMBER_AT_END = re.compile(r"(\d{1,6})(?:\.(?:json|pkl|pickle|bin|txt))?$")
 # A recorder with 20,000 collectives of 50 frames each has fewer.
 _MOST_VALUES = 10_000_000
@@ -66,7 +67,7 @@ def record_in(name: str, content: bytes) -> DumpedRecord | None:
     if not isinstance(value, dict) or not isinstance(value.get("entries"), list):
         return None
     number = value.get("rank")
-    match = _NUMBER_AT_END.search(name)
+    match = _RANK_IN_NAME.search(name) or _NUMBER_AT_END.search(name)
     if not isinstance(number, int):
         number = int(match[1]) if match else None
     if number is None:

@@ -28,7 +28,9 @@ _STAGE = re.compile(r"_PP\d+")
 
 def counters(scene: Scene) -> Iterator[Reading]:
     """Evidence of the ranks' flight recorders: numbers decide where stacks leave a doubt."""
-    yield from counter_readings.counters(scene.world)
+    evidence = scene.evidence
+    is_snapshot = evidence.is_given and evidence.is_single_sample and not evidence.has_timeout
+    yield from counter_readings.counters(scene.world, is_snapshot=is_snapshot)
 
 
 def different_groups(scene: Scene) -> Iterator[Reading]:

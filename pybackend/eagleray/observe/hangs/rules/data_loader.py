@@ -10,6 +10,7 @@ from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.rules import waits
 from eagleray.observe.hangs.rules.rule_context import Scene, about, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
+from eagleray.remote.sampling.node_sampler import RUNNABLE
 
 
 def loading_data(scene: Scene) -> Iterator[Reading]:
@@ -17,7 +18,12 @@ def loading_data(scene: Scene) -> Iterator[Reading]:
     if not loading:
         return
     children = [child for each in loading for child in scene.evidence.children(each)]
-    if any(child.goes_on or child.is_busy for child in children):
+    # Nothing names the parents of given processes.
+    given = [each for each in scene.evidence.processes if library_waits.is_worker(each)]
+    given = given if scene.evidence.is_given else []
+    if any(child.goes_on or child.is_busy for child in children) or any(
+        each.last.state == RUNNABLE for each in given
+    ):
         text = counted(
             len(loading),
             "Nothing hangs: {ranks} waits for its data loader, which still works.",
@@ -44,6 +50,8 @@ def loading_data(scene: Scene) -> Iterator[Reading]:
             **about(scene, loading),
         )
     text += waits.follow(scene, waiting, is_shown=False)
+    if busy := [each for each in given if not library_waits.is_free(each)]:
+        text += f" {library_waits.sentence_of(busy)}"
     if scene.waiting:
         text += f" {wording.Wait_in(scene.waiting)}."
     yield reading(scene, Kind.DATA_LOADER, loading, confidence, text, step)

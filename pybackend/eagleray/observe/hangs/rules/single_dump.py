@@ -31,10 +31,13 @@ def waits(scene: Scene) -> Iterator[Reading]:
     if len(callers) == 1 and is_own:
         text += library_waits.threads_of(callers[0])
     what = {wait.what for wait in waiting.values()}
-    culprits = others or [each for each in callers if not each.is_in_ray_get] or callers
+    methods = [each for each in free if library_waits.runs_method(each)]
+    culprits = others or methods or [each for each in callers if not each.is_in_ray_get] or callers
     step = again_step(culprits)
     if others:
         text += f" {_running(others)}"
+    elif methods:
+        step = t("Read from inside what its tasks await (--inside).")
     elif what == {library_waits.LOCK_FILE}:
         step = t("Delete the file if the process that has made it has ended.")
     elif what == {library_waits.GPU}:
@@ -45,17 +48,30 @@ def waits(scene: Scene) -> Iterator[Reading]:
         step = t("Add dumps of the processes that are missing: else a message was lost.")
     # Processes that wait for the GPU may be ahead of the others, or behind.
     is_unsure = what == {library_waits.GPU} and len(others) >= len(callers)
-    confidence = 0.4 if is_unsure else 0.5 if others else 0.55
+    confidence = 0.4 if is_unsure else 0.5 if others or methods else 0.55
     yield reading(scene, Kind.WAIT_CHAIN, culprits, confidence, text + free_text(evidence), step)
 
 
 def free_text(evidence: HangEvidence) -> str:
-    """` Process 812 waits for work.`: a sentence on processes in pasted dumps that have nothing to do, "" without any."""
+    """` Process 812 waits for work.`: sentences on processes in pasted dumps that have nothing to do, "" without any.
+
+    Stacks don't show for what coroutines wait, which may be an answer.
+    """
     _, free = _read(evidence)
-    if not free or not evidence.is_given:
+    if not evidence.is_given:
         return ""
-    name = wording.Ranks(free)
-    return " " + counted(len(free), "{Name} waits for work.", "{Name} wait for work.", Name=name)
+    loops = [each for each in free if library_waits.runs_coroutines(each)]
+    text = ""
+    if idle := [each for each in free if each not in loops]:
+        name = wording.Ranks(idle)
+        text += " " + counted(
+            len(idle), "{Name} waits for work.", "{Name} wait for work.", Name=name
+        )
+    if loops:
+        text += " " + t(
+            "What coroutines of {names} await can't be seen in stacks.", names=wording.ranks(loops)
+        )
+    return text
 
 
 def no_wait(evidence: HangEvidence) -> tuple[str, str] | None:

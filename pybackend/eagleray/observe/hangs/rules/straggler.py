@@ -63,6 +63,14 @@ def late(scene: Scene) -> Iterator[Reading]:
         # An idle engine polls for requests in one rank, and passes them on to the others.
         is_idle = scene.evidence.is_given and all(map(library_waits.is_free, behind))
         confidence, step = 0.4 if is_idle else 0.6, again_step(behind)
+        ranks = set(map(id, scene.world.ranks))
+        others = [each for each in scene.evidence.processes if id(each) not in ranks]
+        if library_waits.all_await_answers(last):
+            # A server may still answer, which perhaps is what computes.
+            confidence = 0.5
+            kind = Kind.SLOW if any(map(_is_runnable, others)) else kind
+        elif all(map(_is_runnable, behind)):
+            kind = Kind.SLOW
         text = counted(
             len(behind),
             "{Others_wait}, and {ranks} is elsewhere{place}. Whether it moves can't be seen in one dump.",
@@ -114,6 +122,10 @@ def late(scene: Scene) -> Iterator[Reading]:
         yield reading(scene, Kind.DEADLOCK, behind, max(confidence, 0.75), text, step)
         return
     yield reading(scene, kind, behind, confidence, text, step)
+
+
+def _is_runnable(process: SampledProcess) -> bool:
+    return process.last.state == RUNNABLE
 
 
 def outliers(scene: Scene) -> Iterator[Reading]:
