@@ -116,6 +116,33 @@ def test_logprobs_of_the_completion_alone_are_matched(tmp_path: Path) -> None:
     assert dump.unreadable == 1
 
 
+@pytest.mark.parametrize("mask", ["response_mask", "loss_mask", "mask"])
+def test_masked_tokens_of_a_response_are_not_compared(tmp_path: Path, mask: str) -> None:
+    """verl pads responses to one length, and masks padding and the tokens of tools."""
+    row = {"prompt_ids": [1], "response_ids": [3, 4, 5, 0, 0], mask: [1, 0, 1, 0, 0]}
+    row["old_log_probs"] = [-1.0, 0.0, -2.0, 0.0, 0.0]
+    dump = read_dump(written(tmp_path / "d.jsonl", row), TRAINER_LOGPROBS)
+    assert [(each.prompt, each.completion) for each in dump.sequences] == [
+        ((1,), (3,)),
+        ((1, 3, 4), (5,)),
+    ]
+    assert [each.logprobs for each in dump.scored] == [(-1.0,), (-2.0,)]
+
+
+@pytest.mark.parametrize(
+    ("row", "missing"),
+    [
+        ({"response_ids": [3], "logprobs": [-1.0]}, "rows lack `prompt_ids`"),
+        ({"input_ids": [3], "logprobs": [-1.0]}, "rows lack `loss_mask`"),
+        ({"responses": [3], "logprobs": [-1.0]}, "but no token ids, such as `response_ids`"),
+    ],
+)
+def test_refusal_names_what_a_dump_lacks(tmp_path: Path, row: dict[str, Any], missing: str) -> None:
+    with pytest.raises(EaglerayError) as error:
+        read_dump(written(tmp_path / "d.jsonl", row), ROLLOUT_LOGPROBS)
+    assert missing in str(error.value)
+
+
 @pytest.mark.parametrize(
     "row",
     [

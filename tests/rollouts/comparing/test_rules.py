@@ -202,6 +202,17 @@ def test_many_times_the_usual_is_not_as_usual() -> None:
     assert "quantized weights" in found.reading.sentence
 
 
+@pytest.mark.parametrize("k3", [0.014, 0.021])
+def test_largest_published_difference_is_not_usual_for_a_model_of_unknown_size(k3: float) -> None:
+    """Weights that are a step old, or an engine in fp8, make as much in a model of usual size."""
+    found = verdict(evidence(figures(0.1, 2.8, k3, 1.12), "", "")).reading
+    assert found.kind is UNKNOWN
+    assert found.sentence.startswith("Only small models, or experts, usually differ so much.")
+    assert "?dtype=bfloat16&model=NAME" in found.next_step
+    named = evidence(figures(0.1, 2.8, k3, 1.12), "bfloat16", "bfloat16", "pythia-410m")
+    assert verdict(named).reading.kind is USUAL
+
+
 def test_dropout_remains_as_a_cause() -> None:
     """peft#2438: a trainer in training mode, against a model of known size."""
     found = verdict(evidence(figures(0.13, 3.4, 0.037, 1.19), "bfloat16", "bfloat16", "Qwen3-4B"))

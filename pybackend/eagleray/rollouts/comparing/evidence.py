@@ -94,5 +94,12 @@ class ComparisonEvidence:
         return self.metrics.k3_kl / self.model.rows[-1].k3 if self.metrics else 0.0
 
     @property
+    def may_be_unusual(self) -> bool:
+        """Whether the k3-KL is above what half of the published models have, and the size of this one isn't known."""
+        rows = self.model.rows
+        most = rows[(len(rows) - 1) // 2].usual_k3
+        return not self.model.billions and self.metrics is not None and self.metrics.k3_kl > most
+
+    @property
     def missed_update(self) -> int | None:
         return missed_update(self.steps, self.model.usual_k3)

@@ -331,4 +331,7 @@ def _unknown(evidence: ComparisonEvidence) -> tuple[str, str]:
         agree = t("{count} of {total} sequences agree as usual.", count=count, total=total)
         step = t("Compare the others: their engine, step, length and padding.")
         return agree, step
+    if evidence.may_be_unusual and evidence.times_usual <= 1:
+        text = t("Only small models, or experts, usually differ so much.")
+        return f"{text} {_published(evidence)}", step
     return f"{t('The cause is not clear.')} {_times_published(evidence)}", step

@@ -190,6 +190,8 @@ def _by_published(evidence: ComparisonEvidence) -> Confidences:
     assert evidence.metrics is not None
     if evidence.has_few_tokens:
         return {ComparisonKind.AS_USUAL: 0.45, ComparisonKind.OTHER_MODEL: 0.45}
+    if evidence.may_be_unusual:
+        return {ComparisonKind.AS_USUAL: 0.45, ComparisonKind.OTHER_MODEL: 0.45}
     # Without the size, it may be a model that usually differs by less.
     is_usual_for_all = evidence.metrics.k3_kl <= evidence.model.rows[0].usual_k3
     sure = 0.85 if is_usual_for_all or evidence.model.billions else 0.6

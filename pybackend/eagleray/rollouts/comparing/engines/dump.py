@@ -64,6 +64,7 @@ def read_dump(
     scored: list[ScoredTokens] = []
     without_prompts: list[Promptless] = []
     rows = unreadable = 0
+    unread = ""
     step = step_of_name(path.stem)
     try:
         with opened_text(path, "utf-8-sig") as lines:
@@ -79,12 +80,13 @@ def read_dump(
                 is_read = bool(read) or run is not None
                 rows += is_read
                 unreadable += not is_read
+                unread = unread or ("" if is_read else line)
                 sequences += [tokens for tokens, _ in read]
                 scored += [each for _, each in read]
     except OSError as error:
         raise errors.unreadable_dump(path, error.strerror or str(error)) from error
     if not sequences and not without_prompts:
-        raise errors.unreadable_dump(path, t("no row has token ids and logprobs"))
+        raise errors.unreadable_dump(path, _missing(unread, fields))
     return LogprobDump(
         path.name,
         tuple(sequences),
@@ -114,6 +116,23 @@ async def completed(dump: LogprobDump, path: Path, address_of: AddressOf) -> Log
     return evolve(
         dump, sequences=tuple(sequences), scored=tuple(scored), promptless=tuple(remaining)
     )
+
+
+def _missing(line: str, fields: Sequence[str]) -> str:
+    """Says which values the row `line` lacks for a comparison."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        row = None
+    present = row if isinstance(row, dict) else {}
+    has_logprobs = any(name in present for name in fields)
+    if has_logprobs and any(name in present for name in ROLES["completion_ids"]):
+        return t("rows lack `prompt_ids`, or have other lengths")
+    if has_logprobs and any(name in present for name in ROLES["ids"]):
+        return t("rows lack `loss_mask`, or have other lengths")
+    if has_logprobs:
+        return t("rows have logprobs, but no token ids, such as `response_ids`")
+    return t("no row has token ids and logprobs")
 
 
 def _sequences(
@@ -149,11 +168,13 @@ def _sequences_of(
     row: dict[str, Any], index: int, fields: Sequence[str], step: int | None
 ) -> Iterator[tuple[TokenSequence, ScoredTokens]]:
     logprobs = _numbers(row, fields)
-    split = _split(row)
+    split, completion_length = _split(row), len(_ids(row, ROLES["completion_ids"]) or ())
     if split is None or logprobs is None:
         return
     ids, mask = split
-    if len(logprobs) == sum(mask):
+    if len(logprobs) == completion_length:
+        logprobs = [0.0] * (len(ids) - completion_length) + logprobs
+    elif len(logprobs) == sum(mask):
         # Only logprobs of generated tokens.
         remaining = iter(logprobs)
         logprobs = [next(remaining) if generated else 0.0 for generated in mask]
@@ -172,7 +193,12 @@ def _split(row: dict[str, Any]) -> tuple[Ids, list[bool]] | None:
     """All ids of a row, and which of them were generated."""
     prompt, completion = _ids(row, ROLES["prompt_ids"]), _ids(row, _COMPLETIONS)
     if prompt is not None and completion is not None:
-        return prompt + completion, [False] * len(prompt) + [True] * len(completion)
+        # The tokens of tools and padding are masked.
+        marks = _numbers(row, ROLES["mask"]) or []
+        own = (
+            marks[-len(completion) :] if len(marks) >= len(completion) else [1.0] * len(completion)
+        )
+        return prompt + completion, [False] * len(prompt) + [bool(each) for each in own]
     whole, mask = _ids(row, ROLES["ids"]), _numbers(row, ROLES["mask"])
     if whole is None or mask is None:
         return None
