@@ -36,7 +36,7 @@ _ASSERTED = re.compile(
     r"\.(?P<name>(?:max|min|num)_\w{1,60}|\w{1,60}_(?:size|len|length|limit|count))\b"
 )
 _UNSUPPORTED = re.compile(
-    r"(?i)\bunsupported\b|\bnot (?:yet )?(?:supported|implemented|compatible)\b|\bnot valid for this\b|\bincompatible with\b"
+    r"(?i)\bunsupported\b(?! operand)|\bnot (?:yet )?(?:supported|implemented|compatible)\b|\bnot valid for this\b|\bincompatible with\b"
     r"|\b(?:does not|doesn't|cannot|can't) support\b"
 )
 _UNANSWERED = re.compile(
@@ -64,6 +64,10 @@ _ASSERTION = re.compile(
 _CONDITION = re.compile(
     r"\(assert (?P<condition>(?:not )?[a-z_]\w{0,40}(?:\.\w{1,60}){1,3}\(\))\)$"
 )
+# Of a value with a number, which comes from settings.
+_COMPARED = re.compile(
+    r"\(assert (?P<condition>[a-z_][\w.]{1,80} (?:[<>]=?|[!=]=) -?\d[\d.]{0,12})\)$"
+)
 _WAITED = re.compile(
     r"(?i)\btim(?:ed|e) ?out (?:while )?waiting for (?P<target>[a-z][\w ]{2,60}?)(?= to | at | on |[.,;:]|$)"
 )
@@ -71,6 +75,9 @@ _SCARCE = re.compile(
     r"(?i)\b(?:insufficient|not (?:have )?(?:enough|sufficient)) (?:\w{1,20} )?(?:resources|gpus|cpus)\b"
 )
 _KEY = re.compile(r"KeyError: ['\"](?P<key>[\w.]{1,80})['\"]")
+_ROW = re.compile(
+    r"\b(?:\w{0,20}(?:row|item|sample|example|record)|non_tensor_batch)\[['\"](?P<key>[\w.]{1,80})['\"]\]"
+)
 _LONGEST_OUTPUT = 40
 _LOADS = re.compile(r"(?:^|_)load_(?:\w+_)?(?:weight|state_dict|checkpoint|model)")
 # Lines of a message after its first one.
@@ -146,12 +153,19 @@ def advice_for(message: Sequence[str], text: str, frames: Sequence[PythonFrame])
         return t(
             "The checkpoint lacks {key}: load it without, or save it with it.", **key.groupdict()
         )
+    if key and key["key"] in (row["key"] for row in _ROW.finditer(text)):
+        return t("The rows of the data set need a column {key}.", **key.groupdict())
     condition = _CONDITION.search(text)
     if condition and place:
         return t(
             "Call {function}() only while this is true: {condition}.",
             function=place.function,
             **condition.groupdict(),
+        )
+    if compared := _COMPARED.search(text):
+        return t(
+            "{condition} isn't true: check the settings it is computed from.",
+            **compared.groupdict(),
         )
     return _other_version(first, text, frames)
 

@@ -17,6 +17,7 @@ from eagleray.doctor.logs.lines import LogLine, parse_line, shown
 from eagleray.doctor.logs.literal_scan import Hit, LiteralScan
 from eagleray.doctor.matching import Match
 from eagleray.doctor.model import LogEvidence
+from eagleray.doctor.quoted_sections import is_in_sample
 from eagleray.doctor.survived_errors import SurvivedErrors
 from eagleray.doctor.unknown_errors import (
     TRACEBACK,
@@ -136,14 +137,19 @@ class FileReading:
             if start in self.tracebacks.ignored or self.lines.is_old(start, line):
                 continue
             is_end = TRACEBACK in line.text or is_exception(line.text) or is_crash(line.text)
-            if is_end and not self.lines.findings.matcher.matches(line.text):
+            is_explained = bool(self.lines.findings.matcher.matches(line.text))
+            if (
+                is_end
+                and not is_explained
+                and not is_in_sample(self.lines.log, start, line, len(raw))
+            ):
                 self._unknown(Hit(self.number, start), start, line, raw, ())
 
     def _line(self, hit: Hit, start: int, raw: bytes) -> None:
         line = parse_line(raw)
         if start in self.tracebacks.ignored or self.lines.is_old(start, line):
             return
-        if is_quoted(line.text):
+        if is_quoted(line.text) or is_in_sample(self.lines.log, start, line, len(raw)):
             return
         explained = self.tracebacks.explained.get(start, ())
         matches = [

@@ -32,7 +32,7 @@ _DONE = re.compile(
     rb" (?:is |are |was |has |have |been ){0,2}(?:done|finished|completed?|consumed)\b(?! (?:with|\w*load|init|start))"
     rb"|\bmax(?:imum)?[ _](?:\w{1,12}[ _]){0,3}(?:steps?|epochs?|iterations?|updates)\b[^\r\n]{0,20}\breached\b"
     rb"|\bfinal (?:\w{1,20} )?(?:metrics|results?|checkpoint|model|weights)\b|\bsav(?:ed|ing) (?:\w{1,20} ){0,2}results\b|\bresults (?:saved|written)\b"
-    rb"|'train_runtime': |\bexit(?:s|ed) (?:successfully|normally|cleanly)\b"
+    rb"|'train_runtime': |\bW&B process to finish\.{3} \(success\)|\bexit(?:s|ed) (?:successfully|normally|cleanly)\b"
     rb"|\b(?:training(?: progress)?|episodes? \[(\d{1,9})/\1\]): {0,6}100%\|"
     rb"|(?:^|[\])]:? )(?:finished|done)[,.!] (?:wrote|saved)\b"
     rb"|\b(?:step|iteration)[: ]{1,9}([1-9]\d{1,8})/ {0,9}\2\b|^(?:> )?\|[^\r\n]{0,200}\|[ ]{0,9}metric\b|"
@@ -45,11 +45,12 @@ _RETRIED = re.compile(
 )
 # The status of a job or script often belongs to its last command, such as `tee`.
 _SUCCEEDED = re.compile(
-    rb"(?i)\bjob '?[\w-]{1,80}'? (?:succeeded\b|with status: SUCCEEDED\b)|\bState[=:] ?COMPLETED\b"
-    rb"|\bexit(?:ed with)? ?(?:code|status)[ =:]{1,3}0\b"
+    rb"(?im)\bjob '?[\w-]{1,80}'? (?:succeeded\b|with status: SUCCEEDED\b)|\bState[=:] ?COMPLETED\b"
+    rb"|\b(?:exit|(?:exit(?:ed with)?|return)[ _]?(?:code|status))['\"]?[ =:]{1,3}0\b|^(?:rc|ret|status)=0\b"
 )
+# Ray tells of a worker that it has stopped: "SystemExit is raised (sys.exit is called). Exit code: 1" (2.40 to 2.60).
 _FAILED = re.compile(
-    rb"(?i)\b(?:return|exit) ?(?:code|status) {0,4}[=: ] {0,4}-?[1-9]|\bexitcode {0,4}: {0,4}-?[1-9]"
+    rb"(?i)(?<!is called\)\. )\b(?:return|exit) ?(?:code|status) {0,4}[=: ] {0,4}-?[1-9]|\bexitcode {0,4}: {0,4}-?[1-9]"
 )
 # A server logs it when it was stopped, or after the error that stops it.
 _STOPPED = re.compile(
