@@ -289,6 +289,18 @@ def test_message_ends_before_the_next_record() -> None:
             "/opt/scheduler.py",
             "Call step() only while this is true: self.is_idle().",
         ),
+        (
+            "AssertionError (assert self.decay_steps > 0)",
+            "/opt/site-packages/vllm/a.py",
+            "self.decay_steps > 0 isn't true: check the settings it is computed from.",
+        ),
+        ("TypeError: unsupported operand type(s) for +: 'A' and 'list'", "/home/me/a.py", ""),
+        (
+            "KeyError: 'solution' (x = data_item.non_tensor_batch['solution'])",
+            "/home/me/a.py",
+            "The rows of the data set need a column solution.",
+        ),
+        ("KeyError: 'solution' (x = config['solution'])", "/home/me/a.py", ""),
         ("RuntimeError: the paths differ", "/opt/site-packages/ray/train/a.py", ""),
         ("AssertionError: the size must be 8", "/opt/site-packages/vllm/a.py", ""),
         ("AssertionError: no config is set", "/opt/site-packages/vllm/a.py", ""),

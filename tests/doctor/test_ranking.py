@@ -267,6 +267,27 @@ LOGS = (
             "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has\n",
         ),
     ),
+    *(
+        RankedLog(
+            f"exception of a process before what misses it: {missing[:30]}",
+            "BadOption: no such choice",
+            (
+                "Traceback (most recent call last):\n"
+                '  File "/opt/conda/bin/ray", line 8, in <module>\n'
+                "    sys.exit(main())\n"
+                "options.BadOption: no such choice\n"
+                "srun: error: gpu-7: task 0: Exited with exit code 1\n"
+                "Traceback (most recent call last):\n"
+                '  File "/work/train.py", line 30, in main\n'
+                "    connect()\n" + missing,
+            ),
+        )
+        for missing in (
+            "ConnectionError: Could not find any running Ray instance.\n",
+            "RuntimeError: Failed to connect to GCS at address 10.0.0.1:6379 within 5 seconds.\n",
+            "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address of (a, 1).\n",
+        )
+    ),
 )
 
 
@@ -283,6 +304,29 @@ def test_cause_comes_before_what_points_at_it_or_follows(tmp_path: Path, log: Ra
 
     assert log.cause in diagnosis.causes[0].evidence[0].text
     assert not diagnosis.causes[0].secondary
+
+
+def test_samples_hide_no_error_outside_of_them(tmp_path: Path) -> None:
+    own = "(Trainer pid=7) "
+    error = f"{own}torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    samples = f"{own}[response] 7\n{own}[score] 0.0\n"
+    other = error.replace("pid=7", "pid=8")
+    for text in (
+        samples + error,
+        f"{own}[response] 7\n{error}",
+        f"{own}[response] 7\n{other}{samples}",
+    ):
+        assert diagnosis_of(tmp_path, (text,)).causes[0].id == "cuda-oom"
+
+
+def test_survived_failure_has_no_note_on_what_follows_from_it(tmp_path: Path) -> None:
+    steps = "".join(f"step:{n} - loss:0.2\n" for n in range(40))
+    log = (
+        "slurmstepd: error: *** JOB 7 ON n-1 CANCELLED AT 2026-11-23T01:31:00 DUE TO PREEMPTION ***\n"
+        "srun: Job step aborted: Waiting up to 92 seconds for job step to finish.\n"
+    )
+    causes = diagnosis_of(tmp_path, (log + steps,)).causes
+    assert [(cause.id, cause.severity) for cause in causes] == [("slurm-preempted", "info")]
 
 
 def test_exception_of_a_map_function_is_named_before_what_ray_data_makes_of_it(

@@ -149,6 +149,7 @@ def _candidates(
 ) -> tuple[list[Candidate], list[Cause]]:
     """Returns possible causes, and notes on errors after which their program has continued, or on warnings if nothing failed."""
     candidates, notes = [], []
+    following = []
     fatal = {
         name: [each for each in group.evidence if findings.is_fatal(each[0])]
         for name, group in findings.groups.items()
@@ -165,8 +166,12 @@ def _candidates(
             candidate = evolve(candidate, role="symptom")
         if fatal[name] or is_shown:
             candidates.append(candidate)
+        elif candidate.follows:
+            following.append(survived_cause(candidate.cause))
         else:
             notes.append(survived_cause(candidate.cause))
+    # Of a survived cause, what follows from it tells nothing.
+    notes = notes or following
     others = [item for item in findings.unknown if not findings.is_fatal(item)]
     if others:
         first = sorted(others, key=order.place)
