@@ -319,6 +319,30 @@ def test_samples_hide_no_error_outside_of_them(tmp_path: Path) -> None:
         assert diagnosis_of(tmp_path, (text,)).causes[0].id == "cuda-oom"
 
 
+@pytest.mark.parametrize(
+    ("nodes", "fix"),
+    [
+        ((", ip=10.0.0.3",) * 2, "Only 10.0.0.3 reports it: check that all nodes share this path."),
+        ((", ip=10.0.0.3", ", ip=10.0.0.4"), ""),
+        ((", ip=10.0.0.3", ""), ""),
+    ],
+)
+def test_path_that_only_some_nodes_lack(tmp_path: Path, nodes: tuple[str, ...], fix: str) -> None:
+    log = "".join(
+        f"(Policy pid={pid}{node}) {line}\n"
+        for pid, node in enumerate(nodes)
+        for line in (
+            "Traceback (most recent call last):",
+            '  File "/w/train.py", line 9, in load',
+            "    read(path)",
+            "FileNotFoundError: Model path /data/step_2 does not exist",
+        )
+    )
+    diagnosis = diagnosis_of(tmp_path, (log,))
+    assert fix in diagnosis.raised
+    assert ("Only" in diagnosis.raised) is bool(fix)
+
+
 def test_survived_failure_has_no_note_on_what_follows_from_it(tmp_path: Path) -> None:
     steps = "".join(f"step:{n} - loss:0.2\n" for n in range(40))
     log = (

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from attrs import evolve
 
+from eagleray.common.l10n import t
 from eagleray.doctor import texts
 from eagleray.doctor.advice import advice_for, fix_by_place, nccl_error_in
 from eagleray.doctor.file_reading import LEVELS, MOST_UNKNOWN, read_file
@@ -132,6 +133,15 @@ def _conclusion(
     own = causes[0].evidence[0] if causes and is_named else first
     frames, message = findings.raised.get((own.path, own.line), ([], [])) if own else ([], [])
     advice = advice_for(message or [unlogged(own.text)], own.text, frames) if own else ""
+    nodes = {each.node for each in exceptions if own and each.text == own.text}
+    if (
+        not advice
+        and len(nodes) == 1
+        and "" not in nodes
+        and own
+        and "FileNotFoundError: " in own.text
+    ):
+        advice = t("Only {node} reports it: check that all nodes share this path.", node=own.node)
     if causes and causes[0].id == UNKNOWN and advice:
         causes[0] = evolve(causes[0], fix=advice)
     if fix := fix_by_place(causes, frames):

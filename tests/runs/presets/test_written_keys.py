@@ -46,6 +46,14 @@ def test_keys_of_the_command_that_a_script_passes_on_are_changed(tmp_path: Path)
     assert reasons(proposal, "steps") == [("set, effect not verified", "Defined in command:1.")]
 
 
+def test_interval_that_is_off_on_the_line_is_left(tmp_path: Path) -> None:
+    files = {"run.sh": 'python3 -m far.train "$@"\n'}
+    words = ("trainer.total_training_steps=50", "trainer.save_freq=-1")
+    proposal = made(tmp_path, files, "bash", "run.sh", *words)
+    assert proposal.plan.overrides == ("trainer.total_training_steps=2",)
+    assert [outcome for outcome, _ in reasons(proposal, "no_checkpoint")] == ["already so"]
+
+
 @pytest.mark.parametrize("line", ["--max-steps 30", "--steps 30", "agent.max_steps=3"])
 def test_steps_of_an_agent_or_sampler_alone_are_left(tmp_path: Path, line: str) -> None:
     assert settings(made(tmp_path, {"run.sh": f"python -m far.play {line}\n"})) == {}

@@ -221,13 +221,18 @@ def _of_entry(
     is_set = current or value_of(maybe, key, recognised.table.syntax)
     if entry.present_only and analysis.launch and not is_set:
         return _not_set(request, key, analysis)
+    # -1 is the usual value for never, which the code may not know.
+    is_interval = exact == NEVER and not (analysis.keys and analysis.keys.is_unguarded(entry.key))
     others = [
         value_of(launch.arguments, key, recognised.table.syntax) for launch in analysis.launches[1:]
     ]
     if (
         current
         and current[1] is not None
-        and all(other and _is(other[1], exact) for other in (current, *others))
+        and all(
+            other and (_is(other[1], exact) or (is_interval and _is(other[1], "-1")))
+            for other in (current, *others)
+        )
     ):
         shown = of_current(key, current[1], current[0])
         return Override(
