@@ -64,7 +64,7 @@ _ASSERTION = re.compile(
 _CONDITION = re.compile(
     r"\(assert (?P<condition>(?:not )?[a-z_]\w{0,40}(?:\.\w{1,60}){1,3}\(\))\)$"
 )
-# Of a value with a number, which comes from settings.
+# A value that is compared with a number comes from settings.
 _COMPARED = re.compile(
     r"\(assert (?P<condition>[a-z_][\w.]{1,80} (?:[<>]=?|[!=]=) -?\d[\d.]{0,12})\)$"
 )

@@ -180,7 +180,7 @@ def _candidates(
             following.append(survived_cause(candidate.cause))
         else:
             notes.append(survived_cause(candidate.cause))
-    # Of a survived cause, what follows from it tells nothing.
+    # A consequence tells nothing beside the note on its cause.
     notes = notes or following
     others = [item for item in findings.unknown if not findings.is_fatal(item)]
     if others:
