@@ -430,6 +430,17 @@ def test_active_rank_for_which_others_wait_is_slow_in_one_dump() -> None:
     assert (verdict.kind, verdict.culprits) == ("slow", "0")
 
 
+def test_most_ranks_that_are_active_are_not_called_slow() -> None:
+    """sglang#12076: they spin on a GPU, in a collective that the rank which waits has left out."""
+    text = "".join(
+        f"rank {rank}:\n" + process(810 + rank, "t.py", *frames).replace("idle", state)
+        for rank, (frames, state) in enumerate(
+            [(SAVE, "active"), (SAVE, "active"), (BARRIER, "idle")]
+        )
+    )
+    assert given("-", stdin=text.encode()).verdict.kind == "straggler"
+
+
 def test_actor_whose_title_names_a_method_does_not_wait_for_work() -> None:
     """verl#7180: an async actor shows nothing of its coroutines in its threads."""
     get = ("get (ray/_private/worker.py:9)", "generate (loop.py:8)", "fit (t.py:5)")

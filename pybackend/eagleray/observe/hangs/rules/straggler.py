@@ -69,7 +69,8 @@ def late(scene: Scene) -> Iterator[Reading]:
             # A server may still answer, which perhaps is what computes.
             confidence = 0.5
             kind = Kind.SLOW if any(map(_is_runnable, others)) else kind
-        elif all(map(_is_runnable, behind)):
+        elif len(behind) <= len(waiting) and all(map(_is_runnable, behind)):
+            # Most ranks may spin on a GPU, in a collective that one of them lacks (sglang#12076).
             kind = Kind.SLOW
         text = counted(
             len(behind),
