@@ -17,8 +17,15 @@ from attrs import define, field, frozen
 from eagleray.doctor.logs.context import ReadableLog
 from eagleray.doctor.logs.lines import LogLine, parse_line
 
-# Names of counters, and progress bars.
-_STEPS = re.compile(r"(?i)step|iter|epoch|rollout|update|\d%\|")
+# "step:41 - ", "iteration      412/    5000", "{'loss': 0.1, 'epoch': 0.12}", and progress bars of a training.
+_STEP = re.compile(
+    rb"(?<![\w/.])([Gg]lobal_?[Ss]tep|[Tt]raining[ _][Ss]tep|[Ss]tep|[Ii]ter(?:ation)?|[Ee]poch|[Rr]ollout(?:_id)?|[Uu]pdate)s?"
+    rb"['\"]?\]?[ \t]{0,9}[:=#]?[ \t]{0,9}(\d{1,9}(?:\.\d{1,9})?)\b"
+)
+_BAR = re.compile(
+    rb"(?:[\r\n)\]]:? {0,6}|(?:[Tt]rain\w{0,9}|[Ee]pochs?|[Ss]teps?|[Ii]ter\w{0,9}|[Pp]rogress)[^\r\n|%]{0,20}: {0,6})\d{1,3}%\|"
+    rb"[^|\r\n]{0,200}\| {0,4}(\d{1,9})/\d{1,9} \["
+)
 # A program says that it has done its work, or shows its results.
 _DONE = re.compile(
     rb"(?im)\b(?:training|run|job|trial|experiment|evaluation|benchmark|all (?:\d{1,9} )?\w{1,20})(?: \S{1,60})?"
@@ -52,7 +59,7 @@ _STOPPED = re.compile(
 # Lines that a process also writes while it waits or fails.
 _IDLE = re.compile(
     r"(?i)(?:error|fail(?:ed|ure)?)(?!\w{0,12}['\"]? ?[:=] ?[\d.])|exception|abort|warn|traceback|\"GET /|wait|heartbeat|alive|time[d-]? ?out|retry"
-    r"|NCCL |poll|health|^ +(?![ \d\[]|iteration )|^$"
+    r"|NCCL |poll|health|^ |^$"
 )
 _NO_WORK = re.compile(r"\" 5\d\d |throughput: 0\.0")
 # A server's work, by which lines count that aren't of one process certainly: answers, and rates above 0.
@@ -70,6 +77,7 @@ _NO_COUNTERS = re.compile(
 _NUMBERS = re.compile(r"\d+")
 # A form of lines is its beginning without numbers.
 _FORM = 40
+_MOST_STEPS = 2**20
 _BLOCK = 2**16
 _AFTER = 2**18
 _FEWEST_STEPS = 10
@@ -112,6 +120,7 @@ class Survival:
     size: int
     starts: list[int]
     last: int
+    _steps: list[tuple[int, bytes, float]] | None = field(init=False, default=None)
     _end: bytes | None = field(init=False, default=None)
     _blocks: dict[int, list[_Work]] = field(init=False, factory=dict)
     _is_advancing: bool | None = field(init=False, default=None)
@@ -161,15 +170,15 @@ class Survival:
 
     def _advances_at_end(self) -> bool:
         if self._is_advancing is None:
-            self._is_advancing = self.advances(self.last, _FEWEST_STEPS, LAST_STEPS)
+            self._is_advancing = self.advances(self.last, LAST_STEPS) or self._counts(self.last)
         return self._is_advancing
 
-    def advances(self, start: int, fewest: int = _FEWEST_STEPS, of_older: int = 0) -> bool:
-        """Whether a number rises by the same step in lines of one form after `start`: `of_older` times if the form is older or a step's."""
+    def _counts(self, start: int) -> bool:
+        """Whether a number rises by the same step in lines of one form after `start`: a few times if the form is older."""
         last: dict[tuple[str, int], tuple[int, int]] = {}
         rises: Counter[tuple[str, int]] = Counter()
         early = set()
-        for work in self._work(max(0, start - _BLOCK), start + _AFTER):
+        for work in self._work(max(0, start - _BLOCK), start + _BLOCK):
             for place, number in enumerate(work.numbers):
                 key = work.form, place
                 before, step = last.get(key, (number, 0))
@@ -182,9 +191,7 @@ class Survival:
                 is_rise = number > before and work.start > start
                 rises[key] = is_rise + (rises[key] if is_steady else 0)
                 last[key] = number, max(0, number - before)
-                if rises[key] >= (
-                    (of_older or fewest) if key in early or _STEPS.search(work.form) else fewest
-                ):
+                if rises[key] >= (LAST_STEPS if key in early else _FEWEST_STEPS):
                     return True
         return False
 
@@ -193,6 +200,34 @@ class Survival:
         return any(
             self._offset_of_end + each.start() > start for each in _FAILED.finditer(self._tail())
         )
+
+    def advances(self, start: int, fewest: int = _FEWEST_STEPS) -> bool:
+        highest: dict[bytes, float] = {}
+        rises: Counter[bytes] = Counter()
+        for at, name, value in self._all_steps():
+            if at > start and value > highest.get(name, -1.0):
+                highest[name] = value
+                rises[name] += 1
+            elif at > start and value < 1:
+                # The next epoch begins.
+                highest[name] = value
+        return any(count >= fewest for count in rises.values())
+
+    def _all_steps(self) -> list[tuple[int, bytes, float]]:
+        """The steps after the first error, and those at the end of the log."""
+        if self._steps is None:
+            first = max(0, min(self.starts))
+            end = max(first + _MOST_STEPS, self.size - _MOST_STEPS)
+            self._steps = [*self._steps_from(first), *self._steps_from(end)]
+        return self._steps
+
+    def _steps_from(self, offset: int) -> Iterator[tuple[int, bytes, float]]:
+        data = os.pread(self.log.descriptor, _MOST_STEPS, offset)
+        for match in _STEP.finditer(data):
+            yield offset + match.start(), match[1].lower(), float(match[2])
+        if b"%|" in data:
+            for match in _BAR.finditer(data):
+                yield offset + match.start(), b"", float(match[1])
 
     @property
     def _offset_of_end(self) -> int:
