@@ -142,12 +142,16 @@ class Dashboard:
         filters = [("state", "!=", "FINISHED"), ("state", "!=", "FAILED")]
         return ray_rows.each(ray_rows.task, await self._list("tasks", filters))
 
-    async def pending_placement_groups(self) -> list[PlacementGroupRow]:
-        """Returns the placement groups that wait for resources."""
-        filters = [("state", "=", "PENDING")]
-        return ray_rows.each(
-            ray_rows.placement_group, await self._list("placement_groups", filters)
-        )
+    async def placement_groups(self) -> list[PlacementGroupRow]:
+        """Returns the placement groups that wait for resources, and those that hold some."""
+        return [
+            group
+            for state in ("PENDING", "CREATED")
+            for group in ray_rows.each(
+                ray_rows.placement_group,
+                await self._list("placement_groups", [("state", "=", state)]),
+            )
+        ]
 
     async def actors(self) -> list[ActorRow]:
         """Returns actors that are not dead; an actor and its worker share `(node_id, pid)`."""

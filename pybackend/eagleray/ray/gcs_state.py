@@ -19,8 +19,8 @@ _LIMIT_S = 15.0
 @frozen
 class GcsState:
     """The nodes of a cluster, of which those in `local` are this machine; and of some jobs the actors, dead ones
-    included, the drivers, the tasks that have not ended, and the placement groups without room.  `others` are actors of
-    other jobs that live, and `live_jobs` all jobs with a driver.
+    included, the drivers, the tasks that have not ended, and the placement groups without room.  `groups` has the placed
+    ones of all jobs, `others` the actors of other jobs that live, and `live_jobs` all jobs with a driver.
     """
 
     nodes: tuple[rows.NodeRow, ...]
@@ -55,7 +55,7 @@ async def gcs_state(raylets: Collection[Raylet], jobs: Collection[str]) -> GcsSt
         tuple(
             row
             for row in rows.each(rows.placement_group, lists.get("groups", ()))
-            if row.job_id in jobs
+            if row.is_placed or row.job_id in jobs
         ),
         tuple(rows.each(rows.actor, lists.get("others", ()))),
         frozenset(row.worker_id[:8] for row in workers if row.kind == "driver"),

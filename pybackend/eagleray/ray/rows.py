@@ -123,6 +123,7 @@ def placement_group(row: Row) -> PlacementGroupRow | None:
             if isinstance(bundle, dict)
         ),
         text(mapping(row, "stats"), "scheduling_state") == "INFEASIBLE",
+        is_placed=text(row, "state") == "CREATED",
     )
 
 
@@ -295,13 +296,16 @@ class TaskRow:
 
 @frozen
 class PlacementGroupRow:
-    """A placement group with the resources of its bundles; `is_infeasible`: no nodes of the cluster ever have room for it."""
+    """A placement group with the resources of its bundles, which it holds if it `is_placed`; `is_infeasible`: no nodes of
+    the cluster ever have room for it.
+    """
 
     group_id: str
     name: str
     job_id: str
     bundles: tuple[dict[str, float], ...]
     is_infeasible: bool
+    is_placed: bool = False
 
 
 _OUR_ACTORS = ("EaglerayInspector", "EaglerayNodeSampler")

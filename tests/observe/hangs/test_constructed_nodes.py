@@ -332,6 +332,21 @@ def test_two_ranks_that_send_to_each_other_are_named() -> None:
     )
 
 
+def test_receive_from_a_rank_in_a_collective_names_both_sides() -> None:
+    """As a barrier that rank 0 alone calls twice: its message comes after it, and matches."""
+    receives = (PythonFrame("fit", TRAINER, 10), PythonFrame("recv", TORCH, 2799))
+    barrier = (PythonFrame("fit", TRAINER, 8), PythonFrame("barrier", TORCH, 5000))
+    peers = {1: (("src", 0),), 2: (("src", 0),)}
+    reading = verdict_on({rank(0): barrier, rank(1): receives, rank(2): receives}, peers=peers)
+    assert (reading.kind, str(reading.culprits), reading.confidence) == (
+        *(Kind.COLLECTIVE_MISMATCH, "0"),
+        0.6,
+    )
+    assert reading.sentence == (
+        "Rank 0 waits in barrier (train.py:8) while ranks 1-2 wait in recv (train.py:10)."
+    )
+
+
 @pytest.mark.parametrize("has_timer", [False, True])
 def test_rank_that_sleeps_may_still_work(has_timer: bool) -> None:
     """As the kernel tells, where no source does."""

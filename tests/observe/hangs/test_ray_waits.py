@@ -13,7 +13,7 @@ from eagleray.observe.hangs.ray_tasks import rows
 from eagleray.observe.hangs.task_graph import Holder, OpenTask, waits
 from eagleray.observe.hangs.verdict import Reading
 from eagleray.ray.gcs_state import GcsState
-from eagleray.ray.rows import ActorRow, NodeRow, RuntimeEnv, TaskRow
+from eagleray.ray.rows import ActorRow, NodeRow, PlacementGroupRow, RuntimeEnv, TaskRow, WorkerRow
 from eagleray.remote.sampling.frames import PythonFrame
 from eagleray.remote.sampling.merging import MergedStack, ThreadStack
 from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
@@ -343,3 +343,40 @@ def test_room_for_a_task_is_what_no_running_task_or_actor_has() -> None:
     [starting] = rows([task], [], (), {}, {"CPU": 1.0}, free=[{"CPU": 1.0}])
     assert starting.has_room
     assert verdict([MAIN, evolve(starting, parent_id="t0")]).kind.value != "starvation"
+
+
+def test_placement_group_holds_what_its_actors_have() -> None:
+    """Names of resources as Ray 2.60 lists them: an actor in a bundle has its CPU under two names."""
+    group_id = "3d48" * 9
+    member = ActorRow(
+        *("h", "Member", "", "", "ALIVE", "01", "n", LEFT_PID, 0, "", RuntimeEnv()),
+        holds={f"CPU_group_{group_id}": 1.0, f"CPU_group_0_{group_id}": 1.0},
+    )
+    driver = WorkerRow("01" + "0" * 54, "driver", "n", "", DRIVER_PID, 0, 0, 0)
+    placed = PlacementGroupRow(group_id, "old", "01", ({"CPU": 1.0},) * 2, False, is_placed=True)
+    waiting = PlacementGroupRow("9c" * 18, "new", "01", ({"CPU": 2.0},), False)
+    listed = rows((), [member], [driver], {"n": "host"}, {"CPU": 3.0}, [placed, waiting])
+    [group] = [each for each in listed if each.is_group]
+    assert group.held_by == (Holder("placement group old", "CPU: 2"),)
+    reading = verdict([MAIN, evolve(group, parent_id="t0")], library={LEFT_PID: ()})
+    assert reading.sentence.endswith("free: held by placement group old (CPU: 2).")
+    assert reading.next_step == (
+        "Remove placement group old (ray.util.remove_placement_group), or ask for less."
+    )
+    inside = TaskRow(
+        *("t9", 0, "train", "", "NORMAL_TASK", "PENDING_NODE_ASSIGNMENT", "", "", "", "", 0, "", 0),
+        *(RuntimeEnv(), {f"CPU_group_{group_id}": 1.0, f"bundle_group_{group_id}": 0.001}),
+    )
+    [task, *_] = rows([inside], [member], (), {"n": "host"}, {}, [placed])
+    assert task.held_by == (Holder("Member", "CPU: 1", (at(LEFT_PID),)),)
+
+
+def test_not_all_tasks_wait_where_an_actor_has_two() -> None:
+    """As a method that waits for the event loop of its actor, which another one blocks: Ray lists both as running."""
+    last = evolve(BACK, parent_id=CALL.task_id)
+    loop = {RIGHT_PID: (LOOP,)}
+    text = "All other open tasks wait in ray.get."
+    assert text in verdict([MAIN, CALL, last], library=loop, idle=[RIGHT_PID]).sentence
+    second = evolve(QUEUED, state="RUNNING", process=at(LEFT_PID))
+    tasks = [MAIN, CALL, last, second]
+    assert text not in verdict(tasks, library=loop, idle=[RIGHT_PID]).sentence

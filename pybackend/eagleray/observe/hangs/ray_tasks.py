@@ -19,12 +19,12 @@ from eagleray.observe.hangs.task_graph import (
 )
 from eagleray.ray.rows import ActorRow, PlacementGroupRow, TaskRow, WorkerRow
 
-# The name, the resources and the process of an actor or task, and whether its job has ended.
-_Holding = tuple[str, Mapping[str, float], Process, bool]
+# The name, the resources and the process of an actor, task or (None) placement group, and whether its job has ended.
+_Holding = tuple[str, Mapping[str, float], Process | None, bool]
 _CREATION = "ACTOR_CREATION_TASK"
 _MOST_BUNDLES = 4
 # The names of the room of a placement group (Ray 2.60): `CPU_group_3d48…` anywhere in it, `CPU_group_0_3d48…` in a bundle.
-_OF_GROUP = re.compile(r"(.+)_group_(?:\d+_)?[0-9a-f]{16,}$")
+_OF_GROUP = re.compile(r"(.+)_group_(\d+_)?([0-9a-f]{16,})$")
 # Ray lists no task for a driver; its children name this one (2.60, DRIVER_TASK_ID_PREFIX).
 _DRIVERS_TASK = "f" * 40
 
@@ -59,6 +59,10 @@ def rows(
             is_left = bool(live_jobs) and row.job_id not in live_jobs
             place = hosts.get(row.node_id, ""), row.pid
             holding.append((row.class_name, row.holds, place, is_left))
+    groups = list(groups)
+    for group in (each for each in groups if each.is_placed):
+        is_left = bool(live_jobs) and group.job_id not in live_jobs
+        holding += ((_name_of(group), bundle, None, is_left) for bundle in group.bundles)
     needs = {task.actor_id: task.resources for task in tasks if task.kind == _CREATION}
     before = {_state(task) for task in (tasks if earlier is None else earlier)}
     listed = []
@@ -108,7 +112,7 @@ def rows(
         *listed,
         *restarting,
         *_drivers(workers, hosts),
-        *(_of_group(each, holding) for each in groups if each.job_id),
+        *(_of_group(each, holding) for each in groups if each.job_id and not each.is_placed),
     )
 
 
@@ -132,29 +136,41 @@ def amounts_text(resources: Mapping[str, float]) -> str:
 
 
 def _holders(needed: Mapping[str, float], holding: Iterable[_Holding]) -> tuple[Holder, ...]:
-    """The actors and running tasks that have any of the `needed` resources, those with most first."""
-    names = {_OF_GROUP.sub(r"\1", name) for name in needed}
+    """The groups, actors and running tasks that have any of the `needed` resources, those with most first."""
+    wanted = {room for name in needed if (room := _room_of(name))}
     amounts: dict[tuple[str, bool], dict[str, float]] = defaultdict(lambda: defaultdict(float))
     processes: dict[tuple[str, bool], dict[Process, None]] = defaultdict(dict)
     for holder, resources, process, is_left in holding:
         for name, amount in resources.items():
-            if amount and (plain := _OF_GROUP.sub(r"\1", name)) in names:
-                amounts[holder, is_left][plain] += amount
-                processes[holder, is_left][process] = None
+            if amount and (room := _room_of(name)) and room in wanted:
+                amounts[holder, is_left][room[0]] += amount
+                processes[holder, is_left].update({process: None} if process else {})
     most = sorted(amounts, key=lambda key: -sum(amounts[key].values()))[:_MOST_BUNDLES]
     return tuple(
-        Holder(printable(key[0], 60), amounts_text(amounts[key]), tuple(processes[key]), key[1])
+        Holder(printable(key[0], 100), amounts_text(amounts[key]), tuple(processes[key]), key[1])
         for key in most
     )
+
+
+def _room_of(name: str) -> tuple[str, str] | None:
+    """The resource and its group, "" for none; None for what counts twice (`amounts_text`), and for marks of bundles."""
+    match = _OF_GROUP.match(name)
+    if match is None:
+        return name, ""
+    return None if match[2] or match[1] == "bundle" else (match[1], match[3])
+
+
+def _name_of(group: PlacementGroupRow) -> str:
+    name = printable(group.name, 100)
+    return t("placement group {name}", name=name) if name else t("a placement group")
 
 
 def _of_group(group: PlacementGroupRow, holding: Iterable[_Holding]) -> OpenTask:
     bundles = ", ".join(amounts_text(bundle) for bundle in group.bundles[:_MOST_BUNDLES])
     more = ", …" if len(group.bundles) > _MOST_BUNDLES else ""
-    name = printable(group.name, 100)
     return OpenTask(
         group.group_id,
-        t("placement group {name}", name=name) if name else t("a placement group"),
+        _name_of(group),
         NEEDS_NODE,
         _DRIVERS_TASK + group.job_id,
         "",

@@ -27,7 +27,7 @@ Process = tuple[str, int]
 
 @frozen
 class Holder:
-    """The actors or running tasks of a name that hold `amounts` of what a task needs; `is_left`: their job has ended."""
+    """The actors or running tasks of a name that hold `amounts` of what a task needs; `is_left`: their job has ended.  Groups have no `processes`."""
 
     name: str
     amounts: str

@@ -407,9 +407,10 @@ class WaitGraph:
         return running
 
     def is_all_in_ray_get(self, end: SampledProcess) -> bool:
-        """Whether every open task waits in `ray.get`, besides the tasks of `end`."""
-        places = {each.process for each in self.evidence.tasks} - {_place(end)}
-        return places <= {place for place, each in self._by_place.items() if each.is_in_ray_get}
+        """Whether every open task waits in `ray.get`, besides the tasks of `end`: each in a process of its own."""
+        places = [each.process for each in self.evidence.tasks if each.process != _place(end)]
+        in_get = {place for place, each in self._by_place.items() if each.is_in_ray_get}
+        return len(set(places)) == len(places) and in_get.issuperset(places)
 
     def _of_call(self, called: OpenTask) -> Wait:
         name = task_text(called)
@@ -452,7 +453,8 @@ class WaitGraph:
             idle = [each for each in held if not self._has_task(each)]
             pids = RankSet.of(each.process.pid for each in idle)
             left = t("{actors} (PID {pids})", actors=wording.ranks(idle), pids=pids) if idle else ""
-            return Wait(name, kind=NO_ROOM, alone=why, outside=left)
+            groups = ", ".join(by.name for by in called.held_by if not by.processes)
+            return Wait(name, kind=NO_ROOM, alone=why, outside=left, groups=groups)
         if called.state == NEEDS_NODE:
             return Wait(name, kind=NEVER_ROOM, alone=t("no node has {needs}", needs=called.needs))
         targets = self._targets([called.process])
@@ -465,12 +467,13 @@ class WaitGraph:
     def _holder_text(self, holder: Holder) -> str:
         """`Trial (CPU: 2, waits in ray.get)`."""
         there = self._targets(holder.processes)
+        is_whole = 0 < len(there) == len(holder.processes)
         state = ""
         if holder.is_left:
             state = t("of a job that has ended")
-        elif len(there) == len(holder.processes) and all(each.is_in_ray_get for each in there):
+        elif is_whole and all(each.is_in_ray_get for each in there):
             state = counted(len(there), "waits in ray.get", "all wait in ray.get")
-        elif len(there) == len(holder.processes) and not any(map(self._has_task, there)):
+        elif is_whole and not any(map(self._has_task, there)):
             state = t("without a task")
         held = f"{holder.amounts}, {state}" if state else holder.amounts
         return f"{holder.name} ({held})"

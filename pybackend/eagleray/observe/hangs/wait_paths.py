@@ -26,7 +26,7 @@ class Wait:
 
     `kind` is the kernel's, else `NO_ROOM`, `NEVER_ROOM` or, for any other wait in Ray, "".  `alone` says why nothing can end it, or what keeps the last process
     of the path from it, "" without that.  `outside` names those that can end it where the picture has no other process
-    that can.  `is_unsure`: it may wait for something else, or its task has changed during the samples.
+    that can, and `groups` placement groups.  `is_unsure`: it may wait for something else, or its task has changed during the samples.
     """
 
     what: str
@@ -36,6 +36,7 @@ class Wait:
     alone: str = ""
     outside: str = ""
     is_unsure: bool = False
+    groups: str = ""
 
     @property
     def place(self) -> str:

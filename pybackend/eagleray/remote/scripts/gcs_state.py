@@ -79,7 +79,7 @@ def main() -> None:
         "tasks": [
             row for row in tasks if row["state"] not in ENDED and row["type"] != "DRIVER_TASK"
         ][:MOST],
-        "groups": [row for row in groups if row["state"] == "PENDING"],
+        "groups": [row for row in groups if row["state"] in ("PENDING", "CREATED")],
     }
     sys.stdout.write("\n" + request["mark"] + json.dumps(lists) + "\n")
     sys.stdout.flush()

@@ -102,7 +102,7 @@ class ClusterPictures:
             raise no_workers(dashboard.address, workers)
         async with self._sampled(dashboard, nodes, names, plan) as (answer, ask_further):
             later = restricted(evolve(listed, tasks=tuple(await _tasks(dashboard))), jobs)
-            groups = await _pending_groups(dashboard)
+            groups = await _groups(dashboard)
             graph = graph_of(part, later, nodes, hosts_of(nodes), groups)
             sampled = evidence(
                 answer.nodes,
@@ -301,10 +301,10 @@ async def _tasks(dashboard: Dashboard) -> list[TaskRow]:
     return list(state.tasks) if state else []
 
 
-async def _pending_groups(dashboard: Dashboard) -> list[PlacementGroupRow]:
-    """The placement groups without room; none where Ray fails to list them."""
+async def _groups(dashboard: Dashboard) -> list[PlacementGroupRow]:
+    """The placement groups with and without room; none where Ray fails to list them."""
     try:
-        return await dashboard.pending_placement_groups()
+        return await dashboard.placement_groups()
     except EaglerayError as error:
         log.info("the groups of %s are not listed: %s %s", dashboard.address, error, error.detail)
         return []

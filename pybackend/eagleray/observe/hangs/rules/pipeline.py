@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs.activity import MESSAGES
+from eagleray.observe.hangs.counter_readings import not_started
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import Scene, about, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
@@ -27,6 +28,21 @@ def unmatched_messages(scene: Scene) -> Iterator[Reading]:
         and (id(peer) not in wait or _is_cycle(each, by_rank))
     ]
     if not unmatched:
+        return
+    at_others = [each for each in scene.waiting if each.activity.call not in MESSAGES]
+    if any(by_rank[_peer(each)] in at_others for each in unmatched):
+        # One side has a call too many.  Neither stacks nor counters tell which, so the smaller one is only likely.
+        fewer = min(unmatched, at_others, key=len)
+        kind = Kind.PIPELINE_MISMATCH if fewer is unmatched else Kind.COLLECTIVE_MISMATCH
+        text = counted(
+            len(fewer),
+            "{Ranks} waits in {calls} while {others_wait}.",
+            "{Ranks} wait in {calls} while {others_wait}.",
+            **about(scene, fewer),
+        )
+        text += f" {late}" if (late := not_started(scene.world, unmatched)) else ""
+        step = t("See which side has a message or a collective too many.")
+        yield reading(scene, kind, fewer, 0.6, text, step)
         return
     if all("recv" in each.activity.call for each in unmatched):
         text = counted(

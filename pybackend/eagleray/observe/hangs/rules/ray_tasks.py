@@ -37,6 +37,10 @@ def starvation(scene: Scene) -> Iterator[Reading]:
         else t("Start fewer actors or tasks."),
         0.4 if works else 0.8,
     )
+    if groups := path.waits[0].groups:
+        step = t(
+            "Remove {groups} (ray.util.remove_placement_group), or ask for less.", groups=groups
+        )
     if path.waits[0].kind == NEVER_ROOM:
         step, confidence = t("Ask for less, or add a node that has it."), 0.9
     group, culprits = path.start.process.group, RankSet.of([path.start.rank])
