@@ -17,7 +17,7 @@ from eagleray.remote.sampling.merging import Member, ThreadStack, merged
 from eagleray.remote.sampling.node_sampler import NodeSamples, ProcessSample, Round
 from eagleray.remote.sampling.proc import ThreadUse
 from eagleray.remote.sampling.processes import ACTOR, DRIVER, OTHER, RANK, Described
-from eagleray.remote.sampling.wait_records import ANSWER, FILE_LOCK, INPUT, READ, KernelWait
+from eagleray.remote.sampling.wait_records import ANSWER, CHILD, FILE_LOCK, INPUT, READ, KernelWait
 
 TRAINER = "/home/me/train.py"
 TORCH = "/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py"
@@ -178,7 +178,7 @@ def test_driver_that_polls_is_shown_beside_actors_that_run_nothing(tmp_path: Pat
         Kind.UNKNOWN,
         "The driver sleeps in a loop in <module> (train.py:3). "
         "No code of the program runs in Reward 0, Policy 0.",
-        "See for what it waits: the log names a thread that has failed.",
+        "Look in the log whether a thread has failed.",
     )
 
 
@@ -685,3 +685,62 @@ def test_process_that_waits_for_a_program_works_while_that_computes(
     )
     taken = evidence([NodeSamples("n1", (rank(2), tool), rounds, 2.0)], 2.0, is_whole=True)
     assert [each.moves for each in taken.processes] == [moves, False]
+
+
+@pytest.mark.parametrize(("has_ended", "kind"), [(True, Kind.SLOW), (False, Kind.UNKNOWN)])
+def test_program_that_starts_one_child_after_another_does_not_hang(
+    has_ended: bool, kind: Kind
+) -> None:
+    build = Described(500, 1, OTHER, OTHER, 500, "build.py")
+    compiler = Described(501, 500, OTHER, OTHER, 501, "gcc")
+    later = KernelWait("MainThread", CHILD, (502,), is_whole=True, program="gcc")
+    table = tuple(merged([(Member(OTHER, 500), ThreadStack("MainThread", RUNS_TOOL))]))
+    rounds = tuple(
+        Round(
+            (
+                ProcessSample("S", "do_wait", 0.0, "", "py-spy blocking", False, waits=(later,)),
+                ProcessSample(
+                    "", "", 0.0, "ended" if has_ended and at else "not-python", "", False
+                ),
+            ),
+            table,
+            (),
+        )
+        for at in range(3)
+    )
+    node = NodeSamples("n1", (build, compiler), rounds, 2.0)
+    reading = diagnosis(evidence([node], 2.0, is_whole=True)).reading
+    assert (reading.kind, reading.confidence < 0.5 or has_ended) == (kind, True)
+
+
+def test_place_of_a_computation_is_in_the_thread_that_has_the_gil() -> None:
+    serves = (PythonFrame("<module>", "/home/me/plan.py", 29),)
+    client = Described(600, 1, OTHER, OTHER, 600, "ask.py")
+    server = Described(601, 600, OTHER, OTHER, 601, "plan.py")
+    asks = KernelWait("MainThread", ANSWER, (601,), "127.0.0.1:8000", is_whole=True)
+    waits = (PythonFrame("<module>", "/home/me/ask.py", 3),)
+    leading = merged(
+        [
+            (Member(OTHER, 600), ThreadStack("MainThread", waits)),
+            (Member(OTHER, 601), ThreadStack("MainThread", serves)),
+        ]
+    )
+    others = merged([(Member(OTHER, 601), ThreadStack("Thread-3", COMPUTES))])
+    rounds = tuple(
+        Round(
+            (
+                ProcessSample("S", "", 0.0, "", "py-spy blocking", False, waits=(asks,)),
+                ProcessSample(
+                    *("S", "", 2.0 * at, "", "py-spy blocking", False),
+                    gil_holder="Thread-3" if at else "",
+                ),
+            ),
+            tuple(leading),
+            tuple(others),
+        )
+        for at in range(3)
+    )
+    node = NodeSamples("n1", (client, server), rounds, 2.0)
+    sentence = diagnosis(evidence([node], 2.0, is_whole=True)).reading.sentence
+    assert "simulate (train.py:20)" in sentence
+    assert "plan.py:29" not in sentence

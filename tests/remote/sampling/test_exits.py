@@ -14,7 +14,7 @@ from eagleray.remote.sampling import exits as endings_of
 from eagleray.remote.sampling import proc
 from eagleray.remote.sampling.exits import Ending, endings, exit_code
 from eagleray.remote.sampling.printed_exceptions import log_of
-from eagleray.remote.sampling.processes import described
+from eagleray.remote.sampling.processes import OTHER, Described, described
 
 WORLD = {"WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29511"}
 # Ends as its first argument says, once its input does.
@@ -110,6 +110,15 @@ def test_rank_that_was_sampled_has_its_exit_code_and_its_log(tmp_path: Path) -> 
         found = endings(processes, {started[1].pid}, logs)
     assert [told(each) for each in found] == [(1, 1, "ValueError: shape 3")]
     assert [each.beside for each in found] == [started[1].pid]
+
+
+def test_process_without_rank_has_the_exit_code_of_the_kernel() -> None:
+    with subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        other = Described(process.pid, os.getpid(), OTHER, OTHER, process.pid, "serve.py")
+        assert [told(each) for each in endings([other], {process.pid}, {})] == [
+            (process.pid, 3, "")
+        ]
 
 
 def test_error_file_of_record_is_read(tmp_path: Path) -> None:

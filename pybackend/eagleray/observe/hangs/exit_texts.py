@@ -32,7 +32,7 @@ def endings(evidence: HangEvidence, world: World, gone: RankSet) -> str:
         if ending.exit_code is not None or exception:
             ranks_by_end[end_text(ending.exit_code, exception)].append(ending.rank)
     sentences = [
-        t("{Ranks} {ended}.", Ranks=wording.Ranks_of(RankSet.of(ranks)), ended=end)
+        t("{Ranks} {ended}.", Ranks=wording.Ranks_of(RankSet.of(ranks), _group(world)), ended=end)
         for end, ranks in list(ranks_by_end.items())[:_MOST_ENDS]
     ] or [t("No exit code is available.")]
     killed = max((each.oom_kills for each in of_world if _may_be_killed(each.exit_code)), default=0)
@@ -112,7 +112,7 @@ def not_joined(evidence: HangEvidence, world: World, gone: RankSet) -> tuple[str
     2. Something else is on record of their ends, or they ended during the picture.
     3. They were perhaps never started.
     """
-    ranks = wording.Ranks_of(gone)
+    ranks = wording.Ranks_of(gone, _group(world))
     endings_here = _of_world(evidence, world, gone)
     has_ended = any(each.activity.doing is Doing.ENDED for each in world.ranks)
     if have_finished(evidence, world, gone):
@@ -130,7 +130,7 @@ def not_joined(evidence: HangEvidence, world: World, gone: RankSet) -> tuple[str
             "{Ranks} have ended. The others wait for them in a process group.",
             Ranks=ranks,
         )
-        step = t("Read the end of the log of {ranks}.", ranks=wording.ranks_of(gone))
+        step = t("Read the end of the log of {ranks}.", ranks=wording.ranks_of(gone, _group(world)))
         return text + endings(evidence, world, gone), step
     text = t("No process runs {ranks}.", ranks=wording.ranks_of(gone))
     return text, t("Check that all ranks were started, and with the same address.")
@@ -140,8 +140,13 @@ def _of_world(evidence: HangEvidence, world: World, gone: RankSet) -> list[Endin
     return [
         each.ending
         for each in evidence.endings
-        if each.world == world.name and each.ending.rank in gone
+        if each.world == _group(world) and each.ending.rank in gone
     ]
+
+
+def _group(world: World) -> str:
+    """The name of a world; of one without ranks, the group of those that have ended."""
+    return world.name or next((each.process.group for each in world.doing(Doing.ENDED)), "")
 
 
 def end_text(exit_code: int | None, exception: str) -> str:

@@ -135,7 +135,7 @@ def _at_place(
     """The texts for processes that work or sleep, with no other ones to compare them with but `idle` ones."""
     name = wording.Ranks(processes)
     frames = processes[0].stack.frames if processes[0].stack else ()
-    if len(processes) == 1 and (pause := library_waits.pause_of(frames)):
+    if len(processes) == 1 and (pause := library_waits.pause_of(frames) or _sleeps(processes[0])):
         text = t("{Process} {pauses}{place}.", Process=name, pauses=pause, place=place)
         if idle:
             text += f" {t('No code of the program runs in {ranks}.', ranks=wording.ranks(idle))}"
@@ -143,7 +143,7 @@ def _at_place(
             text += f" {t('No other thread runs code of the program.')}"
         else:
             return text, t("A pause isn't a hang: see for what it waits.")
-        return text, t("See for what it waits: the log names a thread that has failed.")
+        return text, t("Look in the log whether a thread has failed.")
     text = counted(
         len(processes),
         "{Processes} is{place}, which fits no known kind of hang.",
@@ -152,3 +152,9 @@ def _at_place(
         place=place,
     )
     return text, t("See what this line does: it may work, sleep or wait for input.")
+
+
+def _sleeps(process: SampledProcess) -> str:
+    """`sleeps` for a process whose main thread leads and sleeps in a library, as the kernel tells."""
+    is_main = process.stack is not None and process.stack.thread == "MainThread"
+    return t("sleeps") if is_main and process.last.waits_in == "hrtimer_nanosleep" else ""

@@ -568,9 +568,9 @@ class WaitGraph:
             alone = t("no other process is left that could end that")
         if is_left:
             alone = t("its parent has ended, and it keeps the output open")
-        # The end of a child that has ended meanwhile makes its parent continue.
-        is_unsure = wait.kind == CHILD and any(
-            each.activity.doing is Doing.ENDED for each in targets
+        # The end of a child that has ended meanwhile makes its parent continue; one outside was started meanwhile.
+        is_unsure = wait.kind == CHILD and (
+            is_outside or any(each.activity.doing is Doing.ENDED for each in targets)
         )
         outside = others if is_outside else ""
         return Wait(text, targets, stack, wait.kind, alone, outside, is_unsure)

@@ -113,7 +113,7 @@ class Path:
             return f"{text}."
         if awaited := wording.awaited([self.end]):
             return f"{text}. {awaited}."
-        if serves(self.end):
+        if serves(self.end) and not self.end.is_busy:
             return f"{text}.{library_waits.threads_of(self.end)}"
         does = doing_of(self.end)
         return f"{text}{self.waits[-1].which(does) if does else ''}."
@@ -129,7 +129,7 @@ def doing_of(process: SampledProcess) -> str:
     if doing is Doing.STOPPED:
         return t("was stopped by a signal{place}", place=place)
     if process.is_busy or process.goes_on:
-        return t("works{place}", place=place)
+        return t("works{place}", place=wording.computing_place([process]))
     if process.activity.call:
         return t("waits in {calls}", calls=wording.calls([process]))
     frames = process.stack.frames if process.stack else ()

@@ -10,7 +10,7 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, listed, t
 from eagleray.common.redact import redact_text
 from eagleray.observe.hangs import source_lines
-from eagleray.observe.hangs.activity import Doing
+from eagleray.observe.hangs.activity import Doing, innermost
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.remote.inspecting.process_answers import WAITS, AwaitChain, HeldException
 from eagleray.remote.sampling.frames import PythonFrame, is_users
@@ -55,8 +55,10 @@ def Ranks(processes: Iterable[SampledProcess]) -> str:
     return _capital(ranks(processes))
 
 
-def ranks_of(numbers: RankSet) -> str:
-    """`rank 2`, `ranks 1 and 3`, `ranks 0-3, 7, and 9`."""
+def ranks_of(numbers: RankSet, group: str = "") -> str:
+    """`rank 2`, `ranks 1 and 3`, `ranks 0-3, 7, and 9`; `process 4711` in the group of other processes."""
+    if group == OTHER:
+        return _numbered(OTHER, numbers)
     parts = str(numbers).split(",")
     if len(parts) > _MOST_PARTS:
         shown = ", ".join(parts[:_MOST_CALLS])
@@ -69,8 +71,8 @@ def _listed(numbers: RankSet) -> str:
     return listed(str(numbers).split(","))
 
 
-def Ranks_of(numbers: RankSet) -> str:
-    return _capital(ranks_of(numbers))
+def Ranks_of(numbers: RankSet, group: str = "") -> str:
+    return _capital(ranks_of(numbers, group))
 
 
 def calls(processes: Sequence[SampledProcess]) -> str:
@@ -99,6 +101,17 @@ def place(processes: Sequence[SampledProcess]) -> str:
     """` at load_checkpoint (trainer.py:91)`, "" without code of the user."""
     frames = dict.fromkeys(each.activity.place for each in processes if each.activity.place)
     return place_of(list(frames))
+
+
+def computing_place(processes: Sequence[SampledProcess]) -> str:
+    """As `place`, of the threads that have had the GIL; "" for a process of several threads if none is known to have."""
+    frames: dict[PythonFrame | None, None] = {}
+    for each in processes:
+        names = {sample.gil_holder for sample in each.samples}
+        stacks = [stack for stack in (each.stack, *each.others) if stack]
+        chosen = [stack for stack in stacks if stack.thread in names or len(stacks) == 1][:1]
+        frames.update((innermost(stack.frames, is_users), None) for stack in chosen)
+    return place_of([frame for frame in frames if frame])
 
 
 def place_of(frames: Sequence[PythonFrame]) -> str:

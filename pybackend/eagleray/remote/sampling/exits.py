@@ -72,7 +72,7 @@ def endings(
 
     `logs` are the files to which the processes wrote when they were sampled first.
     """
-    ranks = [each for each in processes if each.role == RANK]
+    ranks = [each for each in processes if each.role == RANK or each.pid in ended]
     if not ranks:
         return ()
     running = proc.all_processes()

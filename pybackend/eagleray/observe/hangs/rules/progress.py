@@ -66,7 +66,7 @@ def _computing_children(scene: Scene) -> Iterator[Reading]:
             waiting=library_waits.sentence_of([parent])
             or t("The event loop of {ranks} waits.", ranks=wording.ranks([parent])),
             Children=wording.Ranks(children),
-            place=wording.place(children),
+            place=wording.computing_place(children),
         )
         if len(children) == 1 and (waits := library_waits.sentence_of(children)):
             text += f" {waits}"

@@ -13,7 +13,7 @@ from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.observe.hangs.wait_paths import Path, doing_of
 from eagleray.remote.sampling.processes import ACTOR
 from eagleray.remote.sampling.rank_sets import RankSet
-from eagleray.remote.sampling.wait_records import ANSWER, FILE_LOCK, SHARED_LOCK, WRITE
+from eagleray.remote.sampling.wait_records import ANSWER, CHILD, FILE_LOCK, SHARED_LOCK, WRITE
 
 _MOST_PATHS = 2
 
@@ -101,7 +101,10 @@ def _at_the_end(scene: Scene, shown: Sequence[Path]) -> Reading:
     """The reading from what the last processes of the paths do: they work, or the tasks of their event loops wait."""
     text = " ".join(path.sentence for path in shown)
     last = [path.end or path.processes[-1] for path in shown]
-    if all(each.goes_on or each.is_busy for each in last):
+    if all(
+        each.goes_on or each.is_busy or _starts_children(scene, path)
+        for path, each in zip(shown, last, strict=True)
+    ):
         step = t("Wait, or profile {ranks} to see what takes the time.", ranks=wording.ranks(last))
         return reading(scene, Kind.SLOW, last, 0.65, text, step)
     step = _step(shown, last)
@@ -128,6 +131,13 @@ def _at_the_end(scene: Scene, shown: Sequence[Path]) -> Reading:
             Actors=wording.Ranks(actors),
         )
     return reading(scene, Kind.WAIT_CHAIN, last, _confidence(scene, shown, last), text, step)
+
+
+def _starts_children(scene: Scene, path: Path) -> bool:
+    """Whether the path ends with a wait for a child outside the picture, started since another one has ended."""
+    *_, wait = path.waits
+    children = scene.evidence.children(path.processes[-1]) if wait.outside else ()
+    return wait.kind == CHILD and any(each.activity.doing is Doing.ENDED for each in children)
 
 
 def _is_idle_actor(process: SampledProcess) -> bool:
