@@ -25,6 +25,8 @@ from eagleray.supervisor.launchers.factory import with_copy
 from eagleray.supervisor.launchers.launcher import LaunchedProgram, ProgramEnd
 from eagleray.supervisor.supervisor import RunSupervisor
 
+from tests.ray_cluster import wait_for
+
 PLAN = RunPlan(
     kind="script",
     argv=("bash", "stop"),
@@ -92,7 +94,9 @@ def test_waiting_supervisor_inherits_no_access_and_ends_with_its_socket(
     monkeypatch.setenv("EAGLERAY_ACCESS", "{}")
     monkeypatch.setenv("EAGLERAY_OTHER", "kept")
     waiting = start_waiting(subprocess.DEVNULL)
-    environ = Path(f"/proc/{waiting.process.pid}/environ").read_bytes().split(b"\0")
+    # The kernel closes the pipe that `Popen` waits for before it sets the new program's environment.
+    file = Path(f"/proc/{waiting.process.pid}/environ")
+    environ = wait_for("its environment", file.read_bytes).split(b"\0")
     assert b"EAGLERAY_OTHER=kept" in environ
     assert not any(entry.startswith(b"EAGLERAY_ACCESS=") for entry in environ)
     waiting.send({})
