@@ -20,7 +20,7 @@ const WORDS = {
   "Run a Wave of an Agent…": ["wave"],
   "Open Trajectories (Rollouts)…": ["rollout", "trajectories"],
   "Compare Engines (Logprobs)…": ["logprob", "compare engines"],
-  "Manage Presets…": ["preset"],
+  "Save Batch…": ["batch"],
   "Select Interpreter for Ray Programs…": ["interpreter for"],
   "Open Sample Project": ["sample"],
   "Get Started: Debug Ray in 2 Minutes": ["get started: debug", "minutes"],
