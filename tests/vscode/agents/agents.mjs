@@ -69,7 +69,7 @@ export async function agents({ stage, window, test, choose }) {
       async () => !(await window.toolbar().isVisible()),
       "the session is over",
     );
-    const contract = terminal.getByText(/returns a reward/);
+    const contract = terminal.getByText(/returns a valid reward/);
     await window.command("Terminal: Focus on Terminal View", () => contract.first().isVisible());
     await window.shot("agent-contract");
     await window.toggleBreakpoint(line, false);
