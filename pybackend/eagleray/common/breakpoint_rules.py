@@ -36,7 +36,7 @@ def without_formats(log: str) -> str:
 
 
 def _formatted(part: str) -> str:
-    """The expression for what stands in the braces of an f-string with a conversion or format, as in `x!r:>8`; "" for others."""
+    """The expression that prints a field of an f-string with a conversion or format, such as `x!r:>8`; "" for another text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

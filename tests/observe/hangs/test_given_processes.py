@@ -1,4 +1,4 @@
-"""Which process of which node each dump in a text belongs to."""
+"""The processes and nodes to which the dumps in a text belong."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from attrs import define, field, frozen
@@ -66,6 +66,9 @@ _NO_WORK = re.compile(r"\" 5\d\d |throughput: 0\.0")
 _SERVED = re.compile(
     r"\"(?:POST|PUT) /\S{1,100} HTTP/[\d.]{1,3}\" 2\d\d|\((?:\w{1,20})/s\): [1-9]|: [1-9][\d.]{0,12} (?:tokens|requests)/s"
 )
+# Of a process without a label, such as Ray's "(WorkerDict pid=12)".
+_SERVED_UNLABELLED = re.compile(rb"(?m)^(?!\()[^\n]{0,2000}?(?:%b)" % _SERVED.pattern.encode())
+_ANY = re.compile(b"")
 # A start counts parts, too, and an end its processes.
 _PARTS = re.compile(
     r"(?i)load|captur|fetch|download|init|start|connect|shard|compil|launch|sending|kill|exit|shut|clos|clean|channel"
@@ -122,7 +125,6 @@ class Survival:
     last: int
     _steps: list[tuple[int, bytes, float]] | None = field(init=False, default=None)
     _end: bytes | None = field(init=False, default=None)
-    _blocks: dict[int, list[_Work]] = field(init=False, factory=dict)
     _is_advancing: bool | None = field(init=False, default=None)
 
     def includes(
@@ -165,7 +167,7 @@ class Survival:
         return (
             self._advances_at_end()
             or self._works(start, process, _SOME_LINES)
-            or (is_handled and len([*self._work(start, start + _AFTER)]) >= _LINES_AFTER_HANDLED)
+            or (is_handled and _has(self._work(start, start + _AFTER), _LINES_AFTER_HANDLED))
         )
 
     def _advances_at_end(self) -> bool:
@@ -264,23 +266,47 @@ class Survival:
         )
 
     def _works(self, start: int, process: tuple[str, int | None], fewest: int) -> bool:
+        mark = _mark(process)
+
         def forms(first: int, end: int) -> Iterator[str]:
-            works = self._work(first, end)
+            works = self._work(first, end, mark)
             return (work.form for work in works if work.is_sure and work.process == process)
 
         earlier = set(forms(max(0, start - _BLOCK), start))
         later = forms(start, start + _AFTER) if earlier else ()
-        same = (form for form in later if form in earlier)
-        return next(itertools.islice(same, fewest - 1, None), None) is not None
+        return _has((form for form in later if form in earlier), fewest)
 
-    def _work(self, start: int, end: int) -> Iterator[_Work]:
-        """The lines with work between two places; many errors are near each other."""
+    def _work(self, start: int, end: int, mark: re.Pattern[bytes] = _ANY) -> Iterator[_Work]:
+        """The lines with work between two places that have `mark`: a line is parsed in the time in which 100 are searched."""
         for first in range(start - start % _BLOCK, min(end, self.size), _BLOCK):
-            if first not in self._blocks:
-                lines = self.log.lines_from(first, _BLOCK)
-                works = (_work_in(at, parse_line(raw)) for at, raw in lines)
-                self._blocks[first] = [work for work in works if work is not None]
-            yield from (work for work in self._blocks[first] if start < work.start < end)
+            data = os.pread(self.log.descriptor, _BLOCK, first)
+            if not mark.search(data):
+                continue
+            at = first
+            for raw in data.split(b"\n"):
+                if (
+                    start < at < end
+                    and mark.search(raw)
+                    and (work := _work_in(at, parse_line(raw)))
+                ):
+                    yield work
+                at += len(raw) + 1
+
+
+def _has(items: Iterable[object], fewest: int) -> bool:
+    return next(itertools.islice(items, fewest - 1, None), None) is not None
+
+
+def _mark(process: tuple[str, int | None]) -> re.Pattern[bytes]:
+    """A part of each line of a process that may count as its work: its own label, without one a sign of served requests."""
+    worker, rank = process
+    if rank is not None:
+        return re.compile(rb"\[rank%d\]" % rank)
+    # "WorkerDict pid=29197", "task 12", "trainer-1"; a name may be shown without its secrets.
+    label = worker.rpartition(" ")[2]
+    return (
+        re.compile(re.escape(label.encode())) if label.isascii() and label else _SERVED_UNLABELLED
+    )
 
 
 def _work_in(start: int, line: LogLine) -> _Work | None:
