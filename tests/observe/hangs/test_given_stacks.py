@@ -381,6 +381,16 @@ def test_stacks_of_the_kernel_are_read() -> None:
     assert "Process 41 waits for a lock or another thread" in sentence
 
 
+def test_kernel_stack_of_a_dumped_process_adds_none_and_says_nothing_of_joining() -> None:
+    kernel = "== {}\n[<0>] {}+0x24/0xa0\n[<0>] do_syscall_64+0x5c/0x90\n"
+    stacks = kernel.format(400, "uvm_spin_loop") + kernel.format(401, "do_sys_poll")
+    frames = ("_store_based_barrier (torch/distributed/distributed_c10d.py:9)", "main (t.py:3)")
+    picture = given("-", stdin=f"{stacks}\n{process(401, 't.py', *frames)}".encode())
+    assert "joined" not in picture.verdict.sentence
+    assert "process 400 is elsewhere in uvm_spin_loop" in picture.verdict.sentence
+    assert sorted(rank.pid for rank in picture.ranks) == [400, 401]
+
+
 def test_workers_of_joblib_without_tasks_wait_for_work() -> None:
     get = (
         "_recv (multiprocessing/connection.py:395)",

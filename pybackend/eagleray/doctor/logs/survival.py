@@ -5,6 +5,7 @@ Runs that end well log tracebacks, too: of a reward function, a lost client, an 
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import os
 import re
@@ -124,7 +125,10 @@ class Survival:
     starts: list[int]
     last: int
     _steps: list[tuple[int, bytes, float]] | None = field(init=False, default=None)
+    # The most rises of a counter after each place in `_steps`.
+    _rises: dict[int, int] = field(init=False, factory=dict)
     _end: bytes | None = field(init=False, default=None)
+    _done: int | None = field(init=False, default=None)
     _is_advancing: bool | None = field(init=False, default=None)
 
     def includes(
@@ -204,23 +208,29 @@ class Survival:
         )
 
     def advances(self, start: int, fewest: int = _FEWEST_STEPS) -> bool:
-        highest: dict[bytes, float] = {}
-        rises: Counter[bytes] = Counter()
-        for at, name, value in self._all_steps():
-            if at > start and value > highest.get(name, -1.0):
-                highest[name] = value
-                rises[name] += 1
-            elif at > start and value < 1:
-                # The next epoch begins.
-                highest[name] = value
-        return any(count >= fewest for count in rises.values())
+        steps = self._all_steps()
+        first = bisect.bisect_right(steps, start, key=lambda step: step[0])
+        if first not in self._rises:
+            # Most of a log is not searched for steps, so that many errors have the same ones after them.
+            highest: dict[bytes, float] = {}
+            rises: Counter[bytes] = Counter()
+            for _, name, value in steps[first:]:
+                if value > highest.get(name, -1.0):
+                    highest[name] = value
+                    rises[name] += 1
+                elif value < 1:
+                    # The next epoch begins.
+                    highest[name] = value
+            self._rises[first] = max(rises.values(), default=0)
+        return self._rises[first] >= fewest
 
     def _all_steps(self) -> list[tuple[int, bytes, float]]:
         """The steps after the first error, and those at the end of the log."""
         if self._steps is None:
             first = max(0, min(self.starts))
             end = max(first + _MOST_STEPS, self.size - _MOST_STEPS)
-            self._steps = [*self._steps_from(first), *self._steps_from(end)]
+            found = (*self._steps_from(first), *self._steps_from(end))
+            self._steps = sorted(found, key=lambda step: step[0])
         return self._steps
 
     def _steps_from(self, offset: int) -> Iterator[tuple[int, bytes, float]]:
@@ -246,6 +256,11 @@ class Survival:
         return self._offset_of_end + last if last >= 0 else 0
 
     def _done_at(self) -> int:
+        if self._done is None:
+            self._done = self._place_of_success()
+        return self._done
+
+    def _place_of_success(self) -> int:
         """Where a program that has done its work says so; 0 where it fails later, or an error is right before the status of its job."""
         done, status = self._last(_DONE), self._last(_SUCCEEDED)
         if done and (done < status or not (self.fails_after(done) or self.advances(done, 1))):

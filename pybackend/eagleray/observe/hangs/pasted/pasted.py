@@ -18,6 +18,7 @@ from eagleray.common.l10n import t
 from eagleray.observe.hangs.collecting.completed_picture import completed
 from eagleray.observe.hangs.errors import no_stacks
 from eagleray.observe.hangs.evidence import HangEvidence, evidence
+from eagleray.observe.hangs.library_waits import KERNEL_FILE
 from eagleray.observe.hangs.model import Picture
 from eagleray.observe.hangs.pasted.dumps_in_text import (
     TIME,
@@ -271,7 +272,12 @@ def _described(identity: _Identity, given: _Given, size: int) -> Described:
 def _processes(dumped: Iterable[DumpedProcess]) -> list[list[DumpedProcess]]:
     """The dumps of each process.  What may be dumps of two processes is never taken for two dumps of one, which moves."""
     processes: dict[tuple[Any, ...], list[list[DumpedProcess]]] = defaultdict(list)
-    for dump in dumped:
+    listed = list(dumped)
+    in_python = {(dump.tags.host, dump.pid) for dump in listed if not _is_of_kernel(dump)}
+    for dump in listed:
+        if dump.pid and (dump.tags.host, dump.pid) in in_python and _is_of_kernel(dump):
+            # The stack of Python says more of the same process.
+            continue
         alike = processes[dump.pid, dump.tags.rank, dump.tags.host, dump.tags.name, dump.title]
         same = next((each for each in alike if _is_same(each[-1], dump)), None)
         if same is None:
@@ -279,6 +285,11 @@ def _processes(dumped: Iterable[DumpedProcess]) -> list[list[DumpedProcess]]:
         else:
             same.append(dump)
     return [dumps for alike in processes.values() for dumps in alike]
+
+
+def _is_of_kernel(dump: DumpedProcess) -> bool:
+    frames = [frame for thread in dump.threads for frame in thread.frames]
+    return bool(frames) and all(frame.file == KERNEL_FILE for frame in frames)
 
 
 def _is_same(first: DumpedProcess, later: DumpedProcess) -> bool:

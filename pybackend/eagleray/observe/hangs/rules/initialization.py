@@ -9,9 +9,15 @@ from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import exit_texts
 from eagleray.observe.hangs.activity import Doing, is_store
 from eagleray.observe.hangs.evidence import SampledProcess
+from eagleray.observe.hangs.library_waits import KERNEL_FILE
 from eagleray.observe.hangs.rules.rule_context import Scene, about, inspect_step, minority, reading
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.remote.sampling.rank_sets import RankSet
+
+
+def _is_of_kernel(process: SampledProcess) -> bool:
+    frames = process.stack.frames if process.stack else ()
+    return bool(frames) and all(frame.file == KERNEL_FILE for frame in frames)
 
 
 def initializing(scene: Scene) -> Iterator[Reading]:
@@ -25,7 +31,11 @@ def initializing(scene: Scene) -> Iterator[Reading]:
     started = scene.world.doing(Doing.INITIALIZING)
     if not started:
         return
-    elsewhere, missing = scene.elsewhere, scene.gone or _further(scene, started)
+    missing = scene.gone or _further(scene, started)
+    # A stack of the kernel doesn't tell what the program has reached.
+    elsewhere = [each for each in scene.elsewhere if not _is_of_kernel(each)]
+    if len(elsewhere) < len(scene.elsewhere):
+        return
     culprits: Sequence[SampledProcess] | RankSet
     confidence = 0.85
     if elsewhere:
