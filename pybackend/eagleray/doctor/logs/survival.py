@@ -67,9 +67,8 @@ _NO_WORK = re.compile(r"\" 5\d\d |throughput: 0\.0")
 _SERVED = re.compile(
     r"\"(?:POST|PUT) /\S{1,100} HTTP/[\d.]{1,3}\" 2\d\d|\((?:\w{1,20})/s\): [1-9]|: [1-9][\d.]{0,12} (?:tokens|requests)/s"
 )
-# Of a process without a label, such as Ray's "(WorkerDict pid=12)".
-_SERVED_UNLABELLED = re.compile(rb"(?m)^(?!\()[^\n]{0,2000}?(?:%b)" % _SERVED.pattern.encode())
-_ANY = re.compile(b"")
+# The line of a process without a label, such as Ray's "(WorkerDict pid=12)".
+_SERVED_UNLABELLED = re.compile(rb"(?!\()[^\n]{0,2000}?(?:%b)" % _SERVED.pattern.encode())
 # A start counts parts, too, and an end its processes.
 _PARTS = re.compile(
     r"(?i)load|captur|fetch|download|init|start|connect|shard|compil|launch|sending|kill|exit|shut|clos|clean|channel"
@@ -128,6 +127,7 @@ class Survival:
     # The most rises of a counter after each place in `_steps`.
     _rises: dict[int, int] = field(init=False, factory=dict)
     _end: bytes | None = field(init=False, default=None)
+    _failures: list[int] | None = field(init=False, default=None)
     _done: int | None = field(init=False, default=None)
     _is_advancing: bool | None = field(init=False, default=None)
 
@@ -203,9 +203,10 @@ class Survival:
 
     def fails_after(self, start: int) -> bool:
         """Whether the end of the log has a status other than 0 after `start`."""
-        return any(
-            self._offset_of_end + each.start() > start for each in _FAILED.finditer(self._tail())
-        )
+        if self._failures is None:
+            matches = _FAILED.finditer(self._tail())
+            self._failures = [self._offset_of_end + each.start() for each in matches]
+        return any(at > start for at in self._failures)
 
     def advances(self, start: int, fewest: int = _FEWEST_STEPS) -> bool:
         steps = self._all_steps()
@@ -229,8 +230,8 @@ class Survival:
         if self._steps is None:
             first = max(0, min(self.starts))
             end = max(first + _MOST_STEPS, self.size - _MOST_STEPS)
-            found = (*self._steps_from(first), *self._steps_from(end))
-            self._steps = sorted(found, key=lambda step: step[0])
+            matches = (*self._steps_from(first), *self._steps_from(end))
+            self._steps = sorted(matches, key=lambda step: step[0])
         return self._steps
 
     def _steps_from(self, offset: int) -> Iterator[tuple[int, bytes, float]]:
@@ -274,37 +275,40 @@ class Survival:
         return 0 < self._done_at() < start or any(stop < start for stop in stops)
 
     def _is_retried(self, start: int, process: tuple[str, int | None]) -> bool:
-        after = (parse_line(raw) for _, raw in self.log.lines_from(start)[1:])
-        own = (line.text for line in after if line.process == process)
+        label = _label(process)
+        lines = (raw for _, raw in self.log.lines_from(start)[1:])
+        # Most lines between are of other processes.
+        near = (raw for raw in lines if (label in raw if label else not raw.startswith(b"(")))
+        own = (line.text for line in map(parse_line, near) if line.process == process)
         return any(
             map(_RETRIED.search, itertools.islice(own, _NEAR if process != ("", None) else 1))
         )
 
     def _works(self, start: int, process: tuple[str, int | None], fewest: int) -> bool:
-        mark = _mark(process)
+        label = _label(process)
 
         def forms(first: int, end: int) -> Iterator[str]:
-            works = self._work(first, end, mark)
+            works = self._work(first, end, label)
             return (work.form for work in works if work.is_sure and work.process == process)
 
         earlier = set(forms(max(0, start - _BLOCK), start))
         later = forms(start, start + _AFTER) if earlier else ()
         return _has((form for form in later if form in earlier), fewest)
 
-    def _work(self, start: int, end: int, mark: re.Pattern[bytes] = _ANY) -> Iterator[_Work]:
-        """The lines with work between two places that have `mark`: a line is parsed in the time in which 100 are searched."""
+    def _work(self, start: int, end: int, label: bytes | None = None) -> Iterator[_Work]:
+        """The lines with work between two places, of the process that `label` is of: only these are parsed."""
         for first in range(start - start % _BLOCK, min(end, self.size), _BLOCK):
             data = os.pread(self.log.descriptor, _BLOCK, first)
-            if not mark.search(data):
+            # Most logs have a label before each line.
+            is_labelled = label == b"" and data.count(b"\n") == data.count(b"\n(")
+            if is_labelled or (label and label not in data):
                 continue
             at = first
             for raw in data.split(b"\n"):
-                if (
-                    start < at < end
-                    and mark.search(raw)
-                    and (work := _work_in(at, parse_line(raw)))
-                ):
-                    yield work
+                if start < at < end and _may_be_of(label, raw):
+                    work = _work_in(at, parse_line(raw))
+                    if work is not None:
+                        yield work
                 at += len(raw) + 1
 
 
@@ -312,16 +316,20 @@ def _has(items: Iterable[object], fewest: int) -> bool:
     return next(itertools.islice(items, fewest - 1, None), None) is not None
 
 
-def _mark(process: tuple[str, int | None]) -> re.Pattern[bytes]:
-    """A part of each line of a process that may count as its work: its own label, without one a sign of served requests."""
+def _label(process: tuple[str, int | None]) -> bytes:
+    """The text that each line of a process has; b"" for a process without a label."""
     worker, rank = process
     if rank is not None:
-        return re.compile(rb"\[rank%d\]" % rank)
+        return b"[rank%d]" % rank
     # "WorkerDict pid=29197", "task 12", "trainer-1"; a name may be shown without its secrets.
-    label = worker.rpartition(" ")[2]
-    return (
-        re.compile(re.escape(label.encode())) if label.isascii() and label else _SERVED_UNLABELLED
-    )
+    return worker.rpartition(" ")[2].encode()
+
+
+def _may_be_of(label: bytes | None, raw: bytes) -> bool:
+    """Whether a line may be one of the process, and of its work; without a label, a line has to tell of served requests."""
+    if label is None:
+        return True
+    return label in raw if label else _SERVED_UNLABELLED.match(raw) is not None
 
 
 def _work_in(start: int, line: LogLine) -> _Work | None:
