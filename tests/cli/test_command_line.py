@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from eagleray.cli.command_line import did_you_mean, parse, parser_of, understand
 from eagleray.cli.commands import COMMANDS, SHORTCUTS, Noun, command_of, leaf_paths
+from eagleray.cli.help_text import EXIT_CODES
 from eagleray.cli.main import main
 from eagleray.common import l10n
 
@@ -54,8 +55,9 @@ def test_every_command_has_a_help_with_sentences_and_examples(
         main([*path, "--help"])
     assert ended.value.code == 0
     printed = capsys.readouterr().out
-    assert f"usage: eagleray {' '.join(path)}" in printed
-    assert f"examples:\n  eagleray {' '.join(path)}" in printed
+    assert f"\nUsage\n  eagleray {' '.join(path)}" in printed
+    assert "\nOptions\n  -h, --help " in printed
+    assert f"\nExamples\n  eagleray {' '.join(path)}" in printed
     for action in parser_of(path)._actions:
         if action.help != argparse.SUPPRESS:
             assert action.help and action.help[0].isupper() and action.help.endswith("."), action
@@ -105,6 +107,12 @@ def test_command_alone_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
         assert "Examples\n  eagleray run" in printed.out
 
 
+def test_exit_codes_are_in_the_documents() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text("utf-8")
+    rows = [f"| {code} | {text} |" for code, text in EXIT_CODES.items()]
+    assert "\n".join(["| Exit code | |", "| --- | --- |", *rows, ""]) in page
+
+
 def test_help_of_a_noun_lists_its_verbs(capsys: pytest.CaptureFixture[str]) -> None:
     for name, entry in COMMANDS.items():
         if isinstance(entry, Noun):
@@ -120,7 +128,7 @@ def test_help_of_a_noun_lists_its_verbs(capsys: pytest.CaptureFixture[str]) -> N
     [
         ("pasued", "Unknown command “pasued”. Did you mean “paused”?"),
         ("runs stpo 3f2a", "Unknown command “runs stpo”. Did you mean “stop”?"),
-        ("runs 3f2a", "Unknown command “runs 3f2a”. Use one of: ls, output, stop"),
+        ("runs 3f2a", "Unknown command “runs 3f2a”. Did you mean `eagleray runs output 3f2a`?"),
         ("runs ls --jsno", "Unknown option “--jsno”. Did you mean “--json”?"),
         ("runs ls extra", "Unknown argument “extra”"),
         ("run python x.py", "Write `--` before the program: eagleray run -- python x.py"),

@@ -68,7 +68,7 @@ def test_wrong_command_line_is_explained(
         main(arguments)
     said = capsys.readouterr()
     assert (ended.value.code, said.out) == (2, "")
-    assert "usage: eagleray" in said.err
+    assert said.err.startswith("eagleray: ") and len(said.err.splitlines()) == 2
 
 
 def test_help_and_version_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from eagleray.cli.styles import is_colored
-from eagleray.cli.table import TableColumn, print_rows, table_lines
+from eagleray.cli.table import TableColumn, print_rows, table_lines, width_of
 from eagleray.common.durations import duration_text
 
 COLUMNS = (
@@ -45,6 +45,17 @@ def test_long_values_are_cut_except_in_a_wide_table() -> None:
     rows = [["n" * 100, "paused", "", "", ""]]
     assert "n" * 59 + "…" in table_lines(COLUMNS, rows, wide=False, headers=True)[1]
     assert "n" * 100 in table_lines(COLUMNS, rows, wide=True, headers=True)[1]
+
+
+def test_table_fits_a_narrow_terminal() -> None:
+    columns = (TableColumn("NAME"), TableColumn("LOCATION", keeps_end=True), TableColumn("ID"))
+    rows = [["main.py --steps 5 --fail", "…/deep/folder/policy.py:23", "2d621af91e99"]]
+    lines = table_lines(columns, rows, wide=False, headers=True, width=50)
+    assert max(map(width_of, lines)) == 50
+    assert lines[1].endswith("policy.py:23  2d621af91e99") and lines[1].startswith("main.py --")
+    assert table_lines(columns, rows, wide=True, headers=True, width=50) == table_lines(
+        columns, rows, wide=True, headers=True
+    )
 
 
 def test_names_are_printed_one_per_line(capsys: pytest.CaptureFixture[str]) -> None:

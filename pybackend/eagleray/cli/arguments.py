@@ -58,7 +58,7 @@ def _tokens(written: str) -> int:
 
 
 def _worker_help() -> str:
-    return t("Worker name, ID, or unambiguous beginning of an ID.")
+    return t("Worker name, rank, ID, or unambiguous beginning of an ID.")
 
 
 def add_worker(parser: argparse.ArgumentParser, kind: str = "paused") -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
@@ -13,7 +12,15 @@ from typing import Any, NoReturn
 from attrs import frozen
 
 from eagleray.cli.commands import COMMANDS, SHORTCUTS, VERB_ALIASES, Command, Noun, Path, command_of
-from eagleray.cli.help_text import command_epilog, help_of, main_help
+from eagleray.cli.first_tries import (
+    as_program,
+    line_of,
+    named_item,
+    tried_command,
+    tried_option,
+    without_kinds,
+)
+from eagleray.cli.help_text import command_sections, help_of, main_help
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t, translated
 
@@ -51,22 +58,35 @@ class CommandParser(argparse.ArgumentParser):
         super().__init__(
             prog=f"eagleray {' '.join(path)}",
             description=f"{translated(command.help)}.",
-            epilog=command_epilog(command),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
             add_help=False,
         )
         self.add_argument("-h", "--help", action="help", help=t("Print this help."))
         self.path = path
+        self.command = command
         # Whether options may stand between arguments of which there may be none or many.
         self.is_intermixed = False
         # Python 3.14 has colours of its own.
         self.color = False
 
+    def format_help(self) -> str:
+        """The help in the style of the groups: titles without colons, examples last."""
+        usage = self._get_formatter()
+        usage.add_usage(self.usage, self._actions, self._mutually_exclusive_groups, prefix="  ")
+        groups = [(self._positionals, t("Arguments")), (self._optionals, t("Options"))]
+        parts = [(t("Usage"), usage.format_help().rstrip())]
+        parts += [(title, self._rows(group._group_actions)) for group, title in groups]
+        return command_sections(str(self.description), parts, self.command)
+
+    def _rows(self, actions: list[argparse.Action]) -> str:
+        formatter = self._get_formatter()
+        formatter._indent()
+        formatter.add_arguments(actions)
+        return formatter.format_help().rstrip()
+
     def error(self, message: str) -> NoReturn:
         _, is_missing, names = message.partition("the following arguments are required: ")
         if is_missing:
             message = t("Specify {names}.", names=names)
-        self.print_usage(sys.stderr)
         help_command = f"eagleray {' '.join(self.path)} --help"
         hint = t("Run `{command}` for its arguments.", command=help_command)
         self.exit(2, f"eagleray: {message}\n{hint}\n")
@@ -105,7 +125,8 @@ def understand(arguments: Sequence[str]) -> Wanted:
         return Wanted((noun, verb), (*options, *rest), verbose=verbose)
     if name not in COMMANDS:
         names = [*COMMANDS, *SHORTCUTS]
-        raise WrongCommandLine(_joined(_unknown_command(name), did_you_mean(name, names)))
+        hint = _meant(tried_command([name, *rest])) or did_you_mean(name, names)
+        raise WrongCommandLine(_joined(_unknown_command(name), hint))
     entry = COMMANDS[name]
     if isinstance(entry, Command):
         return Wanted((name,), tuple(rest), verbose=verbose)
@@ -125,7 +146,8 @@ def _with_verb(name: str, noun: Noun, rest: list[str], verbose: bool) -> Wanted:
     if written and not written.startswith("-"):
         close = did_you_mean(written, [*noun.verbs, *aliases])
         if noun.default == "ls" or close:
-            hint = close or t("Use one of: {verbs}.", verbs=", ".join(noun.verbs))
+            hint = _meant(tried_command([name, *rest[at:]])) or close
+            hint = hint or _meant(named_item(name, rest[at:]))
             raise WrongCommandLine(_joined(_unknown_command(f"{name} {written}"), hint), (name,))
     return Wanted((name, noun.default), tuple(rest), verbose=verbose)
 
@@ -157,7 +179,6 @@ def parse(
     except WrongCommandLine as error:
         command = " ".join(["eagleray", *error.path, "--help"])
         print(
-            t("usage: {command}", command=" ".join(["eagleray", *error.path, "COMMAND [options]"])),
             f"eagleray: {error}",
             t("Run `{command}` for the commands.", command=command),
             sep="\n",
@@ -215,15 +236,18 @@ def _unexpected(
     if command.takes_program and positional and not program:
         # The user's command begins there.
         at = ours.index(positional[0])
-        typed = shlex.join(["eagleray", *ours[:at], "--", *ours[at:]])
+        required = [] if set(command.required) & set(ours) else command.required
+        typed = line_of([*ours[:at], *required, "--", *as_program(ours[at:])])
         return t("Write `--` before the program: {command}", command=printable(typed, 1000))
     unknown = extra[0]
     name = unknown.partition("=")[0]
     options = [text for action in parser._actions for text in action.option_strings]
-    hint = did_you_mean(name, options) if name.startswith("-") else ""
     if name.startswith("-"):
+        written = [*ours, *(["--", *program] if program else [])]
+        hint = _meant(tried_option(written, name, options)) or did_you_mean(name, options)
         return _joined(t("Unknown option {option}.", option=_quoted(unknown)), hint)
-    return t("Unknown argument {argument}.", argument=_quoted(unknown))
+    hint = _meant(without_kinds(ours))
+    return _joined(t("Unknown argument {argument}.", argument=_quoted(unknown)), hint)
 
 
 def did_you_mean(written: str, names: Iterable[str]) -> str:
@@ -236,6 +260,10 @@ def did_you_mean(written: str, names: Iterable[str]) -> str:
     if others:
         return t("Did you mean {first} or {second}?", first=first, second=others[0])
     return t("Did you mean {name}?", name=first)
+
+
+def _meant(command: str) -> str:
+    return t("Did you mean {name}?", name=f"`{printable(command, 1000)}`") if command else ""
 
 
 def _unknown_command(written: str) -> str:

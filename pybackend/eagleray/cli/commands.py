@@ -14,6 +14,7 @@ class Command:
     The module has `<arguments>(parser)`, the coroutine `<function>(app, arguments)` that returns the exit code, and
     optionally `check(arguments)`, which returns what is wrong with them.  A command without `needs_app` is a plain
     function of its arguments alone.  `takes_program`: the user's command follows `--`.
+    `required`: an option without which it doesn't start, with a value that fits all.
     """
 
     module: str
@@ -22,6 +23,7 @@ class Command:
     arguments: str = "add_arguments"
     examples: tuple[tuple[str, str], ...] = ()
     takes_program: bool = False
+    required: tuple[str, ...] = ()
     needs_app: bool = True
 
 
@@ -101,7 +103,7 @@ RUNS = Noun(
         "output": Command(
             "runs.runs",
             later("Print the output of a run, and follow it while it runs"),
-            arguments="add_id_argument",
+            arguments="add_output_arguments",
             function="output",
             examples=(("runs output 3f2a", later("any unambiguous beginning of the ID")),),
         ),
@@ -200,6 +202,7 @@ PROFILE = Noun(
             "profile.profile",
             later("Start a program and record its workers"),
             takes_program=True,
+            required=("--workers", "*"),
             examples=(
                 ("profile start --workers '*Policy*' --seconds 10 -- python train.py", ""),
                 (

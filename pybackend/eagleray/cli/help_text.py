@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from eagleray.cli.commands import COMMANDS, GROUPS, SHORTCUTS, Command, Noun
 from eagleray.cli.styles import Style, styled
 from eagleray.common.l10n import later, t, translated
@@ -12,6 +14,18 @@ _MAIN_EXAMPLES = (
     ("workers attach policy-0", later("debug one with any DAP client")),
     ("profile start --workers '*Policy*' --seconds 10 -- python train.py", ""),
 )
+# Also in docs/command-line.md.
+EXIT_CODES: dict[str, str] = {
+    "0": later("success"),
+    "1": later("an error, or a failed run, agent or recording"),
+    "2": later("a wrong command line"),
+    "3": later("with --exit-code: `stacks` or `doctor` has a result"),
+    "126": later("`run`: the program isn't executable"),
+    "127": later("`run`: the program doesn't exist"),
+    "3 to 12": later("`rollouts compare`: its verdict"),
+    "128 + N": later("ended by signal N; 130 is Ctrl-C"),
+    "other": later("`run`, `runs output`: the code of the program"),
+}
 
 
 def main_help() -> str:
@@ -36,6 +50,8 @@ def main_help() -> str:
         ("--verbose", t("Log to standard error")),
     ]
     lines += ["", _title(t("Options")), *_rows(options)]
+    codes = [(code, translated(text)) for code, text in EXIT_CODES.items()]
+    lines += ["", _title(t("Exit codes")), *_rows(codes)]
     lines += ["", _title(t("Examples")), *_example_lines(_MAIN_EXAMPLES)]
     lines += ["", t("Run `eagleray COMMAND --help` for more about a command.")]
     return "\n".join(lines) + "\n"
@@ -66,11 +82,11 @@ def help_of(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def command_epilog(command: Command) -> str:
-    """The examples of a command, below its arguments."""
-    if not command.examples:
-        return ""
-    return "\n".join([t("examples:"), *_example_lines(command.examples)])
+def command_sections(description: str, parts: Sequence[tuple[str, str]], command: Command) -> str:
+    """The help of a command: its sections that have a text, then its examples."""
+    every = [*parts, (t("Examples"), "\n".join(_example_lines(command.examples)))]
+    sections = [f"{_title(title)}\n{text}\n" for title, text in every if text]
+    return "\n".join([f"{description}\n", *sections])
 
 
 def _rows(rows: list[tuple[str, str]]) -> list[str]:

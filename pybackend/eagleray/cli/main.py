@@ -1,7 +1,6 @@
 """The `eagleray` command: a thin face over the features, for terminals, scripts and CI.
 
-Results go to standard output, messages and errors to standard error. The exit code is 0 on success, 1 after an error
-of the catalogue, 2 for a wrong command line, 126 or 127 if a program can't be started.
+Results go to standard output, messages and errors to standard error; help_text.py has the table of exit codes.
 """
 
 from __future__ import annotations

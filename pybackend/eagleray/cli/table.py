@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
 import unicodedata
 from collections.abc import Sequence
 
@@ -15,6 +17,8 @@ from eagleray.common.l10n import t
 MISSING = "-"
 # Longer texts are cut, except in a wide table.
 LONGEST = 60
+# A narrow terminal cuts no column below this; ids are that long.
+_SHORTEST = 12
 
 
 @frozen
@@ -23,6 +27,8 @@ class TableColumn:
 
     `optional` ones are there only if a row has a value.
 
+    `keeps_end`: a narrow terminal cuts its cells at their beginning, as a path with a line needs.
+
     `states`: its cells are coloured by the state that they begin with.
     """
 
@@ -30,6 +36,7 @@ class TableColumn:
     wide: bool = False
     short: bool = False
     optional: bool = False
+    keeps_end: bool = False
     states: bool = False
 
 
@@ -59,15 +66,24 @@ def print_rows(
             print(printable(name, 4096))
         return
     for line in table_lines(
-        columns, rows, wide=arguments.format == "wide", headers=not arguments.no_headers
+        columns,
+        rows,
+        wide=arguments.format == "wide",
+        headers=not arguments.no_headers,
+        width=shutil.get_terminal_size().columns if sys.stdout.isatty() else 0,
     ):
         print(line)
 
 
 def table_lines(
-    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], *, wide: bool, headers: bool
+    columns: Sequence[TableColumn],
+    rows: Sequence[Sequence[str]],
+    *,
+    wide: bool,
+    headers: bool,
+    width: int = 0,
 ) -> list[str]:
-    """The lines of a table; none without rows."""
+    """The lines of a table; none without rows. `width` is the terminal's, 0 without one; a wide table ignores it."""
     if not rows:
         return []
     shown = [
@@ -83,6 +99,11 @@ def table_lines(
         max(width_of(text) for text in ([titles[at]] if headers else []) + [r[at] for r in cells])
         for at in range(len(shown))
     ]
+    if width and not wide:
+        widths = _narrowed(widths, width)
+        for row in cells:
+            for at, i in enumerate(shown):
+                row[at] = _cut(row[at], widths[at], columns[i].keeps_end)
     lines = [_line(titles, widths, [Style.HEADING] * len(shown))] if headers else []
     for row in cells:
         styles = [
@@ -91,6 +112,22 @@ def table_lines(
         ]
         lines.append(_line(row, widths, styles))
     return lines
+
+
+def _narrowed(widths: Sequence[int], width: int) -> list[int]:
+    """The widths with the widest columns cut until a line fits."""
+    narrowed = list(widths)
+    while sum(narrowed) + 2 * (len(narrowed) - 1) > width and max(narrowed) > _SHORTEST:
+        narrowed[narrowed.index(max(narrowed))] -= 1
+    return narrowed
+
+
+def _cut(text: str, width: int, keeps_end: bool) -> str:
+    if width_of(text) <= width:
+        return text
+    while width_of(text) >= width:
+        text = text[1:] if keeps_end else text[:-1]
+    return f"…{text}" if keeps_end else f"{text}…"
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], styles: Sequence[Style | None]) -> str:

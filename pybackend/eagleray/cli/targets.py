@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from eagleray.app import App
 from eagleray.cli.command_line import did_you_mean
@@ -63,7 +64,7 @@ async def live_worker(app: App, ids: Sequence[str], text: str) -> LiveWorker:
     live: list[LiveWorker] = []
     for cluster in ids:
         live += [w for w in await fetch_live_workers(app.watch.dashboard(cluster)) if w.pid]
-    named = fitting([(w.worker_id, w.name) for w in live], text)
+    named = fitting(live, text)
     chosen = [worker for worker in live if worker.worker_id in named]
     for name_of in (_names, lambda worker: {str(worker.pid)}):
         chosen = chosen or [worker for worker in live if text in name_of(worker)]
@@ -82,12 +83,24 @@ def _names(worker: LiveWorker) -> set[str]:
     return {*of_class, *ranks}
 
 
-def fitting(workers: Sequence[tuple[str, str]], text: str) -> list[str]:
-    """The ids that `text` means: as an id, else as a name, else as the beginning of an id."""
-    exact = [worker_id for worker_id, _ in workers if worker_id == text]
-    named = [worker_id for worker_id, name in workers if name == text]
-    beginning = [worker_id for worker_id, _ in workers if text and worker_id.startswith(text)]
-    return exact or named or beginning
+class HasRank(Protocol):
+    """A worker that can be named by its id, its name or its rank."""
+
+    @property
+    def worker_id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def rank(self) -> int | str | None: ...
+
+
+def fitting(workers: Sequence[HasRank], text: str) -> list[str]:
+    """The ids that `text` means: as an id, else as a name, a rank, or the beginning of an id."""
+    exact = [worker for worker in workers if worker.worker_id == text]
+    named = [worker for worker in workers if worker.name == text]
+    ranked = [worker for worker in workers if text.isdecimal() and text == str(worker.rank)]
+    beginning = [worker for worker in workers if text and worker.worker_id.startswith(text)]
+    return [worker.worker_id for worker in exact or named or ranked or beginning]
 
 
 def suggesting(error: EaglerayError, written: str, names: Iterable[str]) -> EaglerayError:

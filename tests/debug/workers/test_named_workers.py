@@ -26,9 +26,17 @@ def app(monkeypatch: pytest.MonkeyPatch) -> App:
     return cast(App, SimpleNamespace(watch=SimpleNamespace(dashboard=str)))
 
 
-@pytest.mark.parametrize("text", ["trainer-1", "Trainer:1", "rank 1", "rank1", "71", "bb02", "bb"])
+@pytest.mark.parametrize(
+    "text", ["trainer-1", "1", "Trainer:1", "rank 1", "rank1", "71", "bb02", "bb"]
+)
 async def test_worker_is_named_in_each_way(app: App, text: str) -> None:
     assert await targets.live_worker(app, [CLUSTER], text) == SECOND
+
+
+def test_rank_comes_before_the_beginning_of_an_id() -> None:
+    third = live_worker("1c03", name="critic", rank=None)
+    assert targets.fitting([third, FIRST, SECOND], "1") == ["bb02"]
+    assert targets.fitting([third, FIRST, SECOND], "1c") == ["1c03"]
 
 
 @pytest.mark.parametrize(

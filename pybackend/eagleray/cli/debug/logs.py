@@ -7,7 +7,7 @@ import argparse
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json, add_worker, positive
 from eagleray.cli.debug.shapes import log_json
-from eagleray.cli.output import print_json
+from eagleray.cli.output import print_json, say
 from eagleray.cli.targets import cluster_ids, fitting, suggesting
 from eagleray.common.l10n import t
 from eagleray.common.worker_errors import ambiguous_worker, no_such_worker
@@ -24,13 +24,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--err", action="store_true", help=t("Print standard error, not standard output.")
     )
     parser.add_argument(
+        "-n",
         "--lines",
+        "--tail",
         metavar="N",
         type=positive,
         default=1000,
         help=t("Print at most N lines. The default is 1000."),
     )
-    parser.add_argument("--follow", action="store_true", help=t("Follow the log (like tail -f)."))
+    parser.add_argument(
+        "-f", "--follow", action="store_true", help=t("Follow the log (like tail -f).")
+    )
 
 
 def check(arguments: argparse.Namespace) -> str:
@@ -46,7 +50,7 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
     for cluster in await cluster_ids(app, arguments):
         live = await fetch_live_workers(app.watch.dashboard(cluster))
         names += [item.name for item in live]
-        named = fitting([(w.worker_id, w.name) for w in live], arguments.worker)
+        named = fitting(live, arguments.worker)
         if len(named) > 1:
             raise ambiguous_worker(arguments.worker, len(named))
         if not named:
@@ -58,7 +62,9 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         end = await reader.tail(cluster, named[0], stream, arguments.lines)
         if arguments.json:
             print_json(log_json(end))
-        else:
+        elif end.text:
             print(end.text, end="" if end.text.endswith("\n") else "\n")
+        else:
+            say(t("This log is empty."))
         return 0
     raise suggesting(no_such_worker(arguments.worker), arguments.worker, names)

@@ -58,7 +58,7 @@ async def release(app: App, arguments: argparse.Namespace) -> int:
 
 
 def _held(held: Sequence[WorkerState], worker: str) -> WorkerState:
-    named = fitting([(state.worker_id, state.name) for state in held], worker)
+    named = fitting(held, worker)
     if not named:
         raise suggesting(unknown_worker(worker), worker, (state.name for state in held))
     if len(named) > 1:

@@ -168,7 +168,7 @@ _COLUMNS = (
     TableColumn("RANK"),
     TableColumn("STATE", states=True),
     TableColumn("AGE"),
-    TableColumn("LOCATION", short=True),
+    TableColumn("LOCATION", short=True, keeps_end=True),
     TableColumn("LOCATION", wide=True),
     TableColumn("ERROR", optional=True),
     TableColumn("NODE"),

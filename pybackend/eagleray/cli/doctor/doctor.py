@@ -107,6 +107,8 @@ def check(arguments: argparse.Namespace) -> str:
     sources = (arguments.paths, *named, arguments.test, arguments.before)
     is_before_on_cluster = arguments.before and arguments.cluster
     if sum(map(bool, sources)) != (2 if is_before_on_cluster else 1):
+        if not any(sources):
+            return t("Pass a log file or folder, for example /tmp/ray/session_latest/logs.")
         return t("Specify one of PATH, --run, --cluster, --slurm, --before, --report and --test.")
     if arguments.program and not arguments.before:
         return t("A program after `--` needs --before.")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eagleray.app import App
 from eagleray.cli.arguments import add_cluster, add_json, add_pack, completed, seconds
@@ -21,6 +23,9 @@ from eagleray.observe.hangs.model import Picture, PictureTarget
 from eagleray.observe.hangs.pasted.given_files import GivenFiles
 from eagleray.observe.hangs.pasted.pasted import picture_of
 
+if TYPE_CHECKING:
+    from eagleray.cli.command_line import CommandParser
+
 _MOST_UNREAD = 10
 _LONGEST_LINE = 400
 # The confidence of a verdict that may be wrong as well as right.
@@ -31,15 +36,16 @@ HANGS = 3
 _GOES_ON = ("slow", "unknown")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     run_id = parser.add_argument(
         "run",
         metavar="RUN",
-        nargs="?",
-        default="",
-        help=t("Sample this run, by its ID or the unambiguous beginning of one."),
+        nargs="*",
+        default=[],
+        help=t("Sample this run, by the beginning of its ID, or these PIDs."),
     )
     completed(run_id, "runs")
+    parser.is_intermixed = True
     add_cluster(parser, t("Sample all workers and drivers of this cluster."))
     parser.add_argument(
         "--job",
@@ -79,7 +85,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pids",
         metavar="PID",
         nargs="+",
-        type=int,
         default=[],
         help=t("Sample these processes, and all that belong to them."),
     )
@@ -145,10 +150,14 @@ def check(arguments: argparse.Namespace) -> str:
         arguments.open,
         arguments.given,
     )
+    if not any(targets):
+        return t("Which program? Pass a run ID, a PID, --cluster, --slurm or --hosts.")
     if sum(map(bool, targets)) != 1:
-        return t(
-            "Which program? Pass one of RUN, --pids, --cluster, --slurm, --hosts, --ras, --from and --open."
-        )
+        return t("Use one of RUN, --pids, --cluster, --slurm, --hosts, --ras, --from, --open.")
+    if not all(map(str.isdecimal, _parts(arguments.pids))):
+        return t("PIDs are numbers, for example --pids 4711,4712.")
+    if len(_parts(arguments.run)) > 1 and not all(map(str.isdecimal, _parts(arguments.run))):
+        return t("Specify one run, or PIDs.")
     if arguments.job and not arguments.cluster:
         return t("--job needs --cluster.")
     if arguments.workers and not arguments.cluster:
@@ -158,6 +167,21 @@ def check(arguments: argparse.Namespace) -> str:
     if sum(map(bool, (arguments.json or arguments.format, arguments.markdown, arguments.pack))) > 1:
         return t("Use only one of --markdown, --pack and --json.")
     return ""
+
+
+def _parts(written: Sequence[str]) -> list[str]:
+    """The values of an option that takes several, separated by spaces or commas."""
+    return [part for text in written for part in text.split(",") if part]
+
+
+def _run_and_pids(app: App, arguments: argparse.Namespace) -> tuple[str, list[int]]:
+    """The run, "" for none, and the PIDs: a lone number is a PID unless the id of a run begins with it."""
+    pids, parts = _parts(arguments.pids), _parts(arguments.run)
+    is_run = len(parts) == 1 and not (
+        parts[0].isdecimal()
+        and not any(item.record.id.startswith(parts[0]) for item in app.runs.listed())
+    )
+    return (parts[0], []) if is_run else ("", [int(pid) for pid in (*pids, *parts)])
 
 
 async def run(app: App, arguments: argparse.Namespace) -> int:
@@ -220,18 +244,19 @@ async def _picture(app: App, arguments: argparse.Namespace) -> Picture:
         if (more := len(sources.unread) - _MOST_UNREAD) > 0:
             say(counted(more, "{n} more file was not read.", "{n} more files were not read."))
         return taken
+    run_id, pids = _run_and_pids(app, arguments)
     target = PictureTarget(
         cluster=arguments.cluster or "",
         job_id=arguments.job,
         workers=arguments.workers,
-        run_id=arguments.run,
-        pids=tuple(arguments.pids),
+        run_id=run_id,
+        pids=tuple(pids),
         slurm_job=arguments.slurm,
-        hosts=tuple(arguments.hosts),
+        hosts=tuple(_parts(arguments.hosts)),
         matching=arguments.match,
         inside=arguments.inside,
         native=arguments.native,
         ras=arguments.ras,
     )
-    with suggesting_runs(app, arguments.run):
+    with suggesting_runs(app, run_id):
         return await app.pictures.take(target, on_progress, say, arguments.seconds)

@@ -21,7 +21,7 @@ from eagleray.common.errors import EaglerayError, printable
 from eagleray.common.l10n import counted, t, translated
 from eagleray.common.redact import redact_text
 from eagleray.runs.handlers import wire_run
-from eagleray.runs.model import command_text, confirm_text
+from eagleray.runs.model import arguments_text, command_text, confirm_text
 from eagleray.runs.records import StoredRun
 
 
@@ -50,6 +50,12 @@ def add_start_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_nothing(parser: argparse.ArgumentParser) -> None:
     """The command has no arguments of its own."""
+
+
+def add_output_arguments(parser: argparse.ArgumentParser) -> None:
+    add_id_argument(parser)
+    # It follows anyway.
+    parser.add_argument("-f", "--follow", action="store_true", help=argparse.SUPPRESS)
 
 
 async def list_runs(app: App, arguments: argparse.Namespace) -> int:
@@ -144,7 +150,8 @@ _COLUMNS = (
     TableColumn("EXIT"),
     TableColumn("STARTED"),
     TableColumn("DURATION"),
-    TableColumn("COMMAND"),
+    TableColumn("NAME"),
+    TableColumn("COMMAND", wide=True),
     TableColumn("KIND", wide=True),
     TableColumn("CLUSTER", wide=True),
     TableColumn("PRESET", wide=True),
@@ -167,6 +174,7 @@ def _row(run: StoredRun, now: float) -> list[str]:
         "" if state.code is None else str(state.code),
         started_text(state.started, now),
         duration_text(end - state.started) if state.started and end else "",
+        f"{redact_text(plan.name)} {arguments_text(plan)}".rstrip(),
         command_text(plan),
         plan.kind,
         state.cluster,

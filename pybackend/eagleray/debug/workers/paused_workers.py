@@ -181,7 +181,7 @@ class PausedWorkers:
             await _at_most(self._describer.settled(), left)
 
     async def find(self, cluster: str, worker: str) -> PausedWorker:
-        """The worker with this id, with this name, or the only one whose id begins with this text.
+        """The worker with this id, this name or this rank, or the only one whose id begins with this text.
 
         `cluster` may also be the address at which a run found a cluster that is watched under another address.
         """
@@ -303,7 +303,8 @@ def _matching(workers: list[PausedWorker], text: str) -> list[PausedWorker]:
     names = (clean(text), f"driver · {clean(text)}")
     named = [worker for worker in workers if worker.name and worker.name in names]
     by_prefix = [worker for worker in workers if text and worker.worker_id.startswith(text)]
-    return exact or named or by_prefix
+    ranked = [worker for worker in workers if text.isdecimal() and text == str(worker.rank)]
+    return exact or named or ranked or by_prefix
 
 
 async def _at_most(waiting: Coroutine[Any, Any, None], limit_s: float) -> None:

@@ -10,7 +10,7 @@ from eagleray.common.l10n import t
 
 
 # fmt: off
-@error("no-processes", "No such process: {pids}.", "Check the numbers with `ps`.")
+@error("no-processes", "No process {pids}.", "Check the numbers with `ps`.")
 def no_processes(pids: Sequence[int]) -> EaglerayError: ...
 @error("no-processes", "None of your Python processes runs in job {job}.",
        "Check its output. It may not have started its program.")
