@@ -172,7 +172,9 @@ export class Window {
     if ((await this.page.locator(MENU).count()) > 0) await this.page.keyboard.press("Escape");
     await this.moveMouseAway();
     await this.settled(row);
-    await row.first().click({ button: "right" });
+    await this.#pressUntilHit(row, () => row.first().click({ button: "right" }), {
+      type: "contextmenu",
+    });
   }
 
   /** Moves the mouse to the middle of the status bar, where nothing reacts to it. */
@@ -188,12 +190,8 @@ export class Window {
         await this.settled(row);
         // A row that moves away hides its button; the mouse follows the row until the click is made.
         const hover = () => row.first().hover();
-        const isHit = await this.#watchClick(name);
-        await until(
-          async () => (await this.clickOnce(button, hover), isHit()),
-          `a click on “${name}” isn’t lost`,
-          DRAWN_MS,
-        );
+        const part = `[aria-label^="${name}"]`;
+        await this.#pressUntilHit(row, () => this.clickOnce(button, hover), { part });
         await this.moveMouseAway();
       },
       effect,
@@ -202,21 +200,21 @@ export class Window {
   }
 
   /**
-   * Whether a click from now on has reached an element with this name.  The browser makes no click of a press and a
-   * release if the view was drawn again between them.
+   * Presses a mouse button until `row`, or the part of it that matches `part`, has received the event (`click`,
+   * `contextmenu`).  The browser makes no click of a press and a release if the view was drawn again between them, and a
+   * row that has moved under the mouse meanwhile gets the event of another: it is stopped before the editor gets it.
    */
-  async #watchClick(name) {
-    const clicked = await this.page.evaluateHandle((name) => {
-      const clicked = { isHit: false };
-      const watch = (event) => {
-        const labels = event.composedPath().map((node) => node.ariaLabel ?? "");
-        clicked.isHit ||= labels.some((label) => label.startsWith(name));
-        if (clicked.isHit) window.removeEventListener("click", watch, true);
-      };
-      window.addEventListener("click", watch, true);
-      return clicked;
-    }, name);
-    return () => clicked.evaluate(({ isHit }) => isHit);
+  async #pressUntilHit(row, press, { type = "click", part = ".monaco-list-row" } = {}) {
+    const label = (await row.first().getAttribute("aria-label")) ?? "";
+    const [subject] = label.split(",");
+    const watched = await this.page.evaluateHandle(watchRow, { type, part, subject });
+    const isHit = () => watched.evaluate(({ isHit }) => isHit);
+    try {
+      const pressed = async () => (await press(), isHit());
+      await until(pressed, `the row of “${subject}” gets the ${type}`, DRAWN_MS);
+    } finally {
+      await watched.evaluate(({ end }) => end());
+    }
   }
 
   /** Clicks a worker's row. */
@@ -227,7 +225,7 @@ export class Window {
         await this.unfoldGroups();
         await this.settled(row);
         // Not forced: it waits until the row no longer moves, else the click would hit its group.
-        await row.first().click();
+        await this.#pressUntilHit(row, () => row.first().click());
         await this.moveMouseAway();
       },
       effect,
@@ -542,4 +540,18 @@ export class Window {
       async () => (await any.count()) === 0,
     );
   }
+}
+
+/** Runs in the page: follows the events of `type` until `end()`, and stops those that reach another row. */
+function watchRow({ type, part, subject }) {
+  const isRow = (node) => node.matches?.(".monaco-list-row");
+  const watched = { isHit: false, end: () => window.removeEventListener(type, watch, true) };
+  const watch = (event) => {
+    const path = event.composedPath();
+    const isOurs = path.some((node) => isRow(node) && node.ariaLabel?.split(",")[0] === subject);
+    if (isOurs) watched.isHit ||= path.some((node) => node.matches?.(part));
+    else if (path.some(isRow)) event.stopImmediatePropagation();
+  };
+  window.addEventListener(type, watch, true);
+  return watched;
 }
