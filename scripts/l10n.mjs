@@ -1,32 +1,40 @@
 // Lists the texts that can be translated, for translators: l10n/bundle.l10n.json from the calls of `l10n.t` in
-// extension/, pybackend/eagleray/common/locales/en.json from the calls of `t`, `counted` and `later`.  The texts of
-// package.json are in package.nls.json.  `--into FOLDER` writes below that folder, which is the root of an extension;
-// `--pseudo` writes a pseudo-language in place of the lists; `--check` writes nothing.  Each names calls that can't be
-// translated, and texts in bad style.
+// extension/, pybackend/eagleray/common/locales/en.json from the calls of `t`, `counted` and `later` and the doctor's
+// rules.  The texts of package.json are in package.nls.json.  Beside each list it writes those of the languages in
+// scripts/texts/languages.  `--into FOLDER` writes below that folder, which is the root of an extension; `--pseudo` writes
+// a pseudo-language in place of all; `--check` writes nothing.  Each names calls that can't be translated, and texts in
+// bad style.  `--missing` only prints the texts that a language lacks; `--add FILE` adds them with their translations.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-import { interpreter } from "./environments.mjs";
 import { root } from "./paths.mjs";
-import { must } from "./run.mjs";
+import { catalogue, LANGUAGE, writeCatalogue } from "./texts/catalogue.mjs";
+import { allTexts, missingFrom } from "./texts/lists.mjs";
 import { PSEUDO, pseudo } from "./texts/pseudo.mjs";
 import { mistakesIn, replacedWords } from "./texts/style.mjs";
-import { textsOf } from "./texts/typescript_texts.mjs";
 
+const MANIFEST = "package.nls.json";
 const BUNDLE = join("l10n", "bundle.l10n.json");
 const CATALOGUE = join("pybackend", "eagleray", "common", "locales", "en.json");
 
-const { texts, problems } = textsOf(join(root, "extension"));
-const listed = await must(
-  interpreter("dev"),
-  [join("scripts", "texts", "python_texts.py"), join("pybackend", "eagleray")],
-  { cwd: root },
-);
-const python = JSON.parse(listed);
-problems.push(...python.problems);
-const manifest = JSON.parse(readFileSync(join(root, "package.nls.json"), "utf8"));
+const { argv } = process;
+const valueOf = (option) => argv[argv.indexOf(option) + 1];
+const lists = await allTexts();
+const { manifest, extension, python, rules } = lists;
+if (argv.includes("--missing")) {
+  console.log(asJson(mapped(missingFrom(catalogue(), lists), () => "")));
+  process.exit();
+}
+if (argv.includes("--add")) {
+  const added = JSON.parse(readFileSync(valueOf("--add"), "utf8"));
+  const all = [...Object.values(manifest), ...extension, ...python, ...rules];
+  writeCatalogue({ ...catalogue(), ...added }, all);
+  process.exit();
+}
+
 const replaced = replacedWords();
-for (const text of [...Object.values(manifest), ...texts, ...python.texts]) {
+const { problems } = lists;
+for (const text of [...Object.values(manifest), ...extension, ...python]) {
   problems.push(
     ...mistakesIn(text, replaced).map((mistake) => `${JSON.stringify(text)}: ${mistake}`),
   );
@@ -34,28 +42,35 @@ for (const text of [...Object.values(manifest), ...texts, ...python.texts]) {
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;
 
-const { argv } = process;
-const into = argv.includes("--into") ? resolve(argv[argv.indexOf("--into") + 1]) : root;
+const into = argv.includes("--into") ? resolve(valueOf("--into")) : root;
 if (argv.includes("--pseudo")) {
-  write(`package.nls.${PSEUDO}.json`, mapped(Object.entries(manifest), pseudo));
-  write(BUNDLE.replace(".json", `.${PSEUDO}.json`), mapped(pairs(texts), pseudo));
-  write(CATALOGUE.replace("en.json", `${PSEUDO}.json`), mapped(pairs(python.texts), pseudo));
+  writeLanguage(PSEUDO, pseudo);
 } else if (!argv.includes("--check")) {
-  write(BUNDLE, mapped(pairs(texts)));
-  write(CATALOGUE, mapped(pairs(python.texts)));
+  write(BUNDLE, mapped(extension));
+  write(CATALOGUE, mapped([...python, ...rules]));
+  const translations = catalogue();
+  writeLanguage(LANGUAGE, (text) => translations[text]);
 }
 
-/** English is the key of its translations. */
-function pairs(list) {
-  return list.map((text) => [text, text]);
+/** Writes the three files of a language; a text that `translate` has no translation of is left out, and stays English. */
+function writeLanguage(tag, translate) {
+  const keys = Object.entries(manifest).map(([key, text]) => [key, translate(text)]);
+  write(MANIFEST.replace(".json", `.${tag}.json`), Object.fromEntries(keys));
+  write(BUNDLE.replace(".json", `.${tag}.json`), mapped(extension, translate));
+  write(CATALOGUE.replace("en.json", `${tag}.json`), mapped([...python, ...rules], translate));
 }
 
-function mapped(entries, change = (text) => text) {
-  return Object.fromEntries(entries.map(([key, text]) => [key, change(text)]));
+/** An object of English texts and what `translate` makes of them; JSON leaves out what is undefined. */
+function mapped(texts, translate = (text) => text) {
+  return Object.fromEntries(texts.map((text) => [text, translate(text)]));
 }
 
 function write(name, content) {
   const file = join(into, name);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify(content, undefined, 2)}\n`);
+  writeFileSync(file, `${asJson(content)}\n`);
+}
+
+function asJson(content) {
+  return JSON.stringify(content, undefined, 2);
 }

@@ -1,6 +1,8 @@
 """Prints the texts that `eagleray.common.l10n` translates, as JSON: `python_texts.py FOLDER`.
 
 The tables of frameworks (runs/presets/tables) hold texts, too, which are translated where they are shown.
+The rules of the doctor (doctor/rules) are listed apart: their texts follow no style of short sentences.
+Texts of the editor are those that don't occur in the command line alone.
 A problem is a text that isn't a literal, a placeholder without a value or the other way round, and a translation at the
 top of a module or class, where the language is not known yet.
 """
@@ -22,11 +24,15 @@ LATER = ("later", "error")
 FIELDS = {"detail", "output", "next_step"}
 # The properties of tables that are texts.
 TABLE_TEXTS = ("text", "detail", "why", "what")
+RULE_TEXTS = ("meaning", "fix", "why")
+# The folder whose texts the editor doesn't show.
+COMMAND_LINE = "cli"
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 def main(folder: Path) -> None:
     texts: set[str] = set()
+    editor_texts: set[str] = set()
     problems: list[str] = []
     for file in sorted(folder.rglob("*.py")):
         tree = ast.parse(file.read_text("utf-8"))
@@ -52,12 +58,23 @@ def main(folder: Path) -> None:
                 problems.append(f"{where}: the text of {function} is no literal")
                 continue
             texts.update(text for text in literals if text)
+            if file.relative_to(folder).parts[0] != COMMAND_LINE:
+                editor_texts.update(text for text in literals if text)
             values = rows.get(id(call), {keyword.arg for keyword in call.keywords})
             if function != "later" and None not in values:
                 problems += wrong_values(where, values, function, [text or "" for text in literals])
     for file in sorted(folder.glob("runs/presets/tables/*.json")):
         texts.update(table_texts(json.loads(file.read_text("utf-8"))))
-    json.dump({"texts": sorted(texts), "problems": problems}, sys.stdout)
+    rules = {
+        rule[name]
+        for file in folder.glob("doctor/rules/*.json")
+        for rule in json.loads(file.read_text("utf-8"))["rules"]
+        for name in RULE_TEXTS
+        if name in rule
+    }
+    listed = {"texts": texts, "editor": editor_texts, "rules": rules - texts}
+    sorted_texts = {name: sorted(group) for name, group in listed.items()}
+    json.dump({**sorted_texts, "problems": problems}, sys.stdout)
 
 
 def table_texts(value: object) -> Iterator[str]:

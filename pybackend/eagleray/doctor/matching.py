@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from attrs import define, field, frozen
 
 from eagleray.common.errors import printable
+from eagleray.common.l10n import translated
 from eagleray.common.redact import HIDDEN, redact_text
 from eagleray.doctor.model import Advice, Cause, LogEvidence, Rule
 from eagleray.doctor.regex_literals import grep_form
@@ -95,10 +96,10 @@ def cause_of(match: Match, evidence: Sequence[LogEvidence], count: int) -> Cause
     return Cause(
         **{
             **fields_in(rule, Advice),
-            "fix": filled(rule.fix, groups),
-            "why": filled(rule.why, groups),
+            "fix": filled(translated(rule.fix), groups),
+            "why": filled(translated(rule.why), groups),
         },
-        sentence=filled(rule.meaning, groups),
+        sentence=filled(translated(rule.meaning), groups),
         evidence=tuple(evidence[:_MOST_EVIDENCE]),
         secondary=rule.follows,
         count=count,
