@@ -7,11 +7,19 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
+import { interpreter } from "./environments.mjs";
 import { root } from "./paths.mjs";
-import { catalogue, LANGUAGE, writeCatalogue } from "./texts/catalogue.mjs";
-import { allTexts, missingFrom } from "./texts/lists.mjs";
+import { must } from "./run.mjs";
+import {
+  catalogue,
+  LANGUAGE,
+  missingFrom,
+  mistakesOf,
+  writeCatalogue,
+} from "./texts/catalogue.mjs";
 import { PSEUDO, pseudo } from "./texts/pseudo.mjs";
 import { mistakesIn, replacedWords } from "./texts/style.mjs";
+import { textsOf } from "./texts/typescript_texts.mjs";
 
 const MANIFEST = "package.nls.json";
 const BUNDLE = join("l10n", "bundle.l10n.json");
@@ -39,6 +47,7 @@ for (const text of [...Object.values(manifest), ...extension, ...python]) {
     ...mistakesIn(text, replaced).map((mistake) => `${JSON.stringify(text)}: ${mistake}`),
   );
 }
+if (argv.includes("--check")) problems.push(...problemsOfTranslation());
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;
 
@@ -50,6 +59,33 @@ if (argv.includes("--pseudo")) {
   write(CATALOGUE, mapped([...python, ...rules]));
   const translations = catalogue();
   writeLanguage(LANGUAGE, (text) => translations[text]);
+}
+
+/**
+ * `manifest` by key, and lists: `extension`, `python`, the doctor's `rules`, and `editor`: the texts of `python` that not
+ * only the command line has; `problems` are calls that can't be translated.
+ */
+async function allTexts() {
+  const { texts, problems } = textsOf(join(root, "extension"));
+  const args = [join("scripts", "texts", "python_texts.py"), join("pybackend", "eagleray")];
+  const python = JSON.parse(await must(interpreter("dev"), args, { cwd: root }));
+  return {
+    ...{ manifest: JSON.parse(readFileSync(join(root, MANIFEST), "utf8")), extension: texts },
+    ...{ python: python.texts, editor: python.editor, rules: python.rules },
+    problems: [...problems, ...python.problems],
+  };
+}
+
+/** The texts that a language lacks, and its mistakes; the last line says what to do. */
+function problemsOfTranslation() {
+  const found = [
+    ...missingFrom(catalogue(), lists).map((text) => `${LANGUAGE} lacks: ${text}`),
+    ...mistakesOf(catalogue(), lists).map((mistake) => `${LANGUAGE}: ${mistake}`),
+  ];
+  const how =
+    "`npm run -s l10n -- --missing > new.json` lists what a language lacks. Write the translations into it, then\n" +
+    "`npm run l10n -- --add new.json` adds them, and removes those of texts that no longer exist.";
+  return found.length > 0 ? [...found, how] : [];
 }
 
 /** Writes the three files of a language; a text that `translate` has no translation of is left out, and stays English. */

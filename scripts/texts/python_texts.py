@@ -36,9 +36,11 @@ def main(folder: Path) -> None:
     problems: list[str] = []
     for file in sorted(folder.rglob("*.py")):
         tree = ast.parse(file.read_text("utf-8"))
-        names = imported_names(tree)
-        if not names or file.name == "l10n.py":
+        if file.name == "l10n.py":
+            editor_texts.update(own_texts(tree))
+            texts |= editor_texts
             continue
+        names = imported_names(tree)
         rows = {id(row): parameters for row, parameters in error_rows(tree)}
         for call, function, is_early in calls(tree, names):
             where = f"{file}:{call.lineno}"
@@ -75,6 +77,12 @@ def main(folder: Path) -> None:
     listed = {"texts": texts, "editor": editor_texts, "rules": rules - texts}
     sorted_texts = {name: sorted(group) for name, group in listed.items()}
     json.dump({**sorted_texts, "problems": problems}, sys.stdout)
+
+
+def own_texts(tree: ast.Module) -> set[str]:
+    """The texts of the module that has `t`, which also calls it with texts of others."""
+    given = (call.args[0] for call, _, _ in calls(tree, {"t": "t"}))
+    return {text for text in map(literal, given) if text}
 
 
 def table_texts(value: object) -> Iterator[str]:

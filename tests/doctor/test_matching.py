@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from eagleray.common import l10n
 from eagleray.doctor.diagnosing import diagnose
 from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.logs.literal_scan import LiteralScan, gnu_grep
-from eagleray.doctor.matching import Matcher
+from eagleray.doctor.matching import Matcher, cause_of
 from eagleray.doctor.regex_literals import grep_form
 from eagleray.doctor.rule_files import own_rules
 
@@ -114,3 +116,24 @@ def test_form_of_any_pattern_is_valid_and_in_each_line_with_a_match() -> None:
         reported = {int(each.partition(b":")[0]) for each in ran.stdout.splitlines()}
         matched = {at for at, line in enumerate(lines, 1) if re.search(pattern, line)}
         assert (ran.stderr, matched - reported) == (b"", set()), pattern
+
+
+def test_cause_is_in_the_users_language_with_the_values_of_its_line(tmp_path: Path) -> None:
+    rule = next(rule for rule in own_rules() if rule.id == "cuda-oom")
+    translations = {
+        rule.meaning: "一块 GPU 已没有 {size} 可用显存。",
+        rule.fix: "请减小 micro batch。",
+    }
+    (tmp_path / "zh-cn.json").write_text(json.dumps(translations), "utf-8")
+    line = "CUDA out of memory. Tried to allocate 2.00 GiB"
+    match = Matcher([rule]).matches(line)[0]
+    l10n.use("zh_CN.UTF-8", tmp_path)
+    try:
+        cause = cause_of(match, (), 1)
+    finally:
+        l10n.use("")
+    assert (cause.sentence, cause.fix, cause.why) == (
+        "一块 GPU 已没有 2.00 GiB 可用显存。",
+        "请减小 micro batch。",
+        rule.why,
+    )

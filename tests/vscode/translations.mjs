@@ -1,6 +1,6 @@
 /**
  * Everything that a user reads is translated: the editor and Eagleray are shown in a pseudo-language, and no view,
- * command, page or message has a text in English.
+ * command, page or message has a text in English.  In Chinese, its texts and those of the doctor's rules are translated.
  *
  *     node tests/vscode/translations.mjs [--vscode 1.139]
  */
@@ -16,7 +16,8 @@ import { OptionsPage } from "./harness/options_page.mjs";
 import { python, ROOT } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { setStageWithoutCluster } from "./harness/stage_without_cluster.mjs";
-import { makePseudoExtension } from "./translations/pseudo_extension.mjs";
+import { chineseWindow } from "./translations/chinese.mjs";
+import { makeExtension } from "./translations/translated_extension.mjs";
 import { untranslated, visibleTexts } from "./translations/untranslated.mjs";
 
 /** The list of commands has only the visible rows in the page, and fewer pages than this. */
@@ -30,12 +31,12 @@ async function setStageWithReports() {
   return stage;
 }
 
-const extensionDir = makePseudoExtension();
+const extensionDir = makeExtension("--pseudo");
 endWithRun(() => fs.rmSync(extensionDir, { recursive: true, force: true }));
 
 await browserRun(
   "translations",
-  async ({ stage, window, test }) => {
+  async ({ stage, window, test, ...first }) => {
     const { page } = window;
     const options = new OptionsPage(window);
     const input = window.quickInput();
@@ -142,6 +143,13 @@ await browserRun(
       await openFile(window, stage.workspace, "empty.nsys-rep", () => again.isVisible());
       await window.shot("no-report");
       await assertTranslated("body", "why a report is not shown", await frameOf(again));
+    });
+
+    await test("an editor in Chinese has views, errors and diagnoses in Chinese", async () => {
+      const chinese = await chineseWindow({ stage, ...first });
+      await chinese.showsViews();
+      await chinese.showsWhyAnAddressIsWrong();
+      await chinese.diagnosesLog();
     });
   },
   {
