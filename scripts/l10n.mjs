@@ -1,6 +1,6 @@
 // Lists the texts that can be translated, for translators: l10n/bundle.l10n.json from the calls of `l10n.t` in
 // extension/, pybackend/eagleray/common/locales/en.json from the calls of `t`, `counted` and `later` and the doctor's
-// rules.  The texts of package.json are in package.nls.json.  Beside each list it writes those of the languages in
+// rules.  The texts of package.json are in package.nls.json.  Beside each list it writes the translations from
 // scripts/texts/languages.  `--into FOLDER` writes below that folder, which is the root of an extension; `--pseudo` writes
 // a pseudo-language in place of all; `--check` writes nothing.  Each names calls that can't be translated, and texts in
 // bad style.  `--missing` only prints the texts that a language lacks; `--add FILE` adds them with their translations.
@@ -83,12 +83,12 @@ function problemsOfTranslation() {
     ...mistakesOf(catalogue(), lists).map((mistake) => `${LANGUAGE}: ${mistake}`),
   ];
   const how =
-    "`npm run -s l10n -- --missing > new.json` lists what a language lacks. Write the translations into it, then\n" +
-    "`npm run l10n -- --add new.json` adds them, and removes those of texts that no longer exist.";
+    "`node scripts/l10n.mjs --missing > new.json` lists what a language lacks. Write the translations into it, then\n" +
+    "`npm run l10n -- --add new.json` adds them, and removes translations without a text.";
   return found.length > 0 ? [...found, how] : [];
 }
 
-/** Writes the three files of a language; a text that `translate` has no translation of is left out, and stays English. */
+/** Writes the three files of a language; a text without a translation is left out, and stays English. */
 function writeLanguage(tag, translate) {
   const keys = Object.entries(manifest).map(([key, text]) => [key, translate(text)]);
   write(MANIFEST.replace(".json", `.${tag}.json`), Object.fromEntries(keys));

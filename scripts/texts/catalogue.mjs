@@ -12,7 +12,7 @@ export function catalogue() {
   return JSON.parse(readFileSync(FILE, "utf8"));
 }
 
-/** Writes translations, sorted by English text; leaves out those of texts that aren't in `texts`. */
+/** Writes translations, sorted by English text; leaves out what is not in `texts`. */
 export function writeCatalogue(translations, texts) {
   const all = new Set(texts);
   const rows = Object.entries(translations).filter(([text]) => all.has(text));

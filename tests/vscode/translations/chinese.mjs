@@ -9,7 +9,7 @@ import { shotsFolder } from "../harness/stage.mjs";
 import { Window } from "../harness/window.mjs";
 import { makeExtension } from "./translated_extension.mjs";
 
-/** What CUDA says without memory; two ranks of it are one cause. */
+/** The message of torch when a GPU has no memory left. */
 const OUT_OF_MEMORY =
   "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB";
 
