@@ -1,6 +1,6 @@
 /**
  * Everything that a user reads is translated: the editor and Eagleray are shown in a pseudo-language, and no view,
- * command, page or message has a text in English.  In Chinese, its texts and those of the doctor's rules are translated.
+ * command, page or message has a text in English.  In Chinese, views, errors and diagnoses are.
  *
  *     node tests/vscode/translations.mjs [--vscode 1.139]
  */
