@@ -17,7 +17,7 @@ from eagleray.doctor.logs.files import ScannedFile
 from eagleray.doctor.logs.literal_scan import Hit, LiteralScan, OnBytes
 from eagleray.doctor.matching import Matcher, cause_of
 from eagleray.doctor.model import Cause, Checked, Diagnosis, LogEvidence, Rule, UncheckedFile
-from eagleray.doctor.ranking import UNKNOWN, Candidate, Order, ranked, survived_cause, unknown_cause
+from eagleray.doctor.ranking import UNKNOWN, Candidate, Order, ranked, survived_cause, undecided_cause, unknown_cause
 from eagleray.doctor.survived_errors import OF_SETTINGS
 from eagleray.doctor.unknown_errors import (
     FORMS,
@@ -116,6 +116,11 @@ def _conclusion(
         (item,) for item in sorted(filter(findings.is_fatal, findings.statements), key=order.place)
     ]
     causes = with_settings_of(ranked(candidates, errors, order), frameworks)
+    is_open = bool(findings.undecided) and not findings.failed
+    if is_open:
+        if exceptions and not any(cause.severity == "error" for cause in causes):
+            causes.insert(0, unknown_cause(errors[0], unlogged(exceptions[0].text)))
+        causes = [undecided_cause(each) if each.severity == "error" else each for each in causes]
     causes += survived
     listed = filter(findings.is_fatal, findings.unknown)
     unknown = sorted(listed, key=lambda item: (is_of_other_program(item.text), *order.place(item)))
@@ -128,7 +133,7 @@ def _conclusion(
         # The one that the sentence names is listed first.
         unknown = [first, *(item for item in unknown if item != first)][:MOST_UNKNOWN]
     # A program does not end because of a warning.
-    is_named = not first or any(cause.severity == "error" for cause in causes)
+    is_named = not first or is_open or any(cause.severity == "error" for cause in causes)
     sentence = texts.sentence(causes if is_named else (), [first] if first else unknown, checked)
     own = causes[0].evidence[0] if causes and is_named else first
     frames, message = findings.raised.get((own.path, own.line), ([], [])) if own else ([], [])

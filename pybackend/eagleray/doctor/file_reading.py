@@ -30,6 +30,7 @@ from eagleray.doctor.unknown_errors import (
     is_exception,
     is_quoted,
     is_terminate,
+    is_unimportant,
     message_of,
     states_failure,
     unlogged,
@@ -157,6 +158,8 @@ class FileReading:
             for match in self.lines.findings.matcher.matches(line.text)
             if match.rule.id not in explained
         ]
+        if matches and is_unimportant(line.text):
+            matches = [match for match in matches if match.rule.severity != "error"]
         for match in matches:
             self._matched(match, hit, start, line)
         if is_dumped(line.text):
@@ -215,7 +218,9 @@ class FileReading:
             self.lines.add_exception(evidence)
         elif is_crash(line.text):
             self._crash(hit, start, line, raw)
-        elif is_error(line.text) and not self._is_heading(start, line, raw):
+        elif is_error(line.text) and not (
+            is_unimportant(line.text) or self._is_heading(start, line, raw)
+        ):
             self.lines.add_unknown(self.lines.evidence(hit, start, line))
 
     def _frames_above(self, start: int, line: LogLine) -> list[PythonFrame]:

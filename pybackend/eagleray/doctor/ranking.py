@@ -161,6 +161,12 @@ def survived_cause(cause: Cause) -> Cause:
     return evolve(cause, id=own_id, sentence=sentence, severity="info", why="", secondary=False)
 
 
+def undecided_cause(cause: Cause) -> Cause:
+    """An error whose log goes on after it, without an end that shows whether its program has survived it."""
+    sentence = t("The program may have gone on after this: {text}", text=cause.sentence)
+    return evolve(cause, sentence=sentence, severity="warning", why="")
+
+
 def _order(cause: Cause, order: Order) -> tuple[int, float, str, int]:
     return SEVERITIES.index(cause.severity), *order.place(cause.evidence[0])
 

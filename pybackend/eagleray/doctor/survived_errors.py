@@ -12,7 +12,7 @@ from eagleray.doctor.file_lines import FileLines
 from eagleray.doctor.file_tracebacks import FileTracebacks
 from eagleray.doctor.logs.lines import LogLine, parse_line
 from eagleray.doctor.logs.literal_scan import Hit
-from eagleray.doctor.logs.survival import LAST_STEPS, Survival
+from eagleray.doctor.logs.survival import LAST_STEPS, LINES_AFTER_HANDLED, Survival
 from eagleray.doctor.matching import Match
 from eagleray.doctor.ranking import REASONS
 from eagleray.doctor.unknown_errors import is_crash, is_exception, is_of_peer, unlogged
@@ -81,12 +81,25 @@ class SurvivedErrors:
         path = str(self.lines.file.path)
         self.lines.findings.survived |= {(path, number) for number in survived & certain | others}
         self.lines.findings.outlived |= {(path, number) for number in survived - certain - others}
-        if any(
-            self._is_serious(line)
-            for number, (_, line) in self.lines.starts.items()
-            if number not in survived | others
-        ):
-            self.lines.findings.failed.add(path)
+        self._judge(
+            survival, [*self.lines.starts.keys() - survived - others], path
+        )
+
+    def _judge(self, survival: Survival, numbers: list[int], path: str) -> None:
+        """Whether the program has failed by the last of the errors that it hasn't survived, or may have continued."""
+        serious = [
+            (start, line.process, number)
+            for number in numbers
+            for start, line in (self.lines.starts[number],)
+            if self._is_serious(line)
+        ]
+        if not serious:
+            return
+        start, process, number = max(serious)
+        is_open = survival.may_continue(start, process) and (
+            not self._ends_program(number) or survival.advances(start, LINES_AFTER_HANDLED)
+        )
+        (self.lines.findings.undecided if is_open else self.lines.findings.failed).add(path)
 
     def _is_survived(self, survival: Survival, start: int, line: LogLine) -> bool:
         return survival.includes(

@@ -90,9 +90,9 @@ _NATIVE_NOISE = re.compile(
     r"|\] (?:\[PG [^\]]{1,80}\] |Rank \d{1,9})?\s*$"
 )
 # "srun: error: ", "train.py: error: ", "kernel.cu(12): error: "; "val: error: 0.3" is a number.
-# collect2 ends after ld has written the reason, as in each search of DeepSpeed for libaio.
+# collect2 ends after ld has written the reason, as in each search of DeepSpeed for libaio; of Python files, only linters write so.
 _TOOL = re.compile(
-    r"^(?!collect2: )(?:\S{1,200}: ){0,2}(?:fatal )?error: (?![\d.+-]|nan\b|inf\b|[Nn]one\b|null\b|ok\b)\S"
+    r"^(?!collect2: |\S{1,200}\.pyi?:\d)(?:\S{1,200}: ){0,2}(?:fatal )?error: (?![\d.+-]|nan\b|inf\b|[Nn]one\b|null\b|ok\b)\S"
 )
 _SHELL = re.compile(
     r"^\S{1,200}: line \d{1,6}: .{0,300}(?:No such file or directory|Permission denied|unbound variable"
@@ -118,14 +118,20 @@ _STATEMENT = re.compile(
     r"|[\w' -]{1,100} (?:failed(?:[:.]| with| because| after)|timed out after )"
     r"|\W{0,4}[\w':-][\w':. -]{0,100} timed out (?:waiting )?(?:for|after) )"
 )
+# The line's own level, by which its program doesn't hold it for an error.
+_UNIMPORTANT = re.compile(
+    r"^(?:\[[^\]]{0,80}\]\s{0,4}|\([^)]{0,80}\)\s{0,4}|[\d:.,/TZ+|-]{2,40}\s{1,4}|[\w./:-]{1,80} (?:\[\d{1,3}\] |[-|] )(?:NCCL )?){0,6}\[?(?:INFO|DEBUG|TRACE)\b"
+)
+# "attempt 1/5 failed": not yet the last one.
+_ATTEMPT = re.compile(r"(?i)\b(?:attempt|retry|try)\b[^\d\n]{0,12}(\d{1,4}) ?(?:/|of) ?(\d{1,4})\b")
 _HANDLED = re.compile(
     r"(?i)\b(?:retry|retrying|fall(?:ing)? ?back|skip(?:ping|ped)?|ignor(?:ing|ed)|instead|optional|disabled|warning)\b"
 )
 # "WARNING … Failed to load x, falling back to y", above the traceback.
 _SURVIVED = re.compile(
     r"(?i)\b(?:fail|unable|could ?n[o']t|cannot|can't|error|exception).{0,200}\b(?:retrying|falling back|skipp(?:ed|ing)|ignor(?:ed|ing)|continuing|(?<=[,;] )using)\b"
-    r"|^\W{0,3}using .{1,200}\b(?:since|because|instead)\b"
-    r"|(?<!NCCL )\bWARN(?:ING)?\b.{0,200}\b(?:fail|unable|could ?n[o']t|can(?:not|'t| not)|error|exception).{0,200}:$"
+    r"|^\W{0,3}using .{1,200}\b(?:since|because|instead)\b|(?i:\b(?:start|train)(?:ing|s)? (?:\w{1,12} )?from scratch\b)"
+    r"|(?<!NCCL )(?:\bWARN(?:ING)?\b|^\[?W \d).{0,200}\b(?:fail|unable|could ?n[o']t|can(?:not|'t| not)|error|exception).{0,200}:$"
 )
 # A logger writes its level before each line of a traceback that it doesn't hold for an error.
 _LOW = re.compile(r"\b(?:DEBUG|INFO|WARN(?:ING)?)\b.{0,120}Traceback \(most recent")
@@ -190,6 +196,13 @@ def is_error(text: str) -> bool:
         return False
     signs = (_LEVEL, _TOOL, _SHELL, _SERVICE_LEVEL, _CHINESE)
     return any(sign.search(text) for sign in signs) or is_crash(text) or _is_native_error(text)
+
+
+def is_unimportant(text: str) -> bool:
+    """Whether a logger has written a line below the level of warnings, or another attempt follows."""
+    attempt = _ATTEMPT.search(text)
+    is_tried_again = attempt is not None and int(attempt[1]) < int(attempt[2])
+    return is_tried_again or bool(_UNIMPORTANT.match(text))
 
 
 def states_failure(text: str) -> bool:

@@ -36,6 +36,8 @@ _DONE = re.compile(
     rb"|'train_runtime': |\bW&B process to finish\.{3} \(success\)|\bexit(?:s|ed) (?:successfully|normally|cleanly)\b"
     rb"|\b(?:training(?: progress)?|episodes? \[(\d{1,9})/\1\]): {0,6}100%\|"
     rb"|(?:^|[\])]:? )(?:finished|done)[,.!] (?:wrote|saved)\b"
+    # pytest, unittest and pip.
+    rb"|^=+ (?:\d{1,9} (?:passed|skipped|deselected|xfailed|xpassed|warnings?),? ){1,6}in [\d.]{1,9}s|^OK(?: \([^)\r\n]{1,80}\))?[ \r]*$|^Successfully (?:installed|built) "
     rb"|\b(?:step|iteration)[: ]{1,9}([1-9]\d{1,8})/ {0,9}\2\b|^(?:> )?\|[^\r\n]{0,200}\|[ ]{0,9}metric\b|"
     + "训练完成".encode()
 )
@@ -57,6 +59,14 @@ _FAILED = re.compile(
 _STOPPED = re.compile(
     rb"INFO\b[^\r\n]{0,80}\b[Ss]hutting down\b|\b[Rr]eceiv(?:ed|ing) (?:signal )?SIG(?:TERM|INT)\b"
 )
+# A process has ended, as others tell.
+_ENDED = re.compile(
+    rb"(?i)\bSIG(?:TERM|KILL|ABRT|SEGV|BUS)\b|\bexit ?code|\bkilled\b|\bcore dumped|ChildFailedError|\bterminat(?:e|ing|ed)\b|\baborted\b|\bactor (?:has )?died"
+    rb"|\b(?:job|run|task|trial) \S{0,60} ?failed\b|\bshut(?:ting)? ?down|\bstopping\b|\bcancel"
+)
+# Lines that a process writes at its end, too.
+_LAST = re.compile(r"(?i)wandb|view run|\bruns?\b.{0,20}\bat: |destroy|clos|clean|stop|exit|shut|sync|elapsed|summary|finaliz|saving traj")
+_RECORD = re.compile(r"\W{0,4}(?:\[?20\d\d-\d\d-\d\d[T: ]\d\d:|\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|SUCCESS)\b|\[?I[ \d])")
 # Lines that a process also writes while it waits or fails.
 _IDLE = re.compile(
     r"(?i)(?:error|fail(?:ed|ure)?)(?!\w{0,12}['\"]? ?[:=] ?[\d.])|exception|abort|warn|traceback|\"GET /|wait|heartbeat|alive|time[d-]? ?out|retry"
@@ -65,7 +75,7 @@ _IDLE = re.compile(
 _NO_WORK = re.compile(r"\" 5\d\d |throughput: 0\.0")
 # A server's work, by which lines count that aren't of one process certainly: answers, and rates above 0.
 _SERVED = re.compile(
-    r"\"(?:POST|PUT) /\S{1,100} HTTP/[\d.]{1,3}\" 2\d\d|\((?:\w{1,20})/s\): [1-9]|: [1-9][\d.]{0,12} (?:tokens|requests)/s"
+    r"\"?(?:POST|PUT) /\S{0,100}(?: HTTP/[\d.]{1,3}\")? 2\d\d\b|\((?:\w{1,20})/s\): [1-9]|: [1-9][\d.]{0,12} (?:tokens|requests)/s"
 )
 # The line of a process without a label, such as Ray's "(WorkerDict pid=12)".
 _SERVED_UNLABELLED = re.compile(rb"(?!\()[^\n]{0,2000}?(?:%b)" % _SERVED.pattern.encode())
@@ -88,7 +98,7 @@ _FEWEST_LINES = 50
 # After a warning, which rarely ends a program, and after the last error.
 _SOME_LINES = 10
 LAST_STEPS = 3
-_LINES_AFTER_HANDLED = 2
+LINES_AFTER_HANDLED = 2
 # The numbers of a line that may be counters.
 _MOST_NUMBERS = 6
 _LONGEST_COUNTED = 200
@@ -103,13 +113,16 @@ _FEWEST_BETWEEN = 10
 
 @frozen
 class _Work:
-    """A line that isn't of a waiting process, by its form, with numbers; `is_sure` if it is of one process certainly."""
+    """A line that isn't of a waiting process, by its form, with numbers; `is_sure` if it is of one process certainly,
+    `is_record` if a logger has written it that isn't about the end of the process.
+    """
 
     start: int
     process: tuple[str, int | None]
     form: str
     numbers: tuple[int, ...]
     is_sure: bool
+    is_record: bool
 
 
 @define
@@ -171,8 +184,24 @@ class Survival:
         return (
             self._advances_at_end()
             or self._works(start, process, _SOME_LINES)
-            or (is_handled and _has(self._work(start, start + _AFTER), _LINES_AFTER_HANDLED))
+            or (is_handled and _has(self._work(start, start + _AFTER), LINES_AFTER_HANDLED))
         )
+
+    def may_continue(self, start: int, process: tuple[str, int | None]) -> bool:
+        """Whether the log goes on after its last error, at `start`, and nothing says how it ends: with steps, or with a few
+        records or earlier forms of lines of the same process that aren't about its end.
+        """
+        if self.fails_after(start) or _ENDED.search(os.pread(self.log.descriptor, _AFTER, start)):
+            return False
+        works = self._work(max(0, start - _BLOCK), start + _AFTER, _label(process) or None)
+        own = [work for work in works if work.process == process]
+        earlier = {work.form for work in own if work.start < start}
+        later = (
+            work
+            for work in own
+            if work.start > start and (work.is_record or work.form in earlier)
+        )
+        return self.advances(start, LINES_AFTER_HANDLED) or _has(later, LINES_AFTER_HANDLED)
 
     def _advances_at_end(self) -> bool:
         if self._is_advancing is None:
@@ -344,6 +373,7 @@ def _work_in(start: int, line: LogLine) -> _Work | None:
         _NUMBERS.sub("0", text[: 4 * _FORM])[:_FORM],
         tuple(int(number[:9]) for number in numbers),
         line.process != ("", None) or bool(_SERVED.search(line.text)),
+        bool(_RECORD.match(text)) and not _LAST.search(text),
     )
 
 
