@@ -226,7 +226,6 @@ SURVIVED = {
     ),
 }
 FATAL = {
-    "training that stops": (verl(0, 90) + raised(MISSING), verl(90, 92)),
     "other ranks that load": (
         raised(MISSING, "[rank1]: "),
         bars(0, 200, label="Loading safetensors checkpoint shards:"),
@@ -303,12 +302,24 @@ FATAL |= {
         raised(MISSING),
         "".join(f"Sending process {810 + n} closing signal SIGTERM\n" for n in range(12)),
     ),
+}
+UNDECIDED = {
+    "training that stops": (verl(0, 90) + raised(MISSING), verl(90, 92)),
     "work on another part of the data that is complete": (
         bars(0, 9) + "Training: 100%|██| 9/9 [00:01<00:00,  1.67it/s]\n" + raised(MISSING),
         "step 1\nstep 2\n",
     ),
+    "records of the same process": (
+        raised(PARSING, "(Judge pid=7) "),
+        "(Judge pid=7) INFO 09-03 10:11:51 POST / 500 2.1ms\n(Judge pid=7) INFO 09-03 10:11:52 POST / 200 8ms\n"
+        "(Judge pid=7) INFO 09-03 10:11:53 POST / 200 8ms\n",
+    ),
 }
 QUOTED = {
+    "question and answer": "user: my script says\n" + raised(MISSING) + "assistant: install it\n",
+    "block of code": "sample 3\n```\n" + raised(MISSING) + "```\nscore 1\n",
+    "row of data": '{"prompt": "Traceback (most recent call last):\\n  File \\"a.py\\"\\nNameError: x", "score": 1}\n',
+    "linter": 'src/loop.py:12: error: Incompatible types in assignment  [assignment]\n',
     "completion": "Completion 0:\n" + raised(MISSING) + "<|im_end|>\n",
     "output of a model": "model output: Segmentation fault (core dumped) is printed for n<0.\n",
     "table": "│ Fix this code │ ModuleNotFoundError: No module named 'sympyy' │ 1.00 │\n",
@@ -334,6 +345,20 @@ def test_error_that_a_program_has_survived_is_a_note(tmp_path: Path, name: str) 
 def test_error_that_others_outlive_is_the_cause(tmp_path: Path, name: str) -> None:
     first = diagnosis_of(tmp_path, "".join(FATAL[name])).causes[0]
     assert (first.id, first.severity) == ("module-missing", "error")
+
+
+@pytest.mark.parametrize("name", UNDECIDED)
+def test_error_in_a_log_that_goes_on_without_an_end_is_undecided(tmp_path: Path, name: str) -> None:
+    diagnosis = diagnosis_of(tmp_path, "".join(UNDECIDED[name]))
+    assert diagnosis.sentence.startswith("The program may have gone on after this: ")
+    assert diagnosis.causes[0].severity == "warning"
+
+
+def test_line_that_its_program_logs_as_information_is_no_cause(tmp_path: Path) -> None:
+    text = "n1:7:7 [0] NCCL INFO NET/Plugin : libfoo.so.1: cannot open shared object file: No such file or directory\n"
+    assert false_alarms(diagnosis_of(tmp_path, text)) == []
+    end = raised("ImportError: libfoo.so.1: cannot open shared object file: No such file or directory")
+    assert diagnosis_of(tmp_path, text + end).causes[0].severity == "error"
 
 
 @pytest.mark.parametrize("name", SURVIVED)

@@ -70,7 +70,7 @@ def test_lines_of_another_worker_between_them_are_none_of_the_traceback(tmp_path
 
 def test_console_writes_the_time_and_the_pod_after_each_line(tmp_path: Path) -> None:
     between = ["2026-03-18 05:25:02", "", "2855e530…trainer-0"]
-    lines = [text for line in ["step 3", *LINES, "step 4"] for text in (line, *between)]
+    lines = [text for line in ["step 3", *LINES] for text in (line, *between)]
     assert_named(diagnosed(tmp_path, lines))
 
 

@@ -29,6 +29,7 @@ from eagleray.doctor.unknown_errors import (
     is_error,
     is_exception,
     is_quoted,
+    is_survived,
     is_terminate,
     is_unimportant,
     message_of,
@@ -159,7 +160,7 @@ class FileReading:
             if match.rule.id not in explained
         ]
         if matches and is_unimportant(line.text):
-            matches = [match for match in matches if match.rule.severity != "error"]
+            self.tracebacks.unimportant.add(start)
         for match in matches:
             self._matched(match, hit, start, line)
         if is_dumped(line.text):
@@ -231,9 +232,9 @@ class FileReading:
         return frames_in([*frames][::-1])
 
     def _is_heading(self, start: int, line: LogLine, raw: bytes) -> bool:
-        """Whether a traceback follows, whose exception says more."""
+        """Whether a traceback follows, whose exception says more, or that the program does without what has failed."""
         own = self._next(start, line, raw)
-        return own is not None and TRACEBACK in own.text
+        return own is not None and (TRACEBACK in own.text or is_survived(own.text))
 
     def _next(self, start: int, line: LogLine, raw: bytes) -> LogLine | None:
         """The next line of the same process, if it is near."""

@@ -49,6 +49,8 @@ class FileTracebacks:
     ignored: set[int] = field(factory=set)
     # The starts of lines of tracebacks that were announced as handled, and by source lines the rules that match their exceptions.
     handled: set[int] = field(factory=set)
+    # The starts of lines that rules match, and that their program doesn't hold for errors.
+    unimportant: set[int] = field(factory=set)
     explained: dict[int, set[str]] = field(factory=dict)
     # The last exception of each process that counts for its chain, which no rule explains, or one about consequences.
     last: dict[tuple[str, int | None], LogEvidence] = field(factory=dict)

@@ -16,11 +16,11 @@ _OPENING = re.compile(
     rf"(?i)\[(?:{_TEXTS})\] |(?:[^\w\s\[]{{1,4}} ?)?(?:{_TEXTS.removesuffix('|output')})(?: ?\d{{1,6}})?:(?: |$)"
 )
 _LABEL = re.compile(rf"(?i){_OPENING.pattern.removeprefix('(?i)')}|\[(?:ground_truth|score|reward)\] ")
-_HAS_LABEL = re.compile(rb"(?i)(?:^|[\s)])\[?(?:%b)(?: ?\d{1,6})?[\]:]" % _TEXTS.encode(), re.MULTILINE)
+_HAS_LABEL = re.compile(rb"(?i)(?:^|[\s)])\[?(?:%b|ground_truth|score|reward)(?: ?\d{1,6})?[\]:]" % _TEXTS.encode(), re.MULTILINE)
 _FENCE = b"```"
 # A row of a data set has none of the keys of a log's record.
 _ROW = re.compile(
-    rb"\{(?!.*\"(?:level\w*|severity|msg|message|event|log|err\w*|exc\w*|stack\w*|trace\w*|std\w*|status|reason|time\w*|ts)\" ?:)",
+    rb"\{(?=\s?\")(?!.*\"(?:level\w*|severity|msg|message|event|log|err\w*|exc\w*|stack\w*|trace\w*|std\w*|status|reason|time\w*|ts)\" ?:)",
     re.DOTALL,
 )
 # A section is shorter.
@@ -48,7 +48,9 @@ def is_in_sample(log: ReadableLog, start: int, line: LogLine, size: int) -> bool
     own = [
         (at, each.text)
         for at, each in labels
-        if each.process == line.process and _LABEL.match(each.text)
+        if each.worker == line.worker
+        and (line.worker or each.rank == line.rank)
+        and _LABEL.match(each.text)
     ]
     before = [text for at, text in own if at <= start]
     return bool(before) and bool(_OPENING.match(before[-1])) and own[-1][0] > start

@@ -53,7 +53,7 @@ class SurvivedErrors:
         certain = {
             number
             for number, (start, line) in self.lines.starts.items()
-            if self._is_survived(survival, start, line)
+            if start in self.tracebacks.unimportant or self._is_survived(survival, start, line)
         }
         survived = certain | {
             number
@@ -72,6 +72,7 @@ class SurvivedErrors:
                 match.rule.severity != "info"
                 and rule not in OF_SETTINGS
                 and own[-1][0].line in survived
+                and start not in self.tracebacks.unimportant
                 and not self._is_survived(survival, start, line)
                 and not survival.is_outlived(start, line.process)
                 and start not in self.tracebacks.handled

@@ -57,6 +57,33 @@ def mixed(tmp_path: Path) -> Path:
     return path
 
 
+async def test_sample_with_a_row_for_each_filter_is_counted_once(tmp_path: Path) -> None:
+    """As lm-evaluation-harness writes them; a row by another judge is alike, and an equal one of the same judge isn't."""
+    rows = [
+        {"doc_id": doc, "prompt": "1+2", "response": "3", "filter": name, "score": score}
+        for doc in range(2)
+        for name, score in (("strict", 0.0), ("flexible", 1.0))
+    ]
+    result = await summed(write(tmp_path / "a.jsonl", rows))
+    assert (result.items, result.rewards.mean, result.without_reward) == (2, 0.0, 0)
+    assert "2 rows repeat a sample for another filter: counted once." in {
+        finding.sentence for finding in result.findings
+    }
+    judged = [{"prompt": "p", "response": "a", "judge": "x", "score": 1.0} for _ in range(3)]
+    assert (await summed(write(tmp_path / "b.jsonl", judged))).items == 3
+
+
+async def test_rows_that_are_turns_of_a_sample_are_named(tmp_path: Path) -> None:
+    rows = [
+        {"task_id": 7, "sample": 1, "prompt": "p", "response": f"{turn}", "turn": turn, "reward": 1.0}
+        for turn in range(3)
+    ]
+    result = await summed(write(tmp_path / "a.jsonl", rows))
+    assert "2 rows are further turns of a sample, each counted." in {
+        finding.sentence for finding in result.findings
+    }
+
+
 async def test_groups_are_summed_up(mixed: Path) -> None:
     result = await summed(mixed)
     assert (result.items, result.problems, result.formats) == (8, 2, ["AReaL"])

@@ -62,11 +62,13 @@ _STOPPED = re.compile(
 # A process has ended, as others tell.
 _ENDED = re.compile(
     rb"(?i)\bSIG(?:TERM|KILL|ABRT|SEGV|BUS)\b|\bexit ?code|\bkilled\b|\bcore dumped|ChildFailedError|\bterminat(?:e|ing|ed)\b|\baborted\b|\bactor (?:has )?died"
-    rb"|\b(?:job|run|task|trial) \S{0,60} ?failed\b|\bshut(?:ting)? ?down|\bstopping\b|\bcancel"
+    rb"|\b(?:job|run) \S{0,60} ?failed\b|\bshut(?:ting)? ?down|\bstopping\b|\bcancel"
 )
 # Lines that a process writes at its end, too.
 _LAST = re.compile(r"(?i)wandb|view run|\bruns?\b.{0,20}\bat: |destroy|clos|clean|stop|exit|shut|sync|elapsed|summary|finaliz|saving traj")
 _RECORD = re.compile(r"\W{0,4}(?:\[?20\d\d-\d\d-\d\d[T: ]\d\d:|\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|SUCCESS)\b|\[?I[ \d])")
+# More than a time.
+_WORDS = re.compile(r"[A-Za-z]{3}.*[A-Za-z]{3}")
 # Lines that a process also writes while it waits or fails.
 _IDLE = re.compile(
     r"(?i)(?:error|fail(?:ed|ure)?)(?!\w{0,12}['\"]? ?[:=] ?[\d.])|exception|abort|warn|traceback|\"GET /|wait|heartbeat|alive|time[d-]? ?out|retry"
@@ -195,11 +197,15 @@ class Survival:
             return False
         works = self._work(max(0, start - _BLOCK), start + _AFTER, _label(process) or None)
         own = [work for work in works if work.process == process]
-        earlier = {work.form for work in own if work.start < start}
+        # A line that is the same but for its time doesn't show progress.
+        earlier = {(work.form, work.numbers) for work in own if work.start < start}
+        forms = {form for form, _ in earlier}
         later = (
             work
             for work in own
-            if work.start > start and (work.is_record or work.form in earlier)
+            if work.start > start
+            and (work.form, work.numbers) not in earlier
+            and (work.is_record or work.form in forms)
         )
         return self.advances(start, LINES_AFTER_HANDLED) or _has(later, LINES_AFTER_HANDLED)
 
@@ -373,7 +379,7 @@ def _work_in(start: int, line: LogLine) -> _Work | None:
         _NUMBERS.sub("0", text[: 4 * _FORM])[:_FORM],
         tuple(int(number[:9]) for number in numbers),
         line.process != ("", None) or bool(_SERVED.search(line.text)),
-        bool(_RECORD.match(text)) and not _LAST.search(text),
+        bool(_RECORD.match(text)) and not _LAST.search(text) and bool(_WORDS.search(text)),
     )
 
 

@@ -98,6 +98,9 @@ def read_record(record: Json) -> Trajectory:
     rivals = _rivals(values, reward)
     error = values.first("error")
     group = values.first("group")
+    variant = next(
+        (f"{key}={record[key]}" for key, _ in paths["variant"] if isinstance(record[key], str)), ""
+    )
     return Trajectory(
         format=format_.name,
         prompt=conversation.prompt or "",
@@ -131,6 +134,8 @@ def read_record(record: Json) -> Trajectory:
         has_prompt=bool(conversation.prompt) or is_split,
         has_completion=conversation.completion is not None or is_split,
         other_keys=tuple(fields),
+        variant=clean(variant),
+        turn=values.integer("turn") if paths["turn"] else None,
     )
 
 

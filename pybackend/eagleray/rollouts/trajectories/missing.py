@@ -60,6 +60,24 @@ def reward_note(keys: Sequence[str]) -> list[str]:
     ]
 
 
+def repeat_notes(repeats: int, variant: str, turns: int) -> list[str]:
+    """Sentences where samples have several rows."""
+    notes = []
+    if repeats:
+        notes.append(
+            t(
+                "{count} rows repeat a sample for another {key}: counted once.",
+                count=repeats,
+                key=printable(variant, _LONGEST_KEY),
+            )
+        )
+    if turns:
+        notes.append(
+            t("{count} rows are further turns of a sample, each counted.", count=turns)
+        )
+    return notes
+
+
 def missing_notes(missing: MissingRoles, other_keys: Sequence[str] | None) -> list[str]:
     """The sentences, with the other keys of the first trajectory; none for a dump without an object (None)."""
     read = missing.items - missing.unread

@@ -65,6 +65,7 @@ class Trajectory(TrajectoryFacts):
 
     `ended`: whether the model ended the completion, None if the dump doesn't tell.  `rewards`: the key of the reward, and
     the keys of others that differ from it.  `other_keys` have no role; None for a line that isn't an object.
+    `variant`: such as "filter=strict", of which a sample may have several lines, as of turns.
     """
 
     ended: bool | None = None
@@ -76,6 +77,8 @@ class Trajectory(TrajectoryFacts):
     has_prompt: bool = False
     has_completion: bool = False
     other_keys: tuple[str, ...] | None = None
+    variant: str = ""
+    turn: int | None = None
 
     @property
     def completion_tokens(self) -> int | None:

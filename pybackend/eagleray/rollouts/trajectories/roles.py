@@ -46,6 +46,11 @@ _KEYS = {
         "example_id problem_id question_id _ng_task_index doc_id instance_id"
     ),
     "sample": "sample sample_idx sample_index trial _ng_rollout_index",
+    # What a sample has several rows for (lm-evaluation-harness: a row for each filter); turns are rows of it, too.
+    "variant": (
+        "filter filter_name metric metric_name judge judge_name judge_model grader scorer evaluator rater annotator"
+    ),
+    "turn": "turn turn_idx turn_index turn_id step_idx step_index",
     "step": "step training_step global_step",
     "tokens": "seqlen input_lengths",
     "prompt_tokens": "prompt_len",

@@ -11,7 +11,7 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
 from eagleray.rollouts.trajectories.dump import TrajectoryDump
 from eagleray.rollouts.trajectories.formats import read_line
-from eagleray.rollouts.trajectories.missing import missing_notes, missing_of, reward_note
+from eagleray.rollouts.trajectories.missing import missing_notes, missing_of, repeat_notes, reward_note
 from eagleray.rollouts.trajectories.model import (
     DumpFinding,
     DumpStatistics,
@@ -55,23 +55,25 @@ class GroupSum:
 def sum_up(dump: TrajectoryDump, table: DumpTable) -> DumpStatistics:
     """The statistics of all rows of the table."""
     endings = table.endings()
-    rewards = [reward for reward in table.rewards if not math.isnan(reward)]
-    problems = sum(1 for flags in table.flags if flags & PROBLEM)
-    in_tokens = any(flags & IN_TOKENS for flags in table.flags)
+    items = [item for item in range(table.count) if not table.repeats[item]]
+    all_rewards, all_flags = ([column[item] for item in items] for column in (table.rewards, table.flags))
+    rewards = [reward for reward in all_rewards if not math.isnan(reward)]
+    problems = sum(1 for flags in all_flags if flags & PROBLEM)
+    in_tokens = any(flags & IN_TOKENS for flags in all_flags)
     # Tokens and characters aren't mixed.
     lengths = [
-        float(length)
-        for length, flags in zip(table.lengths, table.flags, strict=True)
+        float(table.lengths[item])
+        for item, flags in zip(items, all_flags, strict=True)
         if (flags & IN_TOKENS if in_tokens else not flags & NO_COMPLETION)
     ]
     sums = groups_of(table)
     several = [group for group in sums if len(group.items) > 1]
-    truncated = _count(table.truncated(item, endings) for item in range(table.count))
+    truncated = _count(table.truncated(item, endings) for item in items)
     zero = sum(group.equal_rewards for group in several)
     duplicates = sum(len(group.duplicates) for group in several)
-    missing = missing_of(zip(table.flags, table.rewards, strict=True))
+    missing = missing_of(zip(all_flags, all_rewards, strict=True))
     return DumpStatistics(
-        items=table.count,
+        items=len(items),
         problems=problems,
         formats=sorted(name for name in table.formats if name),
         unit="tokens" if in_tokens else "characters",
@@ -79,16 +81,20 @@ def sum_up(dump: TrajectoryDump, table: DumpTable) -> DumpStatistics:
         rewards=spread(rewards),
         reward_bins=bins(rewards),
         length_bins=bins(lengths),
-        without_reward=table.count - len(rewards),
+        without_reward=len(items) - len(rewards),
         truncated=truncated,
         groups=len(several) if sums else None,
-        singles=table.count - sum(len(group.items) for group in several) if sums else None,
+        singles=len(items) - sum(len(group.items) for group in several) if sums else None,
         zero_advantage=zero if sums and rewards else None,
         duplicates=duplicates if sums and lengths else None,
         findings=[
+            *(
+                DumpFinding(note, "")
+                for note in repeat_notes(table.count - len(items), table.variant, table.turns)
+            ),
             *(DumpFinding(note, "") for note in missing_notes(missing, table.other_keys)),
             *(DumpFinding(note, "") for note in reward_note(table.reward_keys)),
-            *_findings(dump, table.count, problems, truncated, len(several), zero, duplicates),
+            *_findings(dump, len(items), problems, truncated, len(several), zero, duplicates),
         ],
         by_group=[_shown(dump, table, group, endings) for group in several[:MOST_GROUPS]],
     )

@@ -75,6 +75,11 @@ class DumpTable:
         # The keys of rewards that differ; the other keys of the first line that is an object.
         self.reward_keys: tuple[str, ...] = ()
         self.other_keys: tuple[str, ...] | None = None
+        # Whether a line has a sample again, by another filter or judge; the key of these, and how many are further turns.
+        self.repeats = array("B")
+        self.variant = ""
+        self.turns = 0
+        self._first_parts: dict[int, str | int] = {}
         self._numbers: dict[int, int] = {}
         # The first item of each group.
         self.firsts = array("Q")
@@ -112,7 +117,7 @@ class DumpTable:
         """The items of each group, in order."""
         members: list[list[int]] = [[] for _ in self.firsts]
         for item, group in enumerate(self.groups):
-            if group >= 0:
+            if group >= 0 and not self.repeats[item]:
                 members[group].append(item)
         return members
 
@@ -131,8 +136,23 @@ class DumpTable:
         self.completions.append(hash(trajectory.completion or ids if is_there else line.item))
         self.last_ids.append(NO_ID if trajectory.last_id is None else trajectory.last_id)
         self.groups.append(self._group(trajectory, line.item))
+        self.repeats.append(self._is_repeat(trajectory, self.groups[-1]))
         # Last, since its length is the number of rows.
         self.flags.append(flags_of(trajectory))
+
+    def _is_repeat(self, trajectory: Trajectory, group: int) -> bool:
+        """Whether the line has a sample of an earlier line for another filter, metric or judge; counts further turns."""
+        sample = hash((group, trajectory.sample))
+        if trajectory.turn is not None and group >= 0:
+            first = self._first_parts.setdefault(hash(("turn", sample)), trajectory.turn)
+            self.turns += first != trajectory.turn
+        if not trajectory.variant or group < 0:
+            return False
+        key = hash((sample, trajectory.turn, trajectory.completion))
+        is_repeat = self._first_parts.setdefault(key, trajectory.variant) != trajectory.variant
+        if is_repeat and not self.variant:
+            self.variant = trajectory.variant.partition("=")[0]
+        return is_repeat
 
     def _group(self, trajectory: Trajectory, item: int) -> int:
         """The number of its group: by its name, else by its prompt, in the same step or file; -1 without either."""
