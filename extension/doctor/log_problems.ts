@@ -48,7 +48,9 @@ function ofCause(cause: Cause, item: LogEvidence): vscode.Diagnostic {
     ? vscode.DiagnosticSeverity.Information
     : SEVERITIES[cause.severity];
   const text =
-    cause.fix === "" ? cause.sentence : vscode.l10n.t("{0} Fix: {1}", cause.sentence, cause.fix);
+    cause.fix === "" || cause.fix.endsWith("?")
+      ? `${cause.sentence} ${cause.fix}`.trim()
+      : vscode.l10n.t("{0} Fix: {1}", cause.sentence, cause.fix);
   const made = problem(item, text, severity);
   made.code = cause.id;
   return made;

@@ -319,7 +319,7 @@ QUOTED = {
     "question and answer": "user: my script says\n" + raised(MISSING) + "assistant: install it\n",
     "block of code": "sample 3\n```\n" + raised(MISSING) + "```\nscore 1\n",
     "row of data": '{"prompt": "Traceback (most recent call last):\\n  File \\"a.py\\"\\nNameError: x", "score": 1}\n',
-    "linter": 'src/loop.py:12: error: Incompatible types in assignment  [assignment]\n',
+    "linter": "src/loop.py:12: error: Incompatible types in assignment  [assignment]\n",
     "completion": "Completion 0:\n" + raised(MISSING) + "<|im_end|>\n",
     "output of a model": "model output: Segmentation fault (core dumped) is printed for n<0.\n",
     "table": "│ Fix this code │ ModuleNotFoundError: No module named 'sympyy' │ 1.00 │\n",
@@ -357,7 +357,9 @@ def test_error_in_a_log_that_goes_on_without_an_end_is_undecided(tmp_path: Path,
 def test_line_that_its_program_logs_as_information_is_no_cause(tmp_path: Path) -> None:
     text = "n1:7:7 [0] NCCL INFO NET/Plugin : libfoo.so.1: cannot open shared object file: No such file or directory\n"
     assert false_alarms(diagnosis_of(tmp_path, text)) == []
-    end = raised("ImportError: libfoo.so.1: cannot open shared object file: No such file or directory")
+    end = raised(
+        "ImportError: libfoo.so.1: cannot open shared object file: No such file or directory"
+    )
     assert diagnosis_of(tmp_path, text + end).causes[0].severity == "error"
 
 

@@ -229,6 +229,8 @@ def nccl_error_in(message: Sequence[str]) -> str:
 
 def advice_in(message: Sequence[str]) -> str:
     """The first sentences of a message that say what to do, quoted, without secrets; "" without any."""
+    if not message:
+        return ""
     first, _, rest = message[0].partition(": ")
     texts = [rest or first, *message[1:]]
     # A sentence may have several lines.

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from eagleray.common.l10n import t
 from eagleray.doctor import texts
-from eagleray.doctor.advice import advice_for, fix_by_place, nccl_error_in
+from eagleray.doctor.advice import advice_for, advice_in, fix_by_place, nccl_error_in
 from eagleray.doctor.file_reading import LEVELS, MOST_UNKNOWN, read_file
 from eagleray.doctor.findings import Findings, MatchedRule, TimeScope
 from eagleray.doctor.frameworks import frameworks_of_logs, with_settings_of
@@ -17,7 +17,15 @@ from eagleray.doctor.logs.files import ScannedFile
 from eagleray.doctor.logs.literal_scan import Hit, LiteralScan, OnBytes
 from eagleray.doctor.matching import Matcher, cause_of
 from eagleray.doctor.model import Cause, Checked, Diagnosis, LogEvidence, Rule, UncheckedFile
-from eagleray.doctor.ranking import UNKNOWN, Candidate, Order, ranked, survived_cause, undecided_cause, unknown_cause
+from eagleray.doctor.ranking import (
+    UNKNOWN,
+    Candidate,
+    Order,
+    ranked,
+    survived_cause,
+    undecided_cause,
+    unknown_cause,
+)
 from eagleray.doctor.survived_errors import OF_SETTINGS
 from eagleray.doctor.unknown_errors import (
     FORMS,
@@ -147,8 +155,8 @@ def _conclusion(
         and "FileNotFoundError: " in own.text
     ):
         advice = t("Only {node} reports it: check that all nodes share this path.", node=own.node)
-    if causes and causes[0].id == UNKNOWN and advice:
-        causes[0] = evolve(causes[0], fix=advice)
+    if causes and not causes[0].fix:
+        causes[0] = evolve(causes[0], fix=advice if causes[0].id == UNKNOWN else advice_in(message))
     if fix := fix_by_place(causes, frames):
         causes[0] = evolve(causes[0], fix=fix)
     explained = installed.explanation(frames, " ".join(message))

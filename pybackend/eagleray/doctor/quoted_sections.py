@@ -9,14 +9,17 @@ from eagleray.doctor.logs.context import ReadableLog
 from eagleray.doctor.logs.lines import LogLine, parse_line
 
 # verl prints samples so (0.6, `reward_manager/naive.py`), and its recipes do; others with a colon, or alone in a line.
-_TEXTS = (
-    "prompt|question|problem|query|instruction|user|human|observation|response|completion|assistant|answer|generation|output"
-)
+_TEXTS = "prompt|question|problem|query|instruction|user|human|observation|response|completion|assistant|answer|generation|output"
 _OPENING = re.compile(
     rf"(?i)\[(?:{_TEXTS})\] |(?:[^\w\s\[]{{1,4}} ?)?(?:{_TEXTS.removesuffix('|output')})(?: ?\d{{1,6}})?:(?: |$)"
 )
-_LABEL = re.compile(rf"(?i){_OPENING.pattern.removeprefix('(?i)')}|\[(?:ground_truth|score|reward)\] ")
-_HAS_LABEL = re.compile(rb"(?i)(?:^|[\s)])\[?(?:%b|ground_truth|score|reward)(?: ?\d{1,6})?[\]:]" % _TEXTS.encode(), re.MULTILINE)
+_LABEL = re.compile(
+    rf"(?i){_OPENING.pattern.removeprefix('(?i)')}|\[(?:ground_truth|score|reward)\] "
+)
+_HAS_LABEL = re.compile(
+    rb"(?i)(?:^|[\s)])\[?(?:%b|ground_truth|score|reward)(?: ?\d{1,6})?[\]:]" % _TEXTS.encode(),
+    re.MULTILINE,
+)
 _FENCE = b"```"
 # A row of a data set has none of the keys of a log's record.
 _ROW = re.compile(

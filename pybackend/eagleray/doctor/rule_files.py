@@ -226,7 +226,8 @@ def _settings(changes: tuple[SettingChange, ...]) -> dict[str, str]:
 def _check_types(entry: dict[str, Any]) -> None:
     """Raises RuleError for a field that is missing, unknown or of another type."""
     for key in _REQUIRED:
-        if not _is_text(entry.get(key)):
+        # Where the message itself says what to do, or another line has the reason.
+        if not _is_text(entry.get(key)) and not (key == "fix" and entry.get(key) == ""):
             raise RuleError(f"{key} must be a text")
     for key, value in entry.items():
         if key in _LISTS:

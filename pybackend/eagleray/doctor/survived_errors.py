@@ -82,9 +82,7 @@ class SurvivedErrors:
         path = str(self.lines.file.path)
         self.lines.findings.survived |= {(path, number) for number in survived & certain | others}
         self.lines.findings.outlived |= {(path, number) for number in survived - certain - others}
-        self._judge(
-            survival, [*self.lines.starts.keys() - survived - others], path
-        )
+        self._judge(survival, [*self.lines.starts.keys() - survived - others], path)
 
     def _judge(self, survival: Survival, numbers: list[int], path: str) -> None:
         """Whether the program has failed by the last of the errors that it hasn't survived, or may have continued."""

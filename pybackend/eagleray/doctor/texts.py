@@ -72,7 +72,11 @@ def _cause(cause: Cause, raised: str = "") -> list[str]:
     if cause.count > len(shown):
         result.append("  " + t("lines: {n}, files: {files}", n=cause.count, files=cause.files))
     if cause.fix:
-        result.append("  " + t("Fix: {text}", text=cause.fix))
+        # A fix that holds in some cases only is a question.
+        is_question = cause.fix.endswith("?")
+        text = cause.fix
+        shown_fix = t("Check: {text}", text=text) if is_question else t("Fix: {text}", text=text)
+        result.append(f"  {shown_fix}")
     result += [f"    {name}: {setting}" for name, setting in cause.settings.items()]
     result += _command(cause)
     if cause.why and not cause.secondary:

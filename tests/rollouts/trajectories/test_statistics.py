@@ -75,7 +75,14 @@ async def test_sample_with_a_row_for_each_filter_is_counted_once(tmp_path: Path)
 
 async def test_rows_that_are_turns_of_a_sample_are_named(tmp_path: Path) -> None:
     rows = [
-        {"task_id": 7, "sample": 1, "prompt": "p", "response": f"{turn}", "turn": turn, "reward": 1.0}
+        {
+            "task_id": 7,
+            "sample": 1,
+            "prompt": "p",
+            "response": f"{turn}",
+            "turn": turn,
+            "reward": 1.0,
+        }
         for turn in range(3)
     ]
     result = await summed(write(tmp_path / "a.jsonl", rows))

@@ -65,8 +65,12 @@ _ENDED = re.compile(
     rb"|\b(?:job|run) \S{0,60} ?failed\b|\bshut(?:ting)? ?down|\bstopping\b|\bcancel"
 )
 # Lines that a process writes at its end, too.
-_LAST = re.compile(r"(?i)wandb|view run|\bruns?\b.{0,20}\bat: |destroy|clos|clean|stop|exit|shut|sync|elapsed|summary|finaliz|saving traj")
-_RECORD = re.compile(r"\W{0,4}(?:\[?20\d\d-\d\d-\d\d[T: ]\d\d:|\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|SUCCESS)\b|\[?I[ \d])")
+_LAST = re.compile(
+    r"(?i)wandb|view run|\bruns?\b.{0,20}\bat: |destroy|clos|clean|stop|exit|shut|sync|elapsed|summary|finaliz|saving traj"
+)
+_RECORD = re.compile(
+    r"\W{0,4}(?:\[?20\d\d-\d\d-\d\d[T: ]\d\d:|\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|SUCCESS)\b|\[?I[ \d])"
+)
 # More than a time.
 _WORDS = re.compile(r"[A-Za-z]{3}.*[A-Za-z]{3}")
 # Lines that a process also writes while it waits or fails.

@@ -72,9 +72,7 @@ def repeat_notes(repeats: int, variant: str, turns: int) -> list[str]:
             )
         )
     if turns:
-        notes.append(
-            t("{count} rows are further turns of a sample, each counted.", count=turns)
-        )
+        notes.append(t("{count} rows are further turns of a sample, each counted.", count=turns))
     return notes
 
 

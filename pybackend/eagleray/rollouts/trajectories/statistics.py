@@ -11,7 +11,12 @@ from eagleray.common.errors import printable
 from eagleray.common.l10n import counted, t
 from eagleray.rollouts.trajectories.dump import TrajectoryDump
 from eagleray.rollouts.trajectories.formats import read_line
-from eagleray.rollouts.trajectories.missing import missing_notes, missing_of, repeat_notes, reward_note
+from eagleray.rollouts.trajectories.missing import (
+    missing_notes,
+    missing_of,
+    repeat_notes,
+    reward_note,
+)
 from eagleray.rollouts.trajectories.model import (
     DumpFinding,
     DumpStatistics,
@@ -56,7 +61,9 @@ def sum_up(dump: TrajectoryDump, table: DumpTable) -> DumpStatistics:
     """The statistics of all rows of the table."""
     endings = table.endings()
     items = [item for item in range(table.count) if not table.repeats[item]]
-    all_rewards, all_flags = ([column[item] for item in items] for column in (table.rewards, table.flags))
+    all_rewards, all_flags = (
+        [column[item] for item in items] for column in (table.rewards, table.flags)
+    )
     rewards = [reward for reward in all_rewards if not math.isnan(reward)]
     problems = sum(1 for flags in all_flags if flags & PROBLEM)
     in_tokens = any(flags & IN_TOKENS for flags in all_flags)
