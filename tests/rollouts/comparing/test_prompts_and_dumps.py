@@ -116,6 +116,20 @@ def test_logprobs_of_the_completion_alone_are_matched(tmp_path: Path) -> None:
     assert dump.unreadable == 1
 
 
+@pytest.mark.parametrize("padding", [(0.0, 0.0), (-11.5,) * 5])
+def test_padding_without_a_mask_is_not_compared(tmp_path: Path, padding: tuple[float, ...]) -> None:
+    ids, own = [5, 6, 2], [-0.1, -0.2, -0.3]
+    row = {
+        "prompt_ids": [1, 3],
+        "response_ids": [*ids, *[2 if len(padding) > 2 else 0] * len(padding)],
+        "rollout_log_probs": [*own, *padding],
+    }
+    file = tmp_path / "a.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    dump = read_dump(file, ["rollout_log_probs"])
+    assert (dump.sequences[0].completion, dump.scored[0].logprobs) == ((*ids,), (*own,))
+
+
 @pytest.mark.parametrize("mask", ["response_mask", "loss_mask", "mask"])
 def test_masked_tokens_of_a_response_are_not_compared(tmp_path: Path, mask: str) -> None:
     """verl pads responses to one length, and masks padding and the tokens of tools."""

@@ -212,6 +212,22 @@ def test_areal(tmp_path: Path, version: str, name: str, added: list[str]) -> Non
     assert list(proposed(plan, steps="2").plan.overrides) == added
 
 
+def test_nothing_is_promised_without_the_configuration_file(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "areal", "1.0.4")
+    (folder / "train.py").write_text(TRAINERS["areal"])
+    plan = plan_of(folder, "python3", "train.py", "--config", "own/c.yaml", kind="program")
+    made = proposed(plan, steps="2")
+    assert "own/c.yaml isn't in this checkout: what it sets is unknown." in made.summary
+    assert {change.outcome for change in made.changes if change.option == "steps"} == {
+        "set, effect not verified"
+    }
+    (folder / "own").mkdir()
+    (folder / "own" / "c.yaml").write_text("total_train_epochs: 5\n")
+    assert {
+        change.outcome for change in proposed(plan, steps="2").changes if change.option == "steps"
+    } == {"will apply"}
+
+
 SCHEDULER = """\
 policy:
   megatron_cfg:

@@ -54,6 +54,7 @@ _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "sbatch"})
 COMMAND = "COMMAND"
 _USE = re.compile(r"\$\{?COMMAND\b")
 _LARGEST = 2**20
+_CONFIG = re.compile(r"(?!pkg:)[^$`*]+\.(?:ya?ml|json|toml)")
 # How many programs of a script are searched for the keys of a trainer.
 _MOST_PROGRAMS = 4
 
@@ -77,6 +78,7 @@ def analyze(plan: RunPlan, python: str, now: datetime) -> ProgramAnalysis:
         recognised=recognised,
         keys=keys,
         config=_config(launch, identity.folders),
+        missing_config=_missing_config(launch, identity.folders),
         stamp=stamp,
         remark="" if recognised else _remark(identity, launch.target if launch else ""),
         elsewhere=elsewhere,
@@ -129,6 +131,7 @@ class _ScriptAnalysis:
             script_argument=node.name,
             in_variable=self._in_variable,
             config=_config(launch, identity.folders),
+            missing_config=_missing_config(launch, identity.folders),
             stamp=stamp,
             root=self._root,
             lines=tuple(alike or ([main] if main else [])),
@@ -381,6 +384,22 @@ def _config(launch: Launch | None, folders: Sequence[Path]) -> str:
     return text_of(file) if file else ""
 
 
+def _missing_config(launch: Launch | None, folders: Sequence[Path]) -> str:
+    """The configuration file that the line names in full and that isn't there, "" otherwise."""
+    path, name, whole = (
+        (value_of(launch.arguments, f"--config{part}", "argparse") or (None, None))[1]
+        if launch
+        else None
+        for part in ("-path", "-name", "")
+    )
+    file = f"{path}/{name.removesuffix('.yaml')}.yaml" if path and name else whole
+    if not launch or not file or not _CONFIG.fullmatch(file):
+        return ""
+    beside = (folder / Path(launch.target).parent for folder in folders)
+    is_there = Path(file).is_file() or near(file, [*folders, *beside])
+    return "" if is_there else file
+
+
 @frozen
 class TrainingLine:
     """A line that starts a trainer, and its script."""
@@ -407,6 +426,8 @@ class ProgramAnalysis:
     script_argument: str = ""
     in_variable: str = ""
     config: str = ""
+    # Such a file that isn't there.
+    missing_config: str = ""
     stamp: str = ""
     root: ScriptNode | None = None
     lines: tuple[TrainingLine, ...] = ()

@@ -244,7 +244,7 @@ def summary(
             t("It should also {actions}.", actions=actions)
             if sure
             else t("{run} should {actions}.", run=subject, actions=actions),
-            t("This is not verified for this version."),
+            _why_unsure(analysis),
         ]
     warnings = {translated(request) for request in WARNED}
     failed = {
@@ -268,6 +268,12 @@ def summary(
             t("The job continues in the cluster."),
         ]
     return " ".join(parts)
+
+
+def _why_unsure(analysis: ProgramAnalysis) -> str:
+    if path := analysis.missing_config:
+        return t("{path} isn't in this checkout: what it sets is unknown.", path=printable(path))
+    return t("This is not verified for this version.")
 
 
 def _verb(outcomes: set[str]) -> str:

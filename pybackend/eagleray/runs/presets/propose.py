@@ -234,7 +234,7 @@ def _placed_change(
 
 def _outcome(override: Override, analysis: ProgramAnalysis) -> Outcome:
     recognised = analysis.recognised
-    read = recognised is None or recognised.verified
+    read = recognised is None or (recognised.verified and not analysis.missing_config)
     return "will apply" if read and override.verified else "set, effect not verified"
 
 

@@ -31,6 +31,8 @@ from eagleray.rollouts.trajectories.roles import ROLES, step_of_name
 _COMPLETIONS = (*ROLES["completion_ids"], "token_ids")
 _STEPS = (*ROLES["step"], "rollout_id")
 _LENGTHS = (*ROLES["tokens"], "input_length")
+# A model rarely writes one token so often at the end.
+_LEAST_PADDING = 4
 # The field of our own waves.
 OWN_LOGPROBS = "logprobs"
 ROLLOUT_LOGPROBS = ROLES["logprobs"]
@@ -181,6 +183,8 @@ def _sequences_of(
     if len(logprobs) < len(ids):
         return
     step = next((row[name] for name in _STEPS if type(row.get(name)) is int), step)
+    if not _has_marks(row):
+        mask = _without_padding(ids, mask, logprobs)
     for start, end in _runs(mask):
         completion = ids[start:end]
         yield (
@@ -206,6 +210,26 @@ def _split(row: dict[str, Any]) -> tuple[Ids, list[bool]] | None:
     ids = whole[:length]
     generated = [bool(each) for each in mask[: len(ids)]]
     return ids, generated + [False] * (len(ids) - len(generated))
+
+
+def _has_marks(row: dict[str, Any]) -> bool:
+    return bool(_numbers(row, ROLES["mask"]))
+
+
+def _without_padding(ids: Ids, mask: Sequence[bool], logprobs: Sequence[float]) -> list[bool]:
+    """The mask without the padding at the end: one id again and again, or with logprobs of exactly 0.
+
+    The first of the ids may be the end of the text, which has a logprob.
+    """
+    start = len(ids)
+    while start > 1 and ids[start - 1] == ids[-1] and mask[start - 1]:
+        start -= 1
+    zeros = all(logprob == 0.0 for logprob in logprobs[start + 1 : len(ids)])
+    length = len(ids) - start
+    if length < 2 or not (zeros or length >= _LEAST_PADDING):
+        return list(mask)
+    first = start + (logprobs[start] != 0.0)
+    return [*mask[:first], *[False] * (len(mask) - first)]
 
 
 def _runs(mask: Sequence[bool]) -> Iterator[tuple[int, int]]:
