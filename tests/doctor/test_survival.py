@@ -348,13 +348,15 @@ def test_error_that_others_outlive_is_the_cause(tmp_path: Path, name: str) -> No
 
 
 @pytest.mark.parametrize("name", UNDECIDED)
-def test_error_in_a_log_that_goes_on_without_an_end_is_undecided(tmp_path: Path, name: str) -> None:
+def test_error_in_a_log_that_continues_without_an_end_is_undecided(
+    tmp_path: Path, name: str
+) -> None:
     diagnosis = diagnosis_of(tmp_path, "".join(UNDECIDED[name]))
-    assert diagnosis.sentence.startswith("The program may have gone on after this: ")
+    assert diagnosis.sentence.startswith("The program may have continued after this: ")
     assert diagnosis.causes[0].severity == "warning"
 
 
-def test_line_that_its_program_logs_as_information_is_no_cause(tmp_path: Path) -> None:
+def test_line_that_its_program_logs_as_information_is_not_a_cause(tmp_path: Path) -> None:
     text = "n1:7:7 [0] NCCL INFO NET/Plugin : libfoo.so.1: cannot open shared object file: No such file or directory\n"
     assert false_alarms(diagnosis_of(tmp_path, text)) == []
     end = raised(

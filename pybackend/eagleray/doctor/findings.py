@@ -44,7 +44,7 @@ class Findings:
     # The same, if no other of the files has an error that its program hasn't survived: these files.
     outlived: set[tuple[str, int]] = field(factory=set)
     failed: set[str] = field(factory=set)
-    # Files that go on after their last error, and don't show how their program has ended.
+    # Files that continue after their last error, and don't show how their program has ended.
     undecided: set[str] = field(factory=set)
     # Lines that state a failure shortly before what only follows from one.
     statements: list[LogEvidence] = field(factory=list)

@@ -162,8 +162,8 @@ def survived_cause(cause: Cause) -> Cause:
 
 
 def undecided_cause(cause: Cause) -> Cause:
-    """An error whose log goes on after it, without an end that shows whether its program has survived it."""
-    sentence = t("The program may have gone on after this: {text}", text=cause.sentence)
+    """An error whose log continues after it, without an end that shows whether its program has survived it."""
+    sentence = t("The program may have continued after this: {text}", text=cause.sentence)
     return evolve(cause, sentence=sentence, severity="warning", why="")
 
 

@@ -72,7 +72,7 @@ _RECORD = re.compile(
     r"\W{0,4}(?:\[?20\d\d-\d\d-\d\d[T: ]\d\d:|\[?\d\d:\d\d:\d\d|\[?(?:INFO|DEBUG|SUCCESS)\b|\[?I[ \d])"
 )
 # More than a time.
-_WORDS = re.compile(r"[A-Za-z]{3}.*[A-Za-z]{3}")
+_LETTERS = re.compile(r"[A-Za-z]{3}.*[A-Za-z]{3}")
 # Lines that a process also writes while it waits or fails.
 _IDLE = re.compile(
     r"(?i)(?:error|fail(?:ed|ure)?)(?!\w{0,12}['\"]? ?[:=] ?[\d.])|exception|abort|warn|traceback|\"GET /|wait|heartbeat|alive|time[d-]? ?out|retry"
@@ -194,7 +194,7 @@ class Survival:
         )
 
     def may_continue(self, start: int, process: tuple[str, int | None]) -> bool:
-        """Whether the log goes on after its last error, at `start`, and nothing says how it ends: with steps, or with a few
+        """Whether the log continues after its last error, at `start`, and nothing says how it ends: with steps, or with a few
         records or earlier forms of lines of the same process that aren't about its end.
         """
         if self.fails_after(start) or _ENDED.search(os.pread(self.log.descriptor, _AFTER, start)):
@@ -383,7 +383,7 @@ def _work_in(start: int, line: LogLine) -> _Work | None:
         _NUMBERS.sub("0", text[: 4 * _FORM])[:_FORM],
         tuple(int(number[:9]) for number in numbers),
         line.process != ("", None) or bool(_SERVED.search(line.text)),
-        bool(_RECORD.match(text)) and not _LAST.search(text) and bool(_WORDS.search(text)),
+        bool(_RECORD.match(text)) and not _LAST.search(text) and bool(_LETTERS.search(text)),
     )
 
 

@@ -46,7 +46,7 @@ _KEYS = {
         "example_id problem_id question_id _ng_task_index doc_id instance_id"
     ),
     "sample": "sample sample_idx sample_index trial _ng_rollout_index",
-    # What a sample has several rows for (lm-evaluation-harness: a row for each filter); turns are rows of it, too.
+    # A sample may have a row for each (lm-evaluation-harness: for each filter), as it may for turns.
     "variant": (
         "filter filter_name metric metric_name judge judge_name judge_model grader scorer evaluator rater annotator"
     ),

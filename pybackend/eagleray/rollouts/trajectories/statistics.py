@@ -61,9 +61,8 @@ def sum_up(dump: TrajectoryDump, table: DumpTable) -> DumpStatistics:
     """The statistics of all rows of the table."""
     endings = table.endings()
     items = [item for item in range(table.count) if not table.repeats[item]]
-    all_rewards, all_flags = (
-        [column[item] for item in items] for column in (table.rewards, table.flags)
-    )
+    all_rewards = [table.rewards[item] for item in items]
+    all_flags = [table.flags[item] for item in items]
     rewards = [reward for reward in all_rewards if not math.isnan(reward)]
     problems = sum(1 for flags in all_flags if flags & PROBLEM)
     in_tokens = any(flags & IN_TOKENS for flags in all_flags)
