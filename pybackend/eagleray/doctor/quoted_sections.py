@@ -9,17 +9,27 @@ from eagleray.doctor.logs.context import ReadableLog
 from eagleray.doctor.logs.lines import LogLine, parse_line
 
 # verl prints samples so (0.6, `reward_manager/naive.py`), and its recipes do; others with a colon, or alone in a line.
-_TEXTS = "prompt|question|problem|query|instruction|user|human|observation|response|completion|assistant|answer|generation|output"
+_BRACKETS = ("prompt", "response", "completion", "output")
+_SPEAKERS = (
+    "user",
+    "human",
+    "assistant",
+    "observation",
+    "question",
+    "answer",
+    "prompt",
+    "response",
+)
+# A million lines may have a sign of trouble, and nearly no log has one of these.
+_SIGNS = (
+    *(f"[{name}] ".encode() for name in _BRACKETS),
+    *(f"{name}:".encode() for name in _SPEAKERS),
+)
+_ENDS = (b"[ground_truth] ", b"[score] ", b"[reward] ")
 _OPENING = re.compile(
-    rf"(?i)\[(?:{_TEXTS})\] |(?:[^\w\s\[]{{1,4}} ?)?(?:{_TEXTS.removesuffix('|output')})(?: ?\d{{1,6}})?:(?: |$)"
+    rf"(?i)\[(?:{'|'.join(_BRACKETS)})\] |(?:[^\w\s\[]{{1,4}} ?)?(?:{'|'.join(_SPEAKERS)}):(?: |$)"
 )
-_LABEL = re.compile(
-    rf"(?i){_OPENING.pattern.removeprefix('(?i)')}|\[(?:ground_truth|score|reward)\] "
-)
-_HAS_LABEL = re.compile(
-    rb"(?i)(?:^|[\s)])\[?(?:%b|ground_truth|score|reward)(?: ?\d{1,6})?[\]:]" % _TEXTS.encode(),
-    re.MULTILINE,
-)
+_CLOSING = re.compile(r"(?i)\[(?:ground_truth|score|reward)\] ")
 _FENCE = b"```"
 # A row of a data set has none of the keys of a log's record.
 _ROW = re.compile(
@@ -43,20 +53,24 @@ def is_in_sample(log: ReadableLog, start: int, line: LogLine, size: int) -> bool
         return True
     if _FENCE in data and _is_fenced(data, start - first):
         return True
-    # A million lines may have a sign of trouble, and nearly no log has these labels.
-    if not _HAS_LABEL.search(data, 0, start - first + size):
+    if not _has_sign(data, _SIGNS):
         return False
     lines = log.lines_from(first, 2 * _LONGEST)
-    labels = [(at, parse_line(raw)) for at, raw in lines if _HAS_LABEL.search(raw)]
+    labels = [(at, parse_line(raw)) for at, raw in lines if _has_sign(raw, (*_SIGNS, *_ENDS))]
     own = [
         (at, each.text)
         for at, each in labels
         if each.worker == line.worker
         and (line.worker or each.rank == line.rank)
-        and _LABEL.match(each.text)
+        and (_OPENING.match(each.text) or _CLOSING.match(each.text))
     ]
     before = [text for at, text in own if at <= start]
     return bool(before) and bool(_OPENING.match(before[-1])) and own[-1][0] > start
+
+
+def _has_sign(data: bytes, signs: tuple[bytes, ...]) -> bool:
+    lower = data.lower()
+    return any(sign in lower for sign in signs)
 
 
 def _is_fenced(data: bytes, at: int) -> bool:
