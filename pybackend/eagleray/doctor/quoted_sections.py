@@ -48,10 +48,10 @@ def is_in_sample(log: ReadableLog, start: int, line: LogLine, size: int) -> bool
     3. It is in a block of code, which ends.
     """
     first = max(0, start - _LONGEST)
-    data = os.pread(log.descriptor, 2 * _LONGEST, first)
-    if _ROW.match(data, start - first, start - first + size):
+    data = os.pread(log.descriptor, start - first + size, first)
+    if _ROW.match(data, start - first):
         return True
-    if _FENCE in data and _is_fenced(data, start - first):
+    if _FENCE in data and _is_fenced(os.pread(log.descriptor, 2 * _LONGEST, first), start - first):
         return True
     if not _has_sign(data, _SIGNS):
         return False
