@@ -168,7 +168,9 @@ def _mismatch(world: World, records: Records, differing: Mismatch) -> Reading:
     confidence = min(0.95, _limit(records, differing.group))
     if differing.group == UNSURE and differing.number >= _RARE and differing.differs == "operation":
         confidence = 0.6
-    return Reading(Kind.COLLECTIVE_MISMATCH, ranks, confidence, text, step, world.name)
+    return Reading(
+        Kind.COLLECTIVE_MISMATCH, ranks, confidence, text, step, world.name, is_proof=True
+    )
 
 
 def _different_launches(
@@ -192,7 +194,7 @@ def _different_launches(
     )
     step = t("Make all ranks call the same collectives in the same order.")
     ranks = RankSet.of(differing)
-    return Reading(Kind.COLLECTIVE_MISMATCH, ranks, 0.85, text, step, world.name)
+    return Reading(Kind.COLLECTIVE_MISMATCH, ranks, 0.85, text, step, world.name, is_proof=True)
 
 
 def _launches(record: RankRecord, group: str) -> str:
@@ -222,7 +224,9 @@ def _wrong_group(world: World, records: Records, wrong: Sequence[int]) -> Readin
         usual=_groups(records, others),
     )
     step = t("Use the same process groups, in the same order, on all ranks.")
-    return Reading(Kind.WRONG_PROCESS_GROUP, RankSet.of(wrong), 0.9, text, step, world.name)
+    return Reading(
+        Kind.WRONG_PROCESS_GROUP, RankSet.of(wrong), 0.9, text, step, world.name, is_proof=True
+    )
 
 
 def _groups(records: Records, ranks: Iterable[SampledProcess]) -> str:
@@ -278,7 +282,7 @@ def _straggler(
         if is_logged
         else t("Look inside {rank}, and at the end of its log.", rank=wording.ranks(late[:1]))
     )
-    return Reading(Kind.STRAGGLER, ranks, 0.9, text, step, world.name)
+    return Reading(Kind.STRAGGLER, ranks, 0.9, text, step, world.name, processes=tuple(late))
 
 
 def _ahead(world: World, records: Records, group: str, ahead: Sequence[SampledProcess]) -> Reading:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import evolve
-
-from eagleray.observe.hangs import unknown_texts
+from eagleray.observe.hangs import alternatives, unknown_texts
 from eagleray.observe.hangs.evidence import HangEvidence, World
 from eagleray.observe.hangs.rules.rule_context import WAITS, Scene
 from eagleray.observe.hangs.rules.table import RULES
-from eagleray.observe.hangs.verdict import LEAST_CONFIDENCE, HangVerdict, Kind, Reading
+from eagleray.observe.hangs.verdict import FACTS, LEAST_CONFIDENCE, HangVerdict, Kind, Reading
 from eagleray.observe.hangs.wait_graph import WaitGraph
 from eagleray.remote.sampling.rank_sets import RankSet
 
@@ -25,51 +23,41 @@ _PROOFS = (
     Kind.PIPELINE_MISMATCH,
     Kind.RANK_DEAD,
 )
-_SINGLE_SAMPLE_LIMIT = 0.6
-_GIVEN_LIMIT = 0.7
 
 
 def diagnosis(evidence: HangEvidence) -> HangVerdict:
     """The reading that is believed, else `unknown` with the two best.
 
     1. A debugger, a signal or Ray's tasks explain the hang of every world.
-    2. Of each world the first sure reading counts.  One that proves a hang by itself, such as a mismatch, comes first; a
+    2. Of each world the first reading that is more than facts counts, else the first.  One that proves a hang by itself, such as a mismatch, comes first; a
        world that makes progress comes before one that only waits, perhaps for that one.
     """
     worlds = evidence.judged
     graph = WaitGraph(evidence)
     scenes = [Scene(world, evidence, graph) for world in worlds]
     readings = [
-        _limited(reading, evidence) for rule in RULES for scene in scenes for reading in rule(scene)
+        alternatives.stated(reading, scene)
+        for rule in RULES
+        for scene in scenes
+        for reading in rule(scene)
     ]
     sure = [each for each in readings if each.confidence >= LEAST_CONFIDENCE]
     if not sure:
         best = sorted(readings, key=lambda reading: -reading.confidence)[:2]
         return HangVerdict(_unknown(worlds, evidence, best), tuple(best))
-    firsts = [
-        next(each for each in sure if each.world == name)
-        for name in dict.fromkeys(each.world for each in sure)
-    ]
+    firsts = [_first(sure, name) for name in dict.fromkeys(each.world for each in sure)]
     return HangVerdict(min(firsts, key=_precedence), tuple(readings))
 
 
-def _limited(reading: Reading, evidence: HangEvidence) -> Reading:
-    """The reading with at most the confidence that such evidence allows.
-
-    Without a proof, one sample may differ from the next.  Two dumps that seem to be of one process that moves may be of two.
-    """
-    limit = 1.0
-    if evidence.is_single_sample and reading.kind not in (*_EXPLAINS_ALL, *_PROOFS):
-        limit = _SINGLE_SAMPLE_LIMIT
-    elif evidence.is_given and reading.kind is Kind.SLOW:
-        limit = _GIVEN_LIMIT
-    return evolve(reading, confidence=min(reading.confidence, limit))
+def _first(sure: Sequence[Reading], world: str) -> Reading:
+    of_world = [each for each in sure if each.world == world]
+    return next((each for each in of_world if each.confidence > FACTS), of_world[0])
 
 
 def _precedence(reading: Reading) -> tuple[int, float]:
     if reading.kind in _EXPLAINS_ALL:
         return 0, _EXPLAINS_ALL.index(reading.kind)
-    if reading.kind in _PROOFS:
+    if reading.kind in _PROOFS and reading.confidence > FACTS:
         return 1, -reading.confidence
     return (2, 0.0) if reading.kind is Kind.SLOW else (3, 0.0)
 

@@ -90,6 +90,7 @@ TABLE = (
     _wait(r"logging/__init__\.py", "acquire", later("the lock of a log handler"), is_own=True),
     _wait(r"grpc/\w+\.py", "wait|result|_blocking|_wait_once|__call__", _ANSWERS[0]),
     _wait(r"zmq/sugar/(?:poll|socket)\.py", "poll|recv|recv_multipart|recv_pyobj", _ANSWERS[1]),
+    _wait(r"socket\.py", "accept", later("a client that connects")),
     _wait(r"(?:http/client|ssl|urllib3/.*|requests/.*|httpx/.*|httpcore/.*|socket)\.py", r"\w+", _ANSWERS[2]),
     _wait(r"ray/_private/worker\.py", "get|get_objects|wait", later("a result of Ray")),
     _wait(r"torch/cuda/(?:__init__|streams)\.py", "synchronize|wait", GPU),
@@ -226,6 +227,12 @@ def all_await_answers(processes: Iterable[SampledProcess]) -> bool:
     """Whether each waits for a server, which may still answer."""
     waits = [wait_of(each.stack.frames) if each.stack else None for each in processes]
     return all(wait is not None and wait.what in _ANSWERS for wait in waits)
+
+
+def is_own_wait(frames: Sequence[PythonFrame]) -> bool:
+    """Whether another thread of the process ends the wait of `frames`."""
+    wait = wait_of(frames)
+    return wait is not None and wait.is_own
 
 
 def sleeps_in_loop(frames: Sequence[PythonFrame]) -> bool:

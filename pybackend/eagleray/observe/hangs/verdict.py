@@ -6,6 +6,7 @@ from enum import Enum
 
 from attrs import field, frozen
 
+from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.remote.sampling.rank_sets import RankSet
 
 
@@ -36,7 +37,10 @@ class Kind(Enum):
 
 @frozen
 class Reading:
-    """One way to read the evidence; `confidence` is between 0 and 1, and `next_step` what the user can do."""
+    """One way to read the evidence; `confidence` is between 0 and 1, and `next_step` what the user can do.
+
+    `is_proof`: nothing else shows the same evidence.  Else it holds only if none of `processes` may still work.
+    """
 
     kind: Kind
     culprits: RankSet
@@ -44,10 +48,14 @@ class Reading:
     sentence: str
     next_step: str
     world: str = ""
+    is_proof: bool = False
+    processes: tuple[SampledProcess, ...] = ()
 
 
 # Below this no kind is named.
 LEAST_CONFIDENCE = 0.5
+# The confidence of a reading that states facts, since a program that works may show the same.
+FACTS = 0.5
 
 
 @frozen

@@ -33,25 +33,17 @@ def loading_data(scene: Scene) -> Iterator[Reading]:
         step = t("Profile the data loader, or give it more processes.")
         yield reading(scene, Kind.SLOW, loading, 0.75, text, step)
         return
+    waiting = [each for each in children if scene.graph.waits_of(each) or each.activity.place]
     text = counted(
         len(loading),
-        "The data loader of {ranks} delivers nothing.",
-        "The data loaders of {ranks} deliver nothing.",
+        "{Ranks} waits for its data loader.",
+        "{Ranks} wait for their data loaders.",
         **about(scene, loading),
     )
-    waiting = [each for each in children if scene.graph.waits_of(each) or each.activity.place]
-    confidence, step = 0.85, t("Look at what the data loader reads there.")
-    if waiting and library_waits.all_sleep(map(scene.graph.last_of, waiting)):
-        confidence, step = 0.5, t("See why it sleeps: it may still work.")
-        text = counted(
-            len(loading),
-            "{Ranks} waits for its data loader.",
-            "{Ranks} wait for their data loaders.",
-            **about(scene, loading),
-        )
+    step = t("Look at what the data loader reads there.")
     text += waits.follow(scene, waiting, is_shown=False)
     if busy := [each for each in given if not library_waits.is_free(each)]:
         text += f" {library_waits.sentence_of(busy)}"
     if scene.waiting:
         text += f" {wording.Wait_in(scene.waiting)}."
-    yield reading(scene, Kind.DATA_LOADER, loading, confidence, text, step)
+    yield reading(scene, Kind.DATA_LOADER, loading, 0.85, text, step, behind=waiting)

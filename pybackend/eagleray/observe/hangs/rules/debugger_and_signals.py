@@ -33,7 +33,7 @@ def in_debugger(scene: Scene) -> Iterator[Reading]:
                 **of_stopped,
             )
         step = t("Continue in that debugger.")
-        yield reading(scene, Kind.DEBUGGER, stopped_ranks, 0.95, text, step)
+        yield reading(scene, Kind.DEBUGGER, stopped_ranks, 0.95, text, step, is_proof=True)
 
 
 def _uses_terminal(process: SampledProcess) -> bool:
@@ -57,4 +57,4 @@ def stopped(scene: Scene) -> Iterator[Reading]:
         step = t("Resume with: {command}", command=f"kill -CONT {pids}")
         if all(map(_uses_terminal, stopped_ranks)):
             step = t("It uses its terminal: start it in the foreground, or continue it with fg.")
-        yield reading(scene, Kind.STOPPED, stopped_ranks, 0.95, text, step)
+        yield reading(scene, Kind.STOPPED, stopped_ranks, 0.95, text, step, is_proof=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import exit_texts, ray_readings, wording
 from eagleray.observe.hangs.rules.rule_context import Scene, reading
-from eagleray.observe.hangs.verdict import Kind, Reading
+from eagleray.observe.hangs.verdict import FACTS, Kind, Reading
 from eagleray.remote.sampling.processes import OTHER
 
 
@@ -35,4 +35,6 @@ def dead(scene: Scene) -> Iterator[Reading]:
         text, step = exit_texts.finished(gone, scene.waiting)
     else:
         text += exit_texts.endings(scene.evidence, scene.world, gone)
-    yield reading(scene, Kind.RANK_DEAD, gone, 0.9 if scene.waiting else 0.6, text, step)
+    # Without ranks that wait for it, its end may be as it should be.
+    confidence = 0.9 if scene.waiting else FACTS
+    yield reading(scene, Kind.RANK_DEAD, gone, confidence, text, step, is_proof=True)

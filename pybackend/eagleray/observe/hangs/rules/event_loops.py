@@ -10,7 +10,7 @@ from eagleray.observe.hangs import library_waits, wording
 from eagleray.observe.hangs.activity import Doing, innermost
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import Scene, about, reading
-from eagleray.observe.hangs.verdict import Kind, Reading
+from eagleray.observe.hangs.verdict import FACTS, Kind, Reading
 from eagleray.remote.sampling.frames import is_users
 from eagleray.remote.sampling.wait_records import CLIENT, CONNECTED
 
@@ -30,7 +30,7 @@ def locked_tasks(scene: Scene) -> Iterator[Reading]:
                 place=wording.place_of(list(dict.fromkeys(filter(None, places)))),
             )
             step = t("Take the locks in one order, and none of them twice.")
-            yield reading(scene, Kind.DEADLOCK, [each], 0.85, text, step)
+            yield reading(scene, Kind.DEADLOCK, [each], 0.85, text, step, is_proof=True)
 
 
 def event_loops(scene: Scene) -> Iterator[Reading]:
@@ -48,12 +48,9 @@ def event_loops(scene: Scene) -> Iterator[Reading]:
             "The event loops of {ranks} wait.",
             **about(scene, loops),
         )
-        # Other threads or a server may wake it.
-        awake = library_waits.in_other_threads(loops)
-        connected = _connections(loops)
-        most = 0.5 if awake or connected else 0.7
-        text = f"{text}{awake}{connected}"
-        yield event_loop_reading(scene, loops, 0.45 if scene.unread else most, text)
+        # Other threads, a server or a signal may wake it.
+        text += library_waits.in_other_threads(loops) + _connections(loops)
+        yield event_loop_reading(scene, loops, 0.45 if scene.unread else FACTS, text)
 
 
 def of_timers(processes: Sequence[SampledProcess]) -> tuple[str, str] | None:

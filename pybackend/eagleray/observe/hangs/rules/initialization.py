@@ -37,7 +37,7 @@ def initializing(scene: Scene) -> Iterator[Reading]:
     if len(elsewhere) < len(scene.elsewhere):
         return
     culprits: Sequence[SampledProcess] | RankSet
-    confidence = 0.85
+    confidence, is_proof = 0.85, False
     if elsewhere:
         culprits = elsewhere
         text = counted(
@@ -48,9 +48,10 @@ def initializing(scene: Scene) -> Iterator[Reading]:
         )
         step = inspect_step(elsewhere)
     elif missing:
-        culprits = missing
+        culprits, is_proof = missing, bool(scene.gone)
         text, step = exit_texts.not_joined(scene.evidence, scene.world, missing)
     elif culprits := _apart(started):
+        is_proof = True
         text = counted(
             len(culprits),
             "{Ranks} joins with another address, rank or world size than the others.",
@@ -89,7 +90,7 @@ def initializing(scene: Scene) -> Iterator[Reading]:
             **about(scene, started),
         )
         step = t("Check that all ranks reach the address of rank 0.")
-    yield reading(scene, Kind.INITIALIZATION, culprits, confidence, text, step)
+    yield reading(scene, Kind.INITIALIZATION, culprits, confidence, text, step, is_proof=is_proof)
 
 
 def _apart(started: Sequence[SampledProcess]) -> list[SampledProcess]:

@@ -32,7 +32,7 @@ def _of_message(scene: Scene, absence: LoggedAbsence) -> Reading:
             Ranks=wording.Ranks_of(ranks),
         )
         step = t("Look at the end of the log of {ranks}.", ranks=wording.ranks_of(ranks))
-        return reading(scene, Kind.STRAGGLER, ranks, 0.8, text, step)
+        return reading(scene, Kind.STRAGGLER, ranks, 0.8, text, step, is_proof=True)
     if absence.how == "never":
         text = counted(
             len(ranks),
@@ -43,7 +43,7 @@ def _of_message(scene: Scene, absence: LoggedAbsence) -> Reading:
         )
         step = t("Look at the end of the log of {ranks}.", ranks=wording.ranks_of(ranks))
         culprits = RankSet() if absence.group else ranks
-        return reading(scene, Kind.STRAGGLER, culprits, 0.85, text, step)
+        return reading(scene, Kind.STRAGGLER, culprits, 0.85, text, step, is_proof=True)
     if absence.how == "id":
         first = RankSet.of([absence.first])
         text = t(
@@ -54,14 +54,14 @@ def _of_message(scene: Scene, absence: LoggedAbsence) -> Reading:
         )
         step = t("Look at the end of the log of {ranks}.", ranks=wording.ranks_of(first))
         culprits = RankSet() if absence.group else first
-        return reading(scene, Kind.STRAGGLER, culprits, 0.8, text, step)
+        return reading(scene, Kind.STRAGGLER, culprits, 0.8, text, step, is_proof=True)
     if absence.how == "ended-store":
         text = t(
             "{Ranks} lost the store, which rank 0 or torchrun serves.",
             Ranks=wording.Ranks_of(ranks),
         )
         step = t("Look at the end of the log of {ranks}.", ranks=wording.ranks_of(RankSet.of([0])))
-        return reading(scene, Kind.RANK_DEAD, (), 0.6, text, step)
+        return reading(scene, Kind.RANK_DEAD, (), 0.6, text, step, is_proof=True)
     if absence.how == "gloo":
         text = t(
             "{Ranks} waited in gloo ({call}) until its time limit.",
@@ -84,7 +84,7 @@ def _of_message(scene: Scene, absence: LoggedAbsence) -> Reading:
             size=absence.size,
         )
         step = t("Check whether the others run, with the same MASTER_ADDR and MASTER_PORT.")
-    return reading(scene, Kind.INITIALIZATION, (), 0.8, text, step)
+    return reading(scene, Kind.INITIALIZATION, (), 0.8, text, step, is_proof=True)
 
 
 def _of_group(absence: LoggedAbsence) -> str:

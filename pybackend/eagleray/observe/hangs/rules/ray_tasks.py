@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eagleray.common.l10n import t
-from eagleray.observe.hangs.activity import Doing
-from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import Scene
 from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.observe.hangs.wait_paths import NEVER_ROOM, NO_ROOM, Path
 from eagleray.remote.sampling.rank_sets import RankSet
 
-# Cores that a process uses which does something.
-_WORKING_CPU = 0.05
-
 
 def starvation(scene: Scene) -> Iterator[Reading]:
-    """A process waits in `ray.get` for a task that no node can take, and nothing else works that would make room."""
+    """A process waits in `ray.get` for a task that no node can take."""
     if not scene.is_first:
         return
     paths = [
@@ -29,19 +24,15 @@ def starvation(scene: Scene) -> Iterator[Reading]:
     if not paths:
         return
     path = min(paths, key=lambda path: path.waits[0].kind != NEVER_ROOM)
-    # Processes that were not sampled may work, too.
-    works = bool(scene.evidence.workers) or any(map(_works, scene.evidence.processes))
-    step, confidence = (
-        t("End {actors}, or start fewer actors or tasks.", actors=path.waits[0].outside)
-        if path.waits[0].outside
-        else t("Start fewer actors or tasks."),
-        0.4 if works else 0.8,
-    )
-    if groups := path.waits[0].groups:
+    wait, confidence = path.waits[0], 0.8
+    step = t("Start fewer actors or tasks.")
+    if wait.outside:
+        step = t("End {actors}, or start fewer actors or tasks.", actors=wait.outside)
+    if groups := wait.groups:
         step = t(
             "Remove {groups} (ray.util.remove_placement_group), or ask for less.", groups=groups
         )
-    if path.waits[0].kind == NEVER_ROOM:
+    if wait.kind == NEVER_ROOM:
         step, confidence = t("Ask for less, or add a node that has it."), 0.9
     group, culprits = path.start.process.group, RankSet.of([path.start.rank])
     # From the process on that waits for this one, if that is sure.
@@ -54,12 +45,5 @@ def starvation(scene: Scene) -> Iterator[Reading]:
     if other and other.waits[-1].kind not in (NO_ROOM, NEVER_ROOM) and not other.is_unsure:
         # It waits for several tasks, one of which may wait for what has no room.
         text += f" {other.sentence}"
-    yield Reading(Kind.STARVATION, culprits, confidence, text, step, group)
-
-
-def _works(process: SampledProcess) -> bool:
-    """Whether `process` may end and make room; an idle actor of Ray works a little, too, but not in code of the user."""
-    activity = process.activity
-    if activity.place is None or activity.doing is Doing.IN_RAY_GET:
-        return False
-    return process.moves or (activity.doing is Doing.IN_CODE and process.cpu > _WORKING_CPU)
+    is_proof = wait.kind == NEVER_ROOM
+    yield Reading(Kind.STARVATION, culprits, confidence, text, step, group, is_proof, (path.start,))

@@ -77,11 +77,18 @@ def reading(
     confidence: float,
     sentence: str,
     next_step: str,
+    *,
+    is_proof: bool = False,
+    behind: Iterable[SampledProcess] = (),
 ) -> Reading:
+    """A reading on `culprits`, or on the processes `behind` them, for which these wait."""
+    culprits = culprits if isinstance(culprits, RankSet) else tuple(culprits)
     ranks = (
         culprits if isinstance(culprits, RankSet) else RankSet.of(each.rank for each in culprits)
     )
-    return Reading(kind, ranks, confidence, sentence, next_step, scene.world.name)
+    processes = tuple(behind) or (() if isinstance(culprits, RankSet) else culprits)
+    name = scene.world.name
+    return Reading(kind, ranks, confidence, sentence, next_step, name, is_proof, processes)
 
 
 def about(scene: Scene, some: Sequence[SampledProcess]) -> dict[str, str]:

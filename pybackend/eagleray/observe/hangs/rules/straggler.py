@@ -14,12 +14,11 @@ from eagleray.observe.hangs.rules.rule_context import (
     COMPUTES_CPU,
     Scene,
     about,
-    again_step,
     inspect_step,
     minority,
     reading,
 )
-from eagleray.observe.hangs.verdict import Kind, Reading
+from eagleray.observe.hangs.verdict import FACTS, Kind, Reading
 from eagleray.remote.sampling.node_sampler import RUNNABLE
 from eagleray.remote.sampling.wait_records import FILE_LOCK, INPUT
 
@@ -62,16 +61,7 @@ def late(scene: Scene) -> Iterator[Reading]:
     if scene.is_single_sample:
         # An idle engine polls for requests in one rank, and passes them on to the others.
         is_idle = scene.evidence.is_given and all(map(library_waits.is_free, behind))
-        confidence, step = 0.4 if is_idle else 0.6, again_step(behind)
-        ranks = set(map(id, scene.world.ranks))
-        others = [each for each in scene.evidence.processes if id(each) not in ranks]
-        if library_waits.all_await_answers(last):
-            # A server may still answer, which perhaps is what computes.
-            confidence = 0.5
-            kind = Kind.SLOW if any(map(_is_runnable, others)) else kind
-        elif len(behind) <= len(waiting) and all(map(_is_runnable, behind)):
-            # Most ranks may spin on a GPU, in a collective that one of them lacks (sglang#12076).
-            kind = Kind.SLOW
+        confidence = 0.4 if is_idle else confidence
         text = counted(
             len(behind),
             "{Others_wait}, and {ranks} is elsewhere{place}. Whether it moves can't be seen in one dump.",
@@ -96,7 +86,7 @@ def late(scene: Scene) -> Iterator[Reading]:
             **about(scene, behind),
         )
     elif asks or library_waits.all_await_answers(last):
-        confidence = 0.9 if asks else min(confidence, 0.6)
+        confidence = 0.9 if asks else confidence
         step = t("Answer it, or make the program not ask.") if asks else step
         text = counted(
             len(behind),
@@ -111,8 +101,6 @@ def late(scene: Scene) -> Iterator[Reading]:
             "{Others_wait} for {ranks}, which do not move{place}.",
             **about(scene, behind),
         )
-    if library_waits.all_sleep(last):
-        confidence, step = 0.5, t("See why it sleeps: it may still work.")
     if not_started := counter_readings.not_started(scene.world, behind):
         text = f"{text} {not_started}"
         confidence = confidence if kind is Kind.SLOW else 0.9
@@ -120,13 +108,9 @@ def late(scene: Scene) -> Iterator[Reading]:
     paths = map(scene.graph.path, behind)
     if all(each and each.end in waiting and each.waits[-1].kind == FILE_LOCK for each in paths):
         step = t("Release the lock before the collective.")
-        yield reading(scene, Kind.DEADLOCK, behind, max(confidence, 0.75), text, step)
+        yield reading(scene, Kind.DEADLOCK, behind, 0.75, text, step, is_proof=True)
         return
     yield reading(scene, kind, behind, confidence, text, step)
-
-
-def _is_runnable(process: SampledProcess) -> bool:
-    return process.last.state == RUNNABLE
 
 
 def outliers(scene: Scene) -> Iterator[Reading]:
@@ -161,7 +145,7 @@ def outliers(scene: Scene) -> Iterator[Reading]:
             "{Ranks} are elsewhere than the others{place}.",
             **about(scene, different),
         )
-        yield reading(scene, Kind.STRAGGLER, different, 0.4, text, again_step(different))
+        yield reading(scene, Kind.STRAGGLER, different, 0.4, text, inspect_step(different))
         return
     text = counted(
         len(different),
@@ -170,9 +154,11 @@ def outliers(scene: Scene) -> Iterator[Reading]:
         **about(scene, different),
     )
     text += _held_text(different) + waits.follow(scene, different)
+    # Processes that aren't ranks may all have work of their own.
     works = any(each.is_busy for each in scene.world.ranks) or library_waits.all_sleep(different)
-    confidence = 0.45 if works or scene.unread else 0.55
-    yield reading(scene, Kind.STRAGGLER, different, confidence, text, inspect_step(different))
+    confidence = 0.45 if works or scene.unread or not scene.evidence.worlds else FACTS
+    step = inspect_step(different)
+    yield reading(scene, Kind.WAIT_CHAIN, different, confidence, text, step)
 
 
 def _held_text(ranks: Sequence[SampledProcess]) -> str:

@@ -29,7 +29,9 @@ def deadlocks(scene: Scene) -> Iterator[Reading]:
             if len(locks.waits) == 1
             else t("Take the locks in the same order everywhere.")
         )
-        yield reading(scene, Kind.DEADLOCK, locks.processes, 0.85, locks.sentence, step)
+        yield reading(
+            scene, Kind.DEADLOCK, locks.processes, 0.85, locks.sentence, step, is_proof=True
+        )
     cycle = scene.graph.cycle
     if cycle and not cycle.is_of_ray:
         ranks = wording.ranks(cycle.processes)
@@ -56,7 +58,7 @@ def deadlocks(scene: Scene) -> Iterator[Reading]:
             if any(library_waits.is_within_message(stack.frames) for stack in stacks):
                 step = t("See why it ended: it may have written half of this message.")
             confidence = 0.7
-        yield reading(scene, Kind.DEADLOCK, cycle.processes, confidence, text, step)
+        yield reading(scene, Kind.DEADLOCK, cycle.processes, confidence, text, step, is_proof=True)
 
 
 def ray_get_cycles(scene: Scene) -> Iterator[Reading]:
@@ -66,7 +68,7 @@ def ray_get_cycles(scene: Scene) -> Iterator[Reading]:
         step = t("Return the value instead of calling back, or set max_concurrency.")
         groups = ", ".join(dict.fromkeys(each.process.group for each in cycle.processes))
         ranks = RankSet.of(each.rank for each in cycle.processes)
-        yield Reading(Kind.RAY_GET_CYCLE, ranks, 0.95, cycle.sentence, step, groups)
+        yield Reading(Kind.RAY_GET_CYCLE, ranks, 0.95, cycle.sentence, step, groups, is_proof=True)
 
 
 def chains(scene: Scene) -> Iterator[Reading]:
@@ -84,7 +86,7 @@ def chains(scene: Scene) -> Iterator[Reading]:
         if path.end is None and scene.graph.is_stuck(path.processes[-1]):
             step = t("See what should end this wait: nothing that runs can.")
             text = path.sentence + _held_at_fork(scene, path.processes[-1])
-            yield reading(scene, Kind.DEADLOCK, path.processes[-1:], 0.8, text, step)
+            yield reading(scene, Kind.DEADLOCK, path.processes[-1:], 0.8, text, step, is_proof=True)
     if locks := thread_locks.lock_path(scene.evidence.processes):
         holder, text = locks.processes[-1], locks.sentence
         further = scene.graph.path(holder)
@@ -119,7 +121,7 @@ def _at_the_end(scene: Scene, shown: Sequence[Path]) -> Reading:
         culprits = RankSet.of(each.rank for each in last)
         group = last[0].process.group or scene.world.name
         step = t("Look at what the tasks of the event loop await.")
-        return Reading(Kind.ASYNCIO, culprits, 0.6, text, step, group)
+        return Reading(Kind.ASYNCIO, culprits, 0.6, text, step, group, processes=tuple(last))
     if _is_idle_actor(last[0]) and scene.graph.is_all_in_ray_get(last[0]):
         text += " " + t("All other open tasks wait in ray.get.")
     actors = [each for each in scene.graph.idle_actors if each not in last]
@@ -154,8 +156,6 @@ def _step(shown: Sequence[Path], last: Sequence[SampledProcess]) -> str:
         return t("Take the locks in the same order everywhere.")
     if ending.kind == FILE_LOCK and not (ending.targets or ending.outside):
         return t("Delete the file if the process that has made it has ended.")
-    if library_waits.all_sleep(last):
-        return t("See why it sleeps: it may still work.")
     if outside := ending.outside:
         return t("Look at {processes}.", processes=outside)
     return t("Look at {ranks}, and at the end of its log.", ranks=wording.ranks(last[:1]))
@@ -169,9 +169,7 @@ def _confidence(scene: Scene, shown: Sequence[Path], last: Sequence[SampledProce
     if working and not working & passed:
         # Helpers of a program that works may just wait for it.
         return 0.45
-    if library_waits.all_sleep(last):
-        return 0.5
-    return 0.6 if library_waits.all_await_answers(last) else 0.75
+    return 0.75
 
 
 def lost_tasks(scene: Scene) -> Iterator[Reading]:
