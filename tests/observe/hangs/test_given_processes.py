@@ -60,7 +60,7 @@ def test_processes_of_containers_with_one_pid_do_not_move_from_one_stack_to_the_
         (tmp_path / f"pod-{number}" / "stack.txt").write_text(dump)
     for taken in (given(tmp_path), given("-", stdin="== next ==\n".join(dumps).encode())):
         assert len(taken.ranks) == 2
-        assert (taken.verdict.kind, taken.verdict.confidence) == ("straggler", 0.6)
+        assert (taken.verdict.kind, taken.verdict.confidence) == ("wait-chain", 0.5)
     actors = [f"(Trainer pid=812, ip=10.0.0.{n}) " for n in (7, 8)]
     text = "".join(
         prefix + line + "\n"
@@ -93,7 +93,7 @@ def test_headings_tell_processes_with_one_pid_apart(heading: str, role: str) -> 
     text = "".join(f"{heading.format(n=n)}\n{dump}\n" for n, dump in enumerate(dumps))
     taken = given("-", stdin=text.encode())
     assert [(row.role, row.rank) for row in taken.ranks] == [(role, 0), (role, 1)]
-    assert (taken.verdict.kind, taken.verdict.culprits) == ("straggler", "1")
+    assert (taken.verdict.kind, taken.verdict.culprits) == ("wait-chain", "1")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_same_pid_on_two_nodes_is_two_processes(tmp_path: Path, as_files: bool) 
         lines = [f"n0{n}: {line}" for n, dump in enumerate(dumps) for line in dump.splitlines()]
         taken = given("-", stdin="\n".join(lines).encode())
     assert [row.pid for row in taken.ranks] == [41877, 41877]
-    assert (taken.verdict.kind, taken.verdict.confidence) == ("straggler", 0.6)
+    assert (taken.verdict.kind, taken.verdict.confidence) == ("wait-chain", 0.5)
 
 
 def test_dump_that_is_repeated_in_a_file_is_a_second_sample() -> None:

@@ -20,7 +20,7 @@ from tests.observe.hangs.given_dumps import (
 def test_one_dump_says_no_more_than_it_can() -> None:
     taken = given(*sorted(GIVEN.glob("straggler.*")))
     verdict = taken.verdict
-    assert (verdict.kind, verdict.culprits, verdict.confidence) == ("straggler", "2", 0.6)
+    assert (verdict.kind, verdict.culprits, verdict.confidence) == ("wait-chain", "2", 0.5)
     assert "does not move" not in verdict.sentence and "one dump" in verdict.sentence
     assert taken.coverage.samples == 0
 
@@ -39,7 +39,7 @@ def test_rank_that_waits_for_a_server_may_still_get_its_answer(tmp_path: Path) -
         waits = "Condition.wait (threading.py:327)\n    Event.wait (threading.py:629)"
         (tmp_path / f"{file.stem}.txt").write_text(file.read_text().replace(waits, request) * 2)
     verdict = given(tmp_path).verdict
-    assert (verdict.kind, verdict.culprits, verdict.confidence) == ("straggler", "2", 0.6)
+    assert (verdict.kind, verdict.culprits, verdict.confidence) == ("wait-chain", "2", 0.5)
     assert "for rank 2, which waits in Trainer.load_checkpoint (trainer.py:72)" in verdict.sentence
     assert "an answer over the network" in verdict.sentence
 
@@ -79,7 +79,7 @@ def test_stages_of_an_engine_may_be_in_different_collectives() -> None:
 
 def test_backward_pass_that_runs_does_not_wait_for_other_ranks() -> None:
     backward = ("_engine_run_backward (torch/autograd/graph.py:7)", "step (t.py:5)")
-    for state, kind in (("active", "unknown"), ("idle", "straggler")):
+    for state, kind in (("active", "unknown"), ("idle", "wait-chain")):
         text = process(800, "[rank0] t.py", *backward) + process(801, "[rank1] t.py", *SAVE)
         taken = given("-", stdin=text.replace("(idle)", f"({state})").encode())
         assert taken.verdict.kind == kind
@@ -94,7 +94,7 @@ def test_end_of_a_with_block_proves_no_exception() -> None:
     )
     text = process(800, "t.py", *SAVE) + process(801, "t.py", *ends)
     verdict = given("-", stdin=text.encode()).verdict
-    assert (verdict.kind, verdict.culprits) == ("straggler", "800")
+    assert (verdict.kind, verdict.culprits) == ("wait-chain", "800")
     assert "exception" not in verdict.sentence
 
 
@@ -112,7 +112,7 @@ def test_actors_of_several_classes_may_be_in_different_groups() -> None:
         ]
     )
     verdict = given("-", stdin=text.encode()).verdict
-    assert (verdict.kind, verdict.group, verdict.culprits) == ("straggler", "Engine", "772")
+    assert (verdict.kind, verdict.group, verdict.culprits) == ("wait-chain", "Engine", "772")
     alone = text.partition("Process 771")[0]
     assert given("-", stdin=alone.encode()).verdict.kind == "collective-mismatch"
 
@@ -147,7 +147,7 @@ def test_thread_of_the_backward_pass_stands_for_the_one_that_waits_for_it() -> N
         for pid, hook in zip((811, 812), hooks, strict=True)
     )
     verdict = given("-", stdin=text.encode()).verdict
-    assert (verdict.kind, verdict.culprits) == ("slow", "811")
+    assert (verdict.kind, verdict.culprits) == ("wait-chain", "811")
 
 
 def test_long_chain_keeps_its_inner_end() -> None:
@@ -422,33 +422,29 @@ def ranks_and_server(late: tuple[str, ...], server: str, state: str = "idle") ->
     return ("".join(trainers) + "server:\n" + server.replace("idle", state)).encode()
 
 
-@pytest.mark.parametrize(("state", "kind"), [("active", "slow"), ("idle", "straggler")])
-def test_rank_that_awaits_an_answer_is_at_most_possible_in_one_dump(state: str, kind: str) -> None:
+@pytest.mark.parametrize("state", ["active", "idle"])
+def test_rank_that_awaits_an_answer_is_at_most_possible_in_one_dump(state: str) -> None:
     asks = ("readinto (socket.py:705)", "generate (client.py:7)", "step (t.py:4)")
     server = process(900, "serve.py", "forward (qwen.py:3)", "<module> (serve.py:9)")
     verdict = given("-", stdin=ranks_and_server(asks, server, state)).verdict
-    assert (verdict.kind, verdict.culprits) == (kind, "0")
+    assert (verdict.kind, verdict.culprits) == ("wait-chain", "0")
     assert verdict.confidence <= 0.5
 
 
-def test_active_rank_for_which_others_wait_is_slow_in_one_dump() -> None:
+@pytest.mark.parametrize("states", [("active", "idle"), ("active", "active", "idle")])
+def test_active_rank_for_which_others_wait_may_be_slow_or_not_in_one_dump(
+    states: tuple[str, ...],
+) -> None:
+    """sglang#12076: most ranks spin on a GPU, in a collective that the rank which waits has left out."""
     text = "".join(
-        f"rank {rank}:\n" + process(810 + rank, "t.py", *frames).replace("idle", state)
-        for rank, (frames, state) in enumerate([(SAVE, "active"), (BARRIER, "idle")])
+        f"rank {rank}:\n"
+        + process(810 + rank, "t.py", *(SAVE if state == "active" else BARRIER)).replace(
+            "idle", state
+        )
+        for rank, state in enumerate(states)
     )
     verdict = given("-", stdin=text.encode()).verdict
-    assert (verdict.kind, verdict.culprits) == ("slow", "0")
-
-
-def test_most_ranks_that_are_active_are_not_called_slow() -> None:
-    """sglang#12076: they spin on a GPU, in a collective that the rank which waits has left out."""
-    text = "".join(
-        f"rank {rank}:\n" + process(810 + rank, "t.py", *frames).replace("idle", state)
-        for rank, (frames, state) in enumerate(
-            [(SAVE, "active"), (SAVE, "active"), (BARRIER, "idle")]
-        )
-    )
-    assert given("-", stdin=text.encode()).verdict.kind == "straggler"
+    assert (verdict.kind, verdict.confidence) == ("wait-chain", 0.5)
 
 
 def test_actor_whose_title_names_a_method_does_not_wait_for_work() -> None:
@@ -491,7 +487,7 @@ LOCKED = ("acquire (logging/__init__.py:9)", "__getitem__ (data.py:57)")
         (
             "idle",
             "data-loader",
-            "The data loader of process 80 delivers nothing."
+            "Process 80 waits for its data loader."
             " Process 81 waits for the lock of a log handler in __getitem__ (data.py:57).",
         ),
         (

@@ -171,7 +171,7 @@ async def test_stacks_that_others_have_dumped_are_judged(window: Asked, tmp_path
     damaged.write_bytes(b"PK\x03\x04")
     paths = [*map(str, ranks), str(damaged)]
     of_files = await window.ask(messages.OF_STACKS, {"paths": paths, "text": ""})
-    assert of_files["picture"]["verdict"]["kind"] == "straggler"
+    assert of_files["picture"]["verdict"]["kind"] == "wait-chain"
     assert of_files["unread"] == [{"name": str(damaged), "reason": "damaged"}]
     copied = "\n".join(
         f"[rank{rank}]: {line}"

@@ -17,10 +17,10 @@ from eagleray.observe.hangs.activity import BACKWARD, WAIT, Doing
 from eagleray.observe.hangs.evidence import SampledProcess
 from eagleray.observe.hangs.rules.rule_context import COMPUTES_CPU, WAITS, Scene, again_step
 from eagleray.observe.hangs.verdict import FACTS, Kind, Reading
-from eagleray.observe.hangs.wait_paths import NO_ROOM
+from eagleray.observe.hangs.wait_paths import NO_ROOM, Wait
 from eagleray.remote.sampling.frames import is_users
 from eagleray.remote.sampling.processes import ACTOR
-from eagleray.remote.sampling.wait_records import ANSWER, CLIENT, CONNECT, CONNECTED
+from eagleray.remote.sampling.wait_records import ANSWER, CLIENT, CONNECT, CONNECTED, FILE_LOCK
 
 _OF_SERVERS = (ANSWER, CONNECT, CLIENT)
 # Kinds that state a cause, which facts alone don't.
@@ -34,6 +34,7 @@ class Alternative(Enum):
     SLEEPS = "sleeps"
     ANSWERED_LATE = "answered late"
     UNREAD_TASKS = "tasks that weren't read"
+    NOT_SAMPLED = "not sampled"
     ONE_SAMPLE = "one sample"
 
 
@@ -53,6 +54,8 @@ def stated(reading: Reading, scene: Scene) -> Reading:
 def _of(reading: Reading, scene: Scene) -> Iterator[Alternative]:
     if scene.is_single_sample and not scene.evidence.has_timeout:
         yield Alternative.ONE_SAMPLE
+    if reading.kind in _CAUSES and reading.culprits and not reading.processes:
+        yield Alternative.NOT_SAMPLED
     if reading.kind is not Kind.SLOW:
         for each in reading.processes:
             yield from of_process(each, scene)
@@ -75,14 +78,17 @@ def of_process(process: SampledProcess, scene: Scene) -> Iterator[Alternative]:
     if wait.kind == NO_ROOM:
         if _may_make_room(scene):
             yield Alternative.ANSWERED_LATE
-    elif path.is_unsure or wait.outside or wait.kind in _OF_SERVERS:
+    elif path.is_unsure or wait.outside or wait.kind in _OF_SERVERS or _is_left_lock(wait):
         yield Alternative.ANSWERED_LATE
 
 
 def _of_itself(process: SampledProcess) -> Iterator[Alternative]:
     if process.goes_on or (process.is_busy and not process.holds_gil):
         yield Alternative.WORKS
-    if process.has_timer or library_waits.all_sleep([process]) or _thread_sleeps(process):
+    # A library that polls for what it waits for sleeps, too.
+    wait = library_waits.wait_of(process.stack.frames) if process.stack else None
+    sleeps = process.has_timer or library_waits.all_sleep([process])
+    if (sleeps and wait is None) or _thread_sleeps(process):
         yield Alternative.SLEEPS
     if library_waits.all_await_answers([process]) or process.activity.doing is Doing.IN_KERNEL:
         yield Alternative.ANSWERED_LATE
@@ -100,6 +106,11 @@ def _may_make_room(scene: Scene) -> bool:
     )
 
 
+def _is_left_lock(wait: Wait) -> bool:
+    """Whether no process of this machine has a lock file, which one of another machine may have."""
+    return wait.kind == FILE_LOCK and not wait.targets
+
+
 def _thread_sleeps(process: SampledProcess) -> bool:
     """Whether another thread, for which the leading one may wait, sleeps or waits for an answer."""
     is_own = process.stack is not None and library_waits.is_own_wait(process.stack.frames)
@@ -112,7 +123,8 @@ def _thread_sleeps(process: SampledProcess) -> bool:
 def _step(reading: Reading, found: set[Alternative]) -> str:
     processes = reading.processes
     if Alternative.ONE_SAMPLE in found:
-        return again_step(processes) if processes else ""
+        is_step = bool(processes) and reading.kind is not Kind.WAIT_CHAIN
+        return again_step(processes) if is_step else ""
     if Alternative.WORKS in found:
         ranks = wording.ranks(processes)
         return t("Wait, or profile {ranks} to see what takes the time.", ranks=ranks)

@@ -51,7 +51,9 @@ def diagnosis(evidence: HangEvidence) -> HangVerdict:
 
 def _first(sure: Sequence[Reading], world: str) -> Reading:
     of_world = [each for each in sure if each.world == world]
-    return next((each for each in of_world if each.confidence > FACTS), of_world[0])
+    return next(
+        (each for each in of_world if each.is_proof or each.confidence > FACTS), of_world[0]
+    )
 
 
 def _precedence(reading: Reading) -> tuple[int, float]:

@@ -49,7 +49,7 @@ class Reading:
     next_step: str
     world: str = ""
     is_proof: bool = False
-    processes: tuple[SampledProcess, ...] = ()
+    processes: tuple[SampledProcess, ...] = field(factory=tuple, eq=False, repr=False)
 
 
 # Below this no kind is named.

@@ -111,7 +111,8 @@ def same_call(scene: Scene) -> Iterator[Reading]:
         return
     text = t("All ranks wait in {calls}, at the same line.", calls=wording.calls(waiting))
     in_threads = _calls_of_other_threads(waiting)
-    yield reading(scene, Kind.TRANSPORT, (), 0.45 if is_unsure or in_threads else 0.75, text, step)
+    confidence = 0.45 if is_unsure or in_threads else 0.75
+    yield reading(scene, Kind.TRANSPORT, (), confidence, text, step, behind=waiting)
     if in_threads:
         text = t(
             "All ranks wait in {calls}, and further threads of {ranks} in {others}.",

@@ -8,7 +8,7 @@ from eagleray.common.l10n import counted, t
 from eagleray.observe.hangs import counter_readings, wording
 from eagleray.observe.hangs.activity import Doing
 from eagleray.observe.hangs.rules.rule_context import Scene, about, reading
-from eagleray.observe.hangs.verdict import Kind, Reading
+from eagleray.observe.hangs.verdict import FACTS, Kind, Reading
 
 
 def gil_held(scene: Scene) -> Iterator[Reading]:
@@ -20,7 +20,7 @@ def gil_held(scene: Scene) -> Iterator[Reading]:
     if holders and not scene.is_single_sample:
         asleep = all(not sample.gil_holder_active for each in holders for sample in each.samples)
         # A loop of Python at one line looks the same, until others wait for it.
-        confidence = 0.9 if asleep else 0.75 if scene.waiting else 0.45
+        confidence = 0.9 if asleep else FACTS if scene.waiting else 0.45
         if asleep:
             text = counted(
                 len(holders),

@@ -65,7 +65,8 @@ def _reading(
     """The reading; only a communicator of all ranks numbers them as the world does."""
     is_world = scene.world.expected == RankSet.of(range(len(scene.world.expected)))
     culprits = ranks if is_world and each.size == len(scene.world.expected) else RankSet()
-    return reading(scene, Kind.STRAGGLER, culprits, confidence, text, step)
+    behind = [rank for rank in scene.world.ranks if rank.rank in culprits]
+    return reading(scene, Kind.STRAGGLER, culprits, confidence, text, step, behind=behind)
 
 
 def _place(each: CommunicatorRow, ranks: RankSet) -> str:

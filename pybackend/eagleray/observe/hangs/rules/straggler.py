@@ -20,6 +20,7 @@ from eagleray.observe.hangs.rules.rule_context import (
 )
 from eagleray.observe.hangs.verdict import FACTS, Kind, Reading
 from eagleray.remote.sampling.node_sampler import RUNNABLE
+from eagleray.remote.sampling.processes import OTHER
 from eagleray.remote.sampling.wait_records import FILE_LOCK, INPUT
 
 
@@ -156,7 +157,7 @@ def outliers(scene: Scene) -> Iterator[Reading]:
     text += _held_text(different) + waits.follow(scene, different)
     # Processes that aren't ranks may all have work of their own.
     works = any(each.is_busy for each in scene.world.ranks) or library_waits.all_sleep(different)
-    confidence = 0.45 if works or scene.unread or not scene.evidence.worlds else FACTS
+    confidence = 0.45 if works or scene.unread or most[0].process.role == OTHER else FACTS
     step = inspect_step(different)
     yield reading(scene, Kind.WAIT_CHAIN, different, confidence, text, step)
 
