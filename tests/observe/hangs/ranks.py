@@ -51,8 +51,8 @@ SCENARIOS: Mapping[str, Expected] = {
     "group_in_variable": Expected("unknown", "", "No known kind"),
     "killed": Expected("rank-dead", "0", "has ended"),
     "paused": Expected("debugger", "2", "debugger"),
-    "slow": Expected("slow", "", "Nothing hangs"),
-    "long_steps": Expected("slow", "", "Nothing hangs"),
+    "slow": Expected("slow", "", "No sign of a hang"),
+    "long_steps": Expected("slow", "", "No sign of a hang"),
     "tokenizing": Expected("slow", "2", "Rank 2 still works"),
     "tokenizing_at_once": Expected("slow", "2", "Rank 2 still works"),
     "logged": Expected(

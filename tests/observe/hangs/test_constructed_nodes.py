@@ -277,7 +277,7 @@ def test_data_loader_that_computes_at_one_line_delivers() -> None:
     )
     assert (reading.kind, reading.sentence) == (
         Kind.SLOW,
-        "Nothing hangs: rank 0 waits for its data loader, which still works.",
+        "No sign of a hang: rank 0 waits for its data loader, which still works.",
     )
 
 

@@ -493,7 +493,7 @@ LOCKED = ("acquire (logging/__init__.py:9)", "__getitem__ (data.py:57)")
         (
             "active",
             "slow",
-            "Nothing hangs: process 80 waits for its data loader, which still works.",
+            "No sign of a hang: process 80 waits for its data loader, which still works.",
         ),
     ],
 )

@@ -51,7 +51,7 @@ def test_long_steps_of_a_rank_are_not_a_hang(forker: RankForker) -> None:
     with forker.hanging("long_steps") as pids:
         taken = take(pids)
     assert taken.verdict.kind == "slow", taken.verdict.sentence
-    assert "Nothing hangs" in taken.verdict.sentence
+    assert "No sign of a hang" in taken.verdict.sentence
     # A sample between two of its steps shows that this rank moves, and so is the one that takes the time.
     assert taken.verdict.culprits in ("", "2")
 

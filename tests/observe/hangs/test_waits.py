@@ -194,7 +194,7 @@ EXPECTED = {
         "wait-chain",
         r"P waits for the end of P, which waits for input from /dev/pts/\d+ in confirm \(<string>:1\)\.",
     ),
-    "prompt": ("unknown", r"P waits for input in prompt \(waits\.py:\d+\)\."),
+    "prompt": ("unknown", r"P waits for input from /dev/pts/\d+ in prompt \(waits\.py:\d+\)\."),
     "left_output": (
         "wait-chain",
         r"P waits for data of P \(sleep\) in left_output \(waits\.py:\d+\): its parent has ended, and it keeps the output open\.",

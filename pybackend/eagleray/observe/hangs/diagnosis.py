@@ -50,10 +50,11 @@ def diagnosis(evidence: HangEvidence) -> HangVerdict:
 
 
 def _first(sure: Sequence[Reading], world: str) -> Reading:
-    of_world = [each for each in sure if each.world == world]
-    return next(
-        (each for each in of_world if each.is_proof or each.confidence > FACTS), of_world[0]
-    )
+    first, *others = [each for each in sure if each.world == world]
+    if first.is_proof or first.confidence > FACTS:
+        return first
+    surer = (each for each in others if each.is_proof or each.confidence > FACTS)
+    return next((each for each in surer if each.kind is not Kind.SLOW), first)
 
 
 def _precedence(reading: Reading) -> tuple[int, float]:
@@ -75,5 +76,13 @@ def _unknown(worlds: Sequence[World], evidence: HangEvidence, best: Sequence[Rea
         # A log's message is true, and doesn't prove this kind.
         text, step = best[0].sentence, best[0].next_step
         return Reading(Kind.UNKNOWN, RankSet(), 0.0, text, step)
+    is_timed = any(each.has_timer for each in read)
+    if read and not (evidence.is_given or evidence.worlds or is_timed) and _states_waits(best):
+        return Reading(Kind.UNKNOWN, RankSet(), 0.0, best[0].sentence, best[0].next_step)
     text, step = unknown_texts.sentence_and_step(worlds, evidence)
     return Reading(Kind.UNKNOWN, RankSet(), 0.0, text, step)
+
+
+def _states_waits(best: Sequence[Reading]) -> bool:
+    """Whether the best reading only states who waits for whom, as of an idle server: that says more than `unknown`."""
+    return bool(best) and best[0].kind is Kind.WAIT_CHAIN

@@ -446,7 +446,7 @@ def _sampled_on(node: NodeSamples, pause_s: float) -> list[SampledProcess]:
         left = bool(main) and all(stack is not None and is_at_exit(stack.frames) for stack in main)
         doing = activity(_settled(samples), newest, is_at_exit=left)
         cpu = _cpu(samples, pause_s)
-        process = _as_it_runs(listed, newest)
+        process = _as_it_runs(listed, newest, samples[-1].reason)
         sampled.append(
             SampledProcess(
                 process,
@@ -473,11 +473,11 @@ def _own_part(stack: ThreadStack | None) -> ThreadStack | None:
     return ThreadStack(stack.thread, frames) if stack and frames else stack
 
 
-def _as_it_runs(process: Described, stack: ThreadStack | None) -> Described:
+def _as_it_runs(process: Described, stack: ThreadStack | None, reason: str) -> Described:
     """The process, which is a data loader of torch only if it runs one: a rank may have forked others."""
-    if process.role != DATA_LOADER or stack is None:
+    if process.role != DATA_LOADER or (stack is None and reason != "not-python"):
         return process
-    if any(_LOADER_WORKER.search(frame.file) for frame in stack.frames):
+    if stack and any(_LOADER_WORKER.search(frame.file) for frame in stack.frames):
         return process
     return process._replace(role=OTHER)
 

@@ -117,10 +117,12 @@ def _of_no_kind(readable: Sequence[SampledProcess], evidence: HangEvidence) -> _
             if evidence.has_tasks
             else t("Take a picture of its cluster: the dashboard knows Ray's tasks.")
         )
-    step = t("Compare the stacks below: the smallest group is often the cause.")
+    step = t("Compare the stacks below, and take the picture again later.")
     at_work = [each for each in readable if each.activity.place]
     place = wording.place(at_work)
-    if place and not evidence.worlds and len({each.stack for each in at_work}) == 1:
+    if named := library_waits.sentence_of(at_work) if not evidence.worlds else "":
+        text, step = named, t("A pause isn't a hang: see for what it waits.")
+    elif place and not evidence.worlds and len({each.stack for each in at_work}) == 1:
         idle = [each for each in readable if each not in at_work]
         text, step = _at_place(at_work, place, idle)
     loops = [each for each in at_work if each.activity.doing is Doing.IN_EVENT_LOOP]

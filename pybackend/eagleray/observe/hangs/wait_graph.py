@@ -587,9 +587,10 @@ def task_text(task: OpenTask, is_first: bool = False) -> str:
     """`A.call of left`: the method and the actor, if that has a name of its own."""
     if not task.name:
         return t("The driver") if is_first else t("the driver")
-    if not task.actor or task.name.startswith(f"{task.actor}."):
+    actor = task.actor.rpartition("<locals>.")[2]
+    if not actor or task.name.startswith(f"{actor}."):
         return task.name
-    return t("{method} of {actor}", method=task.name, actor=task.actor)
+    return t("{method} of {actor}", method=task.name, actor=actor)
 
 
 def _parties(wait: Wait) -> Sequence[SampledProcess]:

@@ -86,10 +86,12 @@ def endings(
     return tuple(result)
 
 
-def exit_code(wait_status: int) -> int:
-    """As of `subprocess`: negative for a signal."""
-    signal = wait_status & 0x7F
-    return -signal if signal else wait_status >> 8
+def exit_code(ended: proc.ProcessStat) -> int | None:
+    """As of `subprocess`: negative for a signal; None for a process of another user, of which the kernel says 0."""
+    signal = ended.wait_status & 0x7F
+    if not ended.wait_status and not proc.may_be_traced(ended.pid):
+        return None
+    return -signal if signal else ended.wait_status >> 8
 
 
 def oom_kills(pid: int) -> int:
@@ -116,7 +118,7 @@ def _own(
 ) -> Ending:
     """The end of a process that was sampled."""
     now = running.get(each.pid)
-    code = exit_code(now.wait_status) if now is not None and now.state in "ZX" else None
+    code = exit_code(now) if now is not None and now.state in "ZX" else None
     printed = printed_by(each.pid, each.number, logs.get(each.pid), running)
     return Ending(each.pid, each.number, code, 0, printed)
 
@@ -181,7 +183,7 @@ def _unnoticed(
         return {}
     names = {running[each.pid].name for each in alive if each.pid in running}
     codes = [
-        exit_code(each.wait_status)
+        exit_code(each)
         for each in running.values()
         if each.state == "Z" and each.parent in parents and each.name in names
     ]

@@ -66,6 +66,14 @@ def stat(pid: int) -> ProcessStat | None:
     )
 
 
+def may_be_traced(pid: int) -> bool:
+    """Whether `pid` is a process of this user, or this one runs as root."""
+    try:
+        return os.geteuid() in (0, Path(f"/proc/{pid}").stat().st_uid)
+    except OSError:
+        return False
+
+
 def is_alive(pid: int) -> bool:
     process = stat(pid)
     return process is not None and process.state not in "ZX"

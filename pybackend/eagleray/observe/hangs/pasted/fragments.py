@@ -31,6 +31,9 @@ _FILE = re.compile(
 )
 # A line of /proc/PID/stack, and the PID above it.
 _KERNEL = re.compile(r"^[\s>|]*\[<[0-9a-f]+>\] (?P<function>\w[\w.]*)\+0x")
+# The file with the function of the kernel in which a process waits, above that or beside it.
+_WCHAN = re.compile(r"/proc/(?P<pid>\d{1,9})/wchan(?:$|[\s;:]+(?P<function>[a-z_]\w*)?)")
+_FUNCTION = re.compile(r"[a-z_]\w{2,60}\s*$")
 _PID = re.compile(r"(?:/proc/|=+ *|\bpid\W*)(\d{1,9})\b", re.IGNORECASE)
 _EXCEPTION = re.compile(
     r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Timeout)\b"
@@ -51,9 +54,10 @@ class _Run:
     frames: list[PythonFrame] = field(factory=list)
     outermost_first: bool = False
     pid: int = 0
+    is_wchan: bool = False
 
     def process(self, number: int) -> DumpedProcess | None:
-        if len(self.frames) < _FEWEST:
+        if len(self.frames) < (1 if self.is_wchan else _FEWEST):
             return None
         is_outermost_first = self.outermost_first and self.frames[-1].function != "<module>"
         frames = tuple(self.frames if is_outermost_first else reversed(self.frames))
@@ -84,7 +88,11 @@ def _runs(lines: Iterable[str]) -> Iterator[_Run]:
     for line in lines:
         text = plain_line(line[:_LONGEST])
         short, long = _FRAME.match(text), _FILE.match(text)
-        if kernel := _KERNEL.match(text):
+        if wchan := _wchan(text, above):
+            run = _Run(frames=[wchan[1]], pid=wchan[0], is_wchan=True)
+            yield run
+            run = _Run()
+        elif kernel := _KERNEL.match(text):
             if not run.frames and (pids := _PID.findall(above)):
                 run.pid = int(pids[-1])
             run.frames.append(PythonFrame(kernel["function"], KERNEL_FILE, 0))
@@ -107,6 +115,17 @@ def _runs(lines: Iterable[str]) -> Iterator[_Run]:
             is_traceback = True
     if run.frames and not is_traceback:
         yield run
+
+
+def _wchan(text: str, above: str) -> tuple[int, PythonFrame] | None:
+    """The process and the function of the kernel that `text` names, below a line with the path of `wchan` or in it."""
+    if (match := _WCHAN.search(text)) is None or not match["function"]:
+        match, text = _WCHAN.search(above), text if _FUNCTION.match(text) else ""
+    else:
+        text = match["function"]
+    if match is None or not text:
+        return None
+    return int(match["pid"]), PythonFrame(text.strip(), KERNEL_FILE, 0)
 
 
 def _is_source(run: _Run, text: str) -> bool:

@@ -26,8 +26,8 @@ def loading_data(scene: Scene) -> Iterator[Reading]:
     ):
         text = counted(
             len(loading),
-            "Nothing hangs: {ranks} waits for its data loader, which still works.",
-            "Nothing hangs: {ranks} wait for their data loaders, which still work.",
+            "No sign of a hang: {ranks} waits for its data loader, which still works.",
+            "No sign of a hang: {ranks} wait for their data loaders, which still work.",
             **about(scene, loading),
         )
         step = t("Profile the data loader, or give it more processes.")

@@ -28,7 +28,7 @@ def going_on(scene: Scene) -> Iterator[Reading]:
         is_fast = any(each.goes_on for each in scene.waiting)
         working = [] if is_fast else [each for each in busy if each.goes_on]
         few = working if 2 * len(working) <= len(scene.world.ranks) else ()
-        text = t("Nothing hangs: {ranks} moved between the samples.", **about(scene, moving))
+        text = t("No sign of a hang: {ranks} moved between the samples.", **about(scene, moving))
         step = t("Profile the run to see what takes the time.")
         yield reading(scene, Kind.SLOW, few, 0.85, text, step)
     elif busy and all(each.goes_on or _waits_for_work(scene, each) for each in busy):

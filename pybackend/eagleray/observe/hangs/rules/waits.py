@@ -13,7 +13,14 @@ from eagleray.observe.hangs.verdict import Kind, Reading
 from eagleray.observe.hangs.wait_paths import Path, doing_of
 from eagleray.remote.sampling.processes import ACTOR
 from eagleray.remote.sampling.rank_sets import RankSet
-from eagleray.remote.sampling.wait_records import ANSWER, CHILD, FILE_LOCK, SHARED_LOCK, WRITE
+from eagleray.remote.sampling.wait_records import (
+    ANSWER,
+    CHILD,
+    FILE_LOCK,
+    INPUT,
+    SHARED_LOCK,
+    WRITE,
+)
 
 _MOST_PATHS = 2
 
@@ -80,6 +87,8 @@ def chains(scene: Scene) -> Iterator[Reading]:
         # No process waits for it, so it may just be idle.
         ranks = wording.ranks([idle[0].end or idle[0].start])
         step = t("Send {ranks} a request, and take the picture again.", ranks=ranks)
+        if idle[0].waits[0].kind == INPUT:
+            step = t("Answer it, or make the program not ask.")
         yield reading(scene, Kind.WAIT_CHAIN, (), 0.4, idle[0].sentence, step)
         paths = [path for path in paths if not scene.graph.is_idle_server(path)]
     for path in paths:
@@ -108,6 +117,11 @@ def _at_the_end(scene: Scene, shown: Sequence[Path]) -> Reading:
         for path, each in zip(shown, last, strict=True)
     ):
         step = t("Wait, or profile {ranks} to see what takes the time.", ranks=wording.ranks(last))
+        if any(_starts_children(scene, path) for path in shown):
+            text += " " + t("Its child processes end and others follow: no sign of a hang.")
+            step = t(
+                "Wait, or look at the output of {ranks}.", ranks=wording.ranks(_parents(shown))
+            )
         return reading(scene, Kind.SLOW, last, 0.65, text, step)
     step = _step(shown, last)
     # The coroutines may wait for a process that works, or for one that was not sampled.
@@ -135,11 +149,17 @@ def _at_the_end(scene: Scene, shown: Sequence[Path]) -> Reading:
     return reading(scene, Kind.WAIT_CHAIN, last, _confidence(scene, shown, last), text, step)
 
 
+def _parents(paths: Sequence[Path]) -> list[SampledProcess]:
+    return [path.processes[-1] for path in paths]
+
+
 def _starts_children(scene: Scene, path: Path) -> bool:
-    """Whether the path ends with a wait for a child outside the picture, started since another one has ended."""
+    """Whether the path ends with a wait for a child that has ended, or for one outside the picture, started since another one has."""
     *_, wait = path.waits
+    ended = path.end is not None and path.end.activity.doing is Doing.ENDED
     children = scene.evidence.children(path.processes[-1]) if wait.outside else ()
-    return wait.kind == CHILD and any(each.activity.doing is Doing.ENDED for each in children)
+    ended |= any(each.activity.doing is Doing.ENDED for each in children)
+    return wait.kind == CHILD and ended
 
 
 def _is_idle_actor(process: SampledProcess) -> bool:
