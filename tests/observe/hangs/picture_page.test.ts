@@ -241,7 +241,7 @@ test("a rank of another group is not a culprit", () => {
 for (const [confidence, word] of [
   [0.9, "very likely (90 %)"],
   [0.75, "likely (75 %)"],
-  [0.5, "possible (50 %)"],
+  [0.5, "no proof of a hang (50 %)"],
   [0.3, "unlikely (30 %)"],
 ] as const) {
   test(`a confidence of ${confidence} is “${word}”`, () => {

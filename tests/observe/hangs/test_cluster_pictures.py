@@ -294,7 +294,7 @@ CHAINS = {
         {"fill": "RUNNING", "_QueueActor.put": "RUNNING"},
         r"The driver waits for fill, which waits for room in a queue of Ray, from which no call takes\. "
         # Ray still lists tasks of earlier programs, which were killed.
-        r"(All other open tasks wait in ray\.get\. )?Policy 0 has no task\.",
+        r"Policy 0 has no task\.",
     ),
     "polling": (
         {"Follower.follow": "RUNNING"},

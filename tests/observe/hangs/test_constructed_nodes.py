@@ -59,6 +59,7 @@ def verdict_on(
     waits: dict[int, tuple[KernelWait, ...]] | None = None,
     peers: dict[int, tuple[tuple[str, int], ...]] | None = None,
     sleeping: tuple[int, ...] = (),
+    ended: tuple[int, ...] = (),
 ) -> Reading:
     """The reading of three samples, two seconds apart, in which each process has one of `states`.
 
@@ -66,7 +67,8 @@ def verdict_on(
     stack wakes each twice.  A process without frames could not be read.  `reading` is what each has told from inside.
     `records` are the flight recorders that PyTorch serves of each, in the first and in the last sample.
     `changed` are the numbers of those whose variables differ from the first sample on, and `waits` those in the kernel.
-    `peers` are the arguments of messages, and the main threads of `sleeping` sleep.
+    `peers` are the arguments of messages, and the main threads of `sleeping` sleep.  Those of `ended`
+    have ended before the last sample.
     """
     processes = tuple(stacks)
     of_each = list(zip(wakes or (0,) * len(processes), cores or (0,) * len(processes), strict=True))
@@ -79,9 +81,11 @@ def verdict_on(
     )
     rounds = []
     for at, state in enumerate(states):
+        gone = ended if at == len(states) - 1 else ()
         samples = tuple(
             ProcessSample(
-                *(state, "futex_do_wait", 2.0 * at * used, "", "py-spy blocking", False),
+                *(state, "futex_do_wait", 2.0 * at * used),
+                *("ended" if process.number in gone else "", "py-spy blocking", False),
                 before=ThreadUse(at * (woken + 2), us_of_a_wake * at * woken),
                 after=ThreadUse(at * (woken + 2) + 2, us_of_a_wake * at * woken),
                 variables_changed=process.number in changed and at > 0,

@@ -136,7 +136,7 @@ def test_other_operations_are_a_mismatch() -> None:
 def test_rank_that_does_not_answer_is_named_with_its_process() -> None:
     taken = answer(communicator(EQUAL[:3], [missing(3, pid=812, dead=True)]))
     verdict = diagnosis(alone(taken, taken)).reading
-    assert (verdict.kind, str(verdict.culprits)) == (Kind.WAIT_CHAIN, "3")
+    assert (verdict.kind, str(verdict.culprits)) == (Kind.STRAGGLER, "3")
     assert verdict.sentence == (
         "Rank 3 of communicator 5ca1ab1e00000001 doesn't answer NCCL (process 812 on 10.0.0.8). "
         "For over 60 seconds: rank 3."
@@ -159,7 +159,7 @@ def test_process_with_several_gpus_has_a_record_of_each() -> None:
 def test_ranks_that_can_not_be_traced_are_judged_by_launches() -> None:
     taken = sampled(answer(communicator(BEHIND)), [5000, 5001, 5002, 5003], 4)
     verdict = diagnosis(taken).reading
-    assert (verdict.kind, str(verdict.culprits)) == (Kind.WAIT_CHAIN, "2")
+    assert (verdict.kind, str(verdict.culprits)) == (Kind.STRAGGLER, "2")
     assert verdict.sentence.startswith("Rank 2 has not started collective 13 (AllGather)")
     # That their stacks are missing is still said.
     assert [each.reason for each in completed(taken).coverage.unseen] == ["permission"] * 4
@@ -170,7 +170,7 @@ def test_wait_that_no_stack_shows_is_judged_by_launches() -> None:
     stack = ThreadStack("MainThread", (PythonFrame("step", "/work/train.py", 9),))
     taken = sampled(answer(communicator(BEHIND)), [5000, 5001, 5002, 5003], 4, stack)
     verdict = diagnosis(taken).reading
-    assert (verdict.kind, str(verdict.culprits)) == (Kind.WAIT_CHAIN, "2")
+    assert (verdict.kind, str(verdict.culprits)) == (Kind.STRAGGLER, "2")
 
 
 def test_launches_alone_never_blame_the_network() -> None:

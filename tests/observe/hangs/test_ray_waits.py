@@ -369,14 +369,3 @@ def test_placement_group_holds_what_its_actors_have() -> None:
     )
     [task, *_] = rows([inside], [member], (), {"n": "host"}, {}, [placed])
     assert task.held_by == (Holder("Member", "CPU: 1", (at(LEFT_PID),)),)
-
-
-def test_not_all_tasks_wait_where_an_actor_has_two() -> None:
-    """As a method that waits for the event loop of its actor, which another one blocks: Ray lists both as running."""
-    last = evolve(BACK, parent_id=CALL.task_id)
-    loop = {RIGHT_PID: (LOOP,)}
-    text = "All other open tasks wait in ray.get."
-    assert text in verdict([MAIN, CALL, last], library=loop, idle=[RIGHT_PID]).sentence
-    second = evolve(QUEUED, state="RUNNING", process=at(LEFT_PID))
-    tasks = [MAIN, CALL, last, second]
-    assert text not in verdict(tasks, library=loop, idle=[RIGHT_PID]).sentence

@@ -169,4 +169,7 @@ def test_memory_that_was_short_is_counted_from_the_control_group(
 
 @pytest.mark.parametrize(("status", "code"), [(0, 0), (256, 1), (9, -9), (139, -11)])
 def test_exit_code_of_a_wait_status(status: int, code: int) -> None:
-    assert exit_code(status) == code
+    ended = proc.ProcessStat(os.getpid(), "train", "Z", 1, 0, 0, status)
+    assert exit_code(ended) == code
+    hidden = ended._replace(pid=2**31 - 1)
+    assert exit_code(hidden) == (code or None)

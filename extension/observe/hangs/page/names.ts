@@ -11,7 +11,7 @@ export const KINDS = {
   transport: l10n.t("Network or GPU"),
   "rank-dead": l10n.t("Rank has ended"),
   deadlock: l10n.t("Deadlock"),
-  "wait-chain": l10n.t("Chain of waits"),
+  "wait-chain": l10n.t("Waits"),
   "data-loader": l10n.t("Data loader"),
   "ray-get-cycle": l10n.t("Cycle of ray.get"),
   starvation: l10n.t("Resources missing"),

@@ -26,7 +26,7 @@ function confidenceWord(confidence: number): string {
   return confidence >= 0.7
     ? l10n.t("likely")
     : confidence >= 0.5
-      ? l10n.t("possible")
+      ? l10n.t("no proof of a hang")
       : l10n.t("unlikely");
 }
 

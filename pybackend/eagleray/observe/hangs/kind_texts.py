@@ -18,7 +18,7 @@ KINDS = {
     Kind.TRANSPORT: later("Network or GPU"),
     Kind.RANK_DEAD: later("Rank has ended"),
     Kind.DEADLOCK: later("Deadlock"),
-    Kind.WAIT_CHAIN: later("Chain of waits"),
+    Kind.WAIT_CHAIN: later("Waits"),
     Kind.DATA_LOADER: later("Data loader"),
     Kind.RAY_GET_CYCLE: later("Cycle of ray.get"),
     Kind.STARVATION: later("Resources missing"),
@@ -35,7 +35,7 @@ _NAMES = {kind.value: name for kind, name in KINDS.items()}
 _LIKELIHOODS = (
     (0.85, later("very likely")),
     (0.7, later("likely")),
-    (0.5, later("possible")),
+    (0.5, later("no proof of a hang")),
     (0.0, later("unlikely")),
 )
 

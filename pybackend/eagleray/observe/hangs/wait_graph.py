@@ -406,12 +406,6 @@ class WaitGraph:
                 running[task.actor_id].append(task)
         return running
 
-    def is_all_in_ray_get(self, end: SampledProcess) -> bool:
-        """Whether every open task waits in `ray.get`, besides the tasks of `end`: each in a process of its own."""
-        places = [each.process for each in self.evidence.tasks if each.process != _place(end)]
-        in_get = {place for place, each in self._by_place.items() if each.is_in_ray_get}
-        return len(set(places)) == len(places) and in_get.issuperset(places)
-
     def _of_call(self, called: OpenTask) -> Wait:
         name = task_text(called)
         running = self._running.get(called.actor_id, [])

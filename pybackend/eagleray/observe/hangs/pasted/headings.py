@@ -30,7 +30,6 @@ _PLACE = re.compile(
 )
 _OPTION = re.compile(r"(?<!\S)-\S*")
 _NOTE = re.compile(r"\s*\([^()]*\)$")
-_OF_THREAD = re.compile(r"\bthreads?:$", re.IGNORECASE)
 _WORD = re.compile(r"\w(?:[\w.@:/-]*\w)?")
 # A longer line is a sentence, of which only names with a digit are part of a name.
 _MOST_NAMES = 4
@@ -69,8 +68,7 @@ class Heading:
         # Without what is in parentheses, such as its node.
         has_rank = _RANK.fullmatch(_NOTE.sub("", text)) is not None
         has_sign = _SIGNS.match(line) is not None or any(tool in text for tool in _TOOLS)
-        # A thread is of the process above it: `ncclRecv thread:`.
-        if has_sign or (text.endswith(":") and not _OF_THREAD.search(text)) or has_rank:
+        if has_sign or text.endswith(":") or has_rank:
             names = _names_in(text, is_sentence=not has_sign)
             is_whole = has_sign or names == _names_in(text, is_sentence=False)
             ranks = set(_RANK.findall(text)) if is_whole else set()

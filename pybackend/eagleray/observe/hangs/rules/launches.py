@@ -27,10 +27,11 @@ def silent_or_behind(scene: Scene) -> Iterator[Reading]:
                 name=each.name,
                 place=_place(each, ranks),
             )
-            if dead := RankSet.parse(each.dead):
+            dead = RankSet.parse(each.dead)
+            if dead:
                 text += " " + t("For over 60 seconds: {ranks}.", ranks=wording.ranks_of(dead))
             step = t("Check whether its process runs, and whether its node can be reached.")
-            yield _reading(scene, each, ranks, 0.7, text, step)
+            yield evolve(_reading(scene, each, ranks, 0.7, text, step), is_proof=bool(dead))
             return
     for each in communicators:
         joined, behind = RankSet.parse(each.joined), RankSet.parse(each.behind)

@@ -69,13 +69,6 @@ def late(scene: Scene) -> Iterator[Reading]:
             "{Others_wait}, and {ranks} are elsewhere{place}. Whether they move can't be seen in one dump.",
             **about(scene, behind),
         )
-    elif library_waits.all_sleep(behind):
-        text = counted(
-            len(behind),
-            "{Others_wait} for {ranks}, which sleeps{place}.",
-            "{Others_wait} for {ranks}, which sleep{place}.",
-            **about(scene, behind),
-        )
     elif all(each.cpu > COMPUTES_CPU or each.never_sleeps for each in behind):
         # A loop without end and a long step look the same from outside.
         kind, confidence = Kind.SLOW, min(confidence, 0.65)
@@ -84,6 +77,13 @@ def late(scene: Scene) -> Iterator[Reading]:
             len(behind),
             "{Others_wait} for {ranks}, which computes{place}: slow, or a loop without end.",
             "{Others_wait} for {ranks}, which compute{place}: slow, or loops without end.",
+            **about(scene, behind),
+        )
+    elif library_waits.all_sleep(behind):
+        text = counted(
+            len(behind),
+            "{Others_wait} for {ranks}, which sleeps{place}.",
+            "{Others_wait} for {ranks}, which sleep{place}.",
             **about(scene, behind),
         )
     elif asks or library_waits.all_await_answers(last):
@@ -120,7 +120,7 @@ def outliers(scene: Scene) -> Iterator[Reading]:
     A process that waits for others in `ray.get`, as the driver does, is not at fault, and processes of another kind, or what has
     started the others, are elsewhere anyway.
     """
-    if scene.waiting:
+    if scene.waiting or scene.is_single_sample:
         return
     parents = {(each.host, each.process.parent) for each in scene.world.ranks}
     by_kind: dict[str, list[SampledProcess]] = {}
@@ -138,15 +138,6 @@ def outliers(scene: Scene) -> Iterator[Reading]:
         return
     if any(each.cpu > COMPUTES_CPU for each in most):
         # A rank that computes may move within its line.
-        return
-    if scene.is_single_sample:
-        text = counted(
-            len(different),
-            "{Ranks} is elsewhere than the others{place}.",
-            "{Ranks} are elsewhere than the others{place}.",
-            **about(scene, different),
-        )
-        yield reading(scene, Kind.STRAGGLER, different, 0.4, text, inspect_step(different))
         return
     text = counted(
         len(different),

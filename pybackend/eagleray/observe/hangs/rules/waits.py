@@ -136,8 +136,6 @@ def _at_the_end(scene: Scene, shown: Sequence[Path]) -> Reading:
         group = last[0].process.group or scene.world.name
         step = t("Look at what the tasks of the event loop await.")
         return Reading(Kind.ASYNCIO, culprits, 0.6, text, step, group, processes=tuple(last))
-    if _is_idle_actor(last[0]) and scene.graph.is_all_in_ray_get(last[0]):
-        text += " " + t("All other open tasks wait in ray.get.")
     actors = [each for each in scene.graph.idle_actors if each not in last]
     if actors and any(path.waits[0].kind == "" for path in shown):
         text += " " + counted(
