@@ -67,8 +67,8 @@ def verdict_on(
     stack wakes each twice.  A process without frames could not be read.  `reading` is what each has told from inside.
     `records` are the flight recorders that PyTorch serves of each, in the first and in the last sample.
     `changed` are the numbers of those whose variables differ from the first sample on, and `waits` those in the kernel.
-    `peers` are the arguments of messages, and the main threads of `sleeping` sleep.  Those of `ended`
-    have ended before the last sample.
+    `peers` are the arguments of messages, and the main threads of `sleeping` sleep.  The processes
+    `ended` have ended before the last sample.
     """
     processes = tuple(stacks)
     of_each = list(zip(wakes or (0,) * len(processes), cores or (0,) * len(processes), strict=True))

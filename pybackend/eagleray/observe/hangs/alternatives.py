@@ -35,25 +35,25 @@ class Alternative(Enum):
     ANSWERED_LATE = "answered late"
     UNREAD_TASKS = "tasks that weren't read"
     NOT_SAMPLED = "not sampled"
-    ONE_SAMPLE = "one sample"
+    SINGLE_SAMPLE = "a single sample"
 
 
 def stated(reading: Reading, scene: Scene) -> Reading:
     """The reading as it may be stated: unchanged if it is proved or without alternatives, else as facts."""
     if reading.is_proof:
         return reading
-    found = set(_of(reading, scene))
-    if not found:
+    listed = set(_of(reading, scene))
+    if not listed:
         return reading
     kind = Kind.WAIT_CHAIN if reading.kind in _CAUSES else reading.kind
-    step = _step(reading, found)
+    step = _step(reading, listed)
     confidence = min(reading.confidence, FACTS)
     return evolve(reading, kind=kind, confidence=confidence, next_step=step or reading.next_step)
 
 
 def _of(reading: Reading, scene: Scene) -> Iterator[Alternative]:
     if scene.is_single_sample and not scene.evidence.has_timeout:
-        yield Alternative.ONE_SAMPLE
+        yield Alternative.SINGLE_SAMPLE
     if reading.kind in _CAUSES and reading.culprits and not reading.processes:
         yield Alternative.NOT_SAMPLED
     if reading.kind is not Kind.SLOW:
@@ -120,12 +120,12 @@ def _thread_sleeps(process: SampledProcess) -> bool:
     )
 
 
-def _step(reading: Reading, found: set[Alternative]) -> str:
+def _step(reading: Reading, listed: set[Alternative]) -> str:
     processes = reading.processes
-    if Alternative.ONE_SAMPLE in found:
+    if Alternative.SINGLE_SAMPLE in listed:
         is_step = bool(processes) and reading.kind is not Kind.WAIT_CHAIN
         return again_step(processes) if is_step else ""
-    if Alternative.WORKS in found:
+    if Alternative.WORKS in listed:
         ranks = wording.ranks(processes)
         return t("Wait, or profile {ranks} to see what takes the time.", ranks=ranks)
-    return t("See why it sleeps: it may still work.") if Alternative.SLEEPS in found else ""
+    return t("See why it sleeps: it may still work.") if Alternative.SLEEPS in listed else ""
