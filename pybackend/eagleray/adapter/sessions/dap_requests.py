@@ -142,6 +142,21 @@ TABLE: dict[str, RequestRule] = {
     ),
 }
 
+# The request of our own client, which DAP lacks: a value, or short texts of variables, as `inside/views.py` has them.
+VIEW_REQUEST = "eagleray.view"
+_NUMBERS = ("row", "rows", "row_step", "column", "columns", "column_step")
+VIEW_RULE = RequestRule(
+    {
+        "frameId": INTEGER,
+        "expression?": STRING,
+        "names?": [STRING],
+        "at?": [INTEGER],
+        "allow_all?": BOOLEAN,
+        "no_statistics?": BOOLEAN,
+        **{f"{name}?": INTEGER for name in _NUMBERS},
+    }
+)
+
 # With these debugpy would end the worker, or its own adapter (1.8.22, `request_terminate_process`).
 _ENDING = ("terminate", "restart", "terminateThreads", "restartFrame")
 
@@ -152,11 +167,11 @@ class Unfit(Exception):
 
 def checked(command: object, arguments: object) -> Arguments:
     """The arguments for debugpy, without those that the table does not name; raises Unfit."""
-    if not isinstance(command, str) or command not in TABLE:
+    if not isinstance(command, str) or command not in (*TABLE, VIEW_REQUEST):
         if command in _ENDING:
             raise Unfit(t("Eagleray doesn't end or restart a worker of Ray."))
         raise Unfit(t("The request “{command}” is not supported.", command=str(command)[:80]))
-    request = TABLE[command]
+    request = TABLE.get(command, VIEW_RULE)
     fit: Arguments = _checked(
         request.arguments, {} if arguments is None else arguments, "arguments"
     )

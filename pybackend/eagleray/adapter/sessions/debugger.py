@@ -140,6 +140,10 @@ class Debugger:
         """The answer of a function of `in_worker`; None when the worker did not run it."""
         return await self._calls.call(self.request, function, *arguments)
 
+    async def read_value(self, frame: int, question: dict[str, Any]) -> dict[str, Any] | None:
+        """The answer to a question about a frame of a stopped thread; None if the frame is gone."""
+        return await self._calls.read_value(self.request, frame, question)
+
     async def resume(self, thread: int, resumed: asyncio.Event) -> bool:
         """Whether the worker has resumed: it responded, or `resumed` was set; False when it stays silent.
 

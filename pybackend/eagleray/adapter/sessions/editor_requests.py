@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import zip_longest
 
 from eagleray.adapter.sessions.breakpoint_rows import BreakpointRows, FileBreakpoints
-from eagleray.adapter.sessions.dap_requests import TABLE, Unfit, checked
+from eagleray.adapter.sessions.dap_requests import TABLE, VIEW_REQUEST, Unfit, checked
 from eagleray.adapter.sessions.stacks import is_noise, is_own_thread
 from eagleray.adapter.sessions.stops import exception_info
 from eagleray.adapter.sessions.worker_session import WorkerSession
@@ -15,6 +15,7 @@ from eagleray.common.errors import EaglerayError
 from eagleray.common.l10n import t
 from eagleray.protocol import dap
 from eagleray.protocol.dap import Arguments, Body, Frame, Message, Row, Source
+from eagleray.remote.inspecting.parsing import parsed
 
 # Without the worker's file, a breakpoint stays where debugpy has moved it.
 _FILE_S = 5.0
@@ -58,6 +59,8 @@ class EditorRequests:
             return await self._stack_trace(request, arguments)
         if command == "source":
             return await self._source(request, arguments)
+        if command == VIEW_REQUEST:
+            return await self._view(request, arguments)
         if command in _SETTINGS:
             return await self._set(request, command, self._for_worker(command, arguments))
         response = await self._worker.request(command, self._for_worker(command, arguments))
@@ -65,7 +68,7 @@ class EditorRequests:
 
     def _check_thread(self, command: str, arguments: Arguments) -> None:
         """Refuses requests for running threads: debugpy never answers those, nor any request after them (1.8.22)."""
-        if TABLE[command].stopped and arguments["threadId"] not in self._worker.record.stopped:
+        if command in TABLE and TABLE[command].stopped and arguments["threadId"] not in self._worker.record.stopped:
             raise Unfit(t("The thread is not paused."))
 
     def _check_names(self, command: str, arguments: Arguments) -> None:
@@ -185,6 +188,17 @@ class EditorRequests:
             return _response(request, response, response.get("body") or {})
         file = await self._worker.read_file(path)
         return dap.success(request, {"content": file.text, "mimeType": "text/x-python"})
+
+    async def _view(self, request: Message, arguments: Arguments) -> Message:
+        if "expression" in arguments and not arguments.get("allow_all"):
+            try:
+                arguments["tree"] = parsed(arguments["expression"])
+            except (SyntaxError, ValueError) as error:
+                return dap.success(request, {"error": f"{type(error).__name__}: {error}"})
+        answer = await self._worker.debugger.read_value(arguments["frameId"], arguments)
+        if answer is None:
+            return dap.failure(request, t("The worker isn't stopped in this frame any more."))
+        return dap.success(request, answer)
 
     def _for_worker(self, command: str, arguments: Arguments) -> Arguments:
         if command == "evaluate":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import hashlib
 import itertools
 import json
 from dataclasses import dataclass, field
@@ -12,6 +14,7 @@ from typing import Any
 from eagleray.adapter.sessions.in_worker import LARGEST_TABLE, RPC_OUTPUT
 from eagleray.protocol.adapter_control import Mounts
 from eagleray.protocol.dap import Message, SendRequest
+from eagleray.remote.inspecting.inside_source import for_stopped
 
 # The answer comes just before or soon after the response; Eagleray works without it.
 ANSWER_S = 5.0
@@ -57,9 +60,7 @@ class WorkerRpc:
 
         debugpy delays all events until `configurationDone`, and with them the answer (1.8.22, `adapter/clients.py`).
         """
-        number = next(self._numbers)
-        answer = self._answers[number] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(lambda _: self._answers.pop(number))
+        number, answer = self._new_answer()
         expression = _expression(number, function, arguments)
         try:
             response = await request("evaluate", {"expression": expression, "context": "watch"})
@@ -69,6 +70,35 @@ class WorkerRpc:
         if not response.get("success"):
             answer.set_result("")
         return answer
+
+    def _new_answer(self) -> tuple[int, asyncio.Future[str]]:
+        number = next(self._numbers)
+        answer = self._answers[number] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(lambda _: self._answers.pop(number))
+        return number, answer
+
+    async def read_value(
+        self, request: SendRequest, frame: int, question: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        """The answer of `remote/inspecting/stopped_reading.py` about a frame of a stopped thread; None if it is gone.
+
+        It runs in that thread, which alone knows whether it records a CUDA graph.  Its text is sent only to a worker
+        that doesn't have it yet.
+        """
+        for is_sent in (False, True):
+            number, answer = self._new_answer()
+            arguments = {
+                "expression": _reading(number, json.dumps(question), is_sent),
+                "context": "watch",
+                "frameId": frame,
+            }
+            try:
+                response = await request("evaluate", arguments)
+                if response.get("success"):
+                    return await read_answer(answer)
+            finally:
+                answer.cancel()
+        return None
 
     async def call(
         self, request: SendRequest, function: str, *arguments: Any
@@ -115,6 +145,28 @@ def _expression(number: int, function: str, arguments: tuple[Any, ...]) -> str:
     )
     run = f"({parts}, n['send_answer']({literals}))"
     return f"(lambda n: {run})({{'__name__': 'eagleray_in_worker'}})"
+
+
+@functools.cache
+def _reader() -> tuple[str, str]:
+    """The text of the reader, and the name under which a worker has this version of it."""
+    text = for_stopped()
+    return text, f"_eagleray_reader_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _reading(number: int, question: str, is_sent: bool) -> str:
+    """An expression that lets the reader answer.  A frame may have its own `exec` or `compile`, so it uses none."""
+    text, name = _reader()
+    installed = "__import__('pydevd').__dict__"
+    reading = f"{installed}[{name!r}]['send_stopped']({number}, {question!r}, globals(), locals())"
+    if not is_sent:
+        return reading
+    compiled = f"b.compile({text!r}, __import__('pydevd').__file__, 'exec')"
+    install = (
+        f"(lambda b, n: (b.exec({compiled}, n), {installed}.update({{{name!r}: n}})))"
+        "(__import__('builtins'), {'__name__': 'eagleray_reader'})"
+    )
+    return f"({install}, {reading})[1]"
 
 
 def _text_of(path: str) -> str:

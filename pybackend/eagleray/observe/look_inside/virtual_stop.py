@@ -46,6 +46,7 @@ _FORCED = "!"
 _POLLS = 0.2
 # The request that our own client sends; DAP has none.
 STOP_REQUEST = "eagleray.pauseAtNextLine"
+VIEW_REQUEST = "eagleray.view"
 
 MOST_DESCRIBED = 30
 STOPPED = later("Looking inside")
@@ -588,6 +589,13 @@ class VirtualStop:
             "variablesReference": shown["variablesReference"],
         }
 
+    async def _view(self, arguments: Arguments) -> Body:
+        """Not in DAP: a value, or short texts of variables, as `inside/views.py` has them."""
+        question = {name: value for name, value in arguments.items() if name != "frameId"}
+        place = _place(*self._frame(arguments["frameId"]))
+        answer = await self._process.ask("view", **question, **place)
+        return self._checked(answer) if answer.get("ended") else answer
+
     def _checked(self, answer: dict[str, Any]) -> dict[str, Any]:
         """The answer; raises _Rejected with the error that it has."""
         if answer.get("ended"):
@@ -686,6 +694,7 @@ _HANDLERS: dict[str, _Handler] = {
     "setFunctionBreakpoints": VirtualStop._set_breakpoints,
     "setExceptionBreakpoints": VirtualStop._nothing,
     STOP_REQUEST: VirtualStop._request_stop,
+    VIEW_REQUEST: VirtualStop._view,
     **{command: _step_handler(command) for command in STEPS},
     **dict.fromkeys(("stepBack", "reverseContinue", "goto"), VirtualStop._no_step),
 }

@@ -6,13 +6,14 @@ import ast
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "inside"
+_STOPPED = Path(__file__).parent / "stopped_reading.py"
 # Modules of other folders that are needed there, too.
 SHARED = {"outside_files": FOLDER.parents[1] / "injected" / "outside_files.py"}
 # Each imports only those before it.
 MODULES = (
     *SHARED,
     *("limits", "objects", "memory", "arrays", "calculation", "descriptions", "operations"),
-    *("attributes", "functions", "expressions"),
+    *("attributes", "functions", "expressions", "statistics", "views"),
     *("frames", "exceptions", "awaited", "flight_record", "answers", "serving"),
 )
 # Between two parts, which are compiled one by one: compiling keeps the GIL, 20 ms for all of them at once.
@@ -22,9 +23,15 @@ FUTURE = "from __future__ import annotations\n"
 _PART = 4500
 
 
-def joined() -> str:
-    """The modules one after the other, without their imports of each other: what these import is above them."""
-    return FUTURE + SEPARATOR.join(part for module in MODULES for part in _parts(module))
+def joined(last: str = MODULES[-1]) -> str:
+    """The modules up to `last` one after the other, without their imports of each other: what these import is above them."""
+    modules = MODULES[: MODULES.index(last) + 1]
+    return FUTURE + SEPARATOR.join(part for module in modules for part in _parts(module))
+
+
+def for_stopped() -> str:
+    """The text that reads values in a stopped worker, with the function `send_stopped`."""
+    return joined("views") + SEPARATOR + "".join(_parts_of(_STOPPED))
 
 
 def file_of(module: str) -> Path:
@@ -33,7 +40,11 @@ def file_of(module: str) -> Path:
 
 
 def _parts(module: str) -> list[str]:
-    text = file_of(module).read_text("utf-8")  # own file
+    return _parts_of(file_of(module))
+
+
+def _parts_of(file: Path) -> list[str]:
+    text = file.read_text("utf-8")  # own file
     lines = text.splitlines(keepends=True)
     parts, part, last = [], "", 0
     for statement in ast.parse(text).body:

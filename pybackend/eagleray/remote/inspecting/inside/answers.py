@@ -33,6 +33,7 @@ from .frames import (
 from .limits import ClientGone, Refused, begin, check, end
 from .memory import Unreadable
 from .objects import MOST_CHILDREN, name_of, of_exception, qualified_name_of, text_of
+from .views import view_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,6 +152,11 @@ class Answers:
         else:
             value = evaluate(question["tree"], others, names)
         return self._variable(expression, value)
+
+    def on_view(self, question: dict[str, Any]) -> dict[str, Any]:
+        """A value as `views.py` describes it, or short texts of many; a GPU isn't waited for."""
+        held = [frame_at(question)]
+        return view_answer(question, held[0].f_globals, locals_of(held))
 
     def on_stop(self, question: dict[str, Any]) -> dict[str, Any]:
         """Stops a thread, by default the main thread, at its next line of Python code; `code` is the code of

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 MOST_MADE = 1_000_000
 _MOST_COPIED = 8 * 2**20
 _AT_ONCE = 4096
+# The runs of a sample: numbers in a run, in a run with gaps, and how many.
+_LONGEST_RUN, _LONGEST_SPACED, _MOST_RUNS = 512, 32, 512
+# Gaps of so many bytes aren't copied.
+_FAR = 2**14
 # The code of `struct` for each dtype whose numbers are read; Python has none for bfloat16.
 CODES = {
     "bool": "?",
@@ -50,6 +54,9 @@ class Own:
 
     def copied(self, offset: int, size: int) -> bytes:
         return self._content[offset : offset + size]
+
+    def spaced(self, offset: int, size: int, count: int, stride: int) -> bytes:
+        return b"".join(self.copied(offset + each * stride, size) for each in range(count))
 
 
 class Array:
@@ -124,17 +131,33 @@ class Array:
             self.kind, dtype, self.device, shape, size=size, strides=strides, memory=memory
         )
 
-    def rows(self) -> Iterator[Sequence[Any]]:
+    def rows(self, at_once: int = _AT_ONCE) -> Iterator[Sequence[Any]]:
         """All numbers in the order of C, some at once.  Raises Unreadable and Refused."""
         if self.count == 0:
             return
         array = self.nearby()
         shape, strides = _joined(array.shape, array.strides)
         for start in offsets(shape[:-1], strides[:-1]):
-            for first in range(0, shape[-1], _AT_ONCE):
+            for first in range(0, shape[-1], at_once):
                 check()
-                count = min(_AT_ONCE, shape[-1] - first)
+                count = min(at_once, shape[-1] - first)
                 yield array._run(start + first * strides[-1], count, strides[-1])
+
+    def spread(self, most: int) -> Iterator[Sequence[Any]]:
+        """At most `most` numbers of a large array, in runs that are spread evenly over it.  Raises like `rows`."""
+        shape, strides = _joined(self.shape, self.strides)
+        step = abs(strides[-1])
+        length = min(shape[-1], _LONGEST_RUN if step == self.size else _LONGEST_SPACED)
+        runs = max(1, min(_MOST_RUNS, most // length))
+        for number in range(runs):
+            check()
+            place = number * (self.count - length) // max(1, runs - 1)
+            row, first = divmod(place, shape[-1])
+            offset = min(first, shape[-1] - length) * strides[-1]
+            for size, stride in zip(reversed(shape[:-1]), reversed(strides[:-1])):
+                row, index = divmod(row, size)
+                offset += index * stride
+            yield self._run(offset, length, strides[-1])
 
     def numbers(self) -> Iterator[Any]:
         return itertools.chain.from_iterable(self.rows())
@@ -177,9 +200,8 @@ class Array:
             return list(self._decoded(self.memory.copied(offset, self.size))) * count
         span = (count - 1) * abs(stride) + self.size
         low = offset if stride > 0 else offset - span + self.size
-        if span > _MOST_COPIED:
-            parts = (self.memory.copied(offset + each * stride, self.size) for each in range(count))
-            return self._decoded(b"".join(parts))
+        if abs(stride) > _FAR:
+            return self._decoded(self.memory.spaced(offset, self.size, count, stride))
         content = self.memory.copied(low, span)
         if abs(stride) != self.size:
             gathered = bytearray(count * self.size)

@@ -31,9 +31,10 @@ class ClientGone(Exception):
     """The client that has asked is gone."""
 
 
-def begin(is_gone: Callable[[], bool] = bool) -> None:
+def begin(is_gone: Callable[[], bool] = bool, limit_s: float = CPU_S) -> None:
     """Begins a question of this thread; `is_gone` says whether its client has closed the connection."""
     _QUESTION.since = thread_time()
+    _QUESTION.limit_s = limit_s
     _QUESTION.items = 0
     _QUESTION.is_gone = is_gone
     _QUESTION.next_client_s = 0.0
@@ -48,8 +49,9 @@ def end() -> None:
 def check() -> None:
     """Raises Refused or ClientGone when the question has to end; called at least every 0.04 s of CPU time."""
     spent = _spent_s()
-    if spent > CPU_S:
-        raise Refused(f"This needs more than {CPU_S} s of the program's CPU time")
+    limit_s = getattr(_QUESTION, "limit_s", CPU_S)
+    if spent > limit_s:
+        raise Refused(f"This needs more than {limit_s} s of the program's CPU time")
     if spent >= getattr(_QUESTION, "next_client_s", 0.0):
         _QUESTION.next_client_s = spent + _CLIENT_S
         if getattr(_QUESTION, "is_gone", bool)():

@@ -33,21 +33,26 @@ class Unreadable(Exception):
     """Numbers of a tensor or array that can't be read."""
 
 
-def copied(address: int, size: int) -> bytes:
-    """The bytes at `address`.  Raises Unreadable if some of them are in no memory."""
+def copied(address: int, size: int, count: int = 1, stride: int = 0) -> bytes:
+    """The bytes at `address`, and at others that are `stride` bytes apart, `count` in all.
+
+    Raises Unreadable if some of them are in no memory.
+    """
     parts = []
     try:
         file = posix.open("/proc/self/mem", posix.O_RDONLY | posix.O_CLOEXEC)
     except OSError as error:
         raise Unreadable("The process can't open /proc/self/mem") from error
     try:
-        while size > 0:
-            check()
-            part = posix.pread(file, min(size, _MOST_AT_ONCE), address)
-            if not part:
-                raise Unreadable("The program has freed this memory")
-            parts.append(part)
-            address, size = address + len(part), size - len(part)
+        for number in range(count):
+            place, left = address + number * stride, size
+            while left > 0:
+                check()
+                part = posix.pread(file, min(left, _MOST_AT_ONCE), place)
+                if not part:
+                    raise Unreadable("The program has freed this memory")
+                parts.append(part)
+                place, left = place + len(part), left - len(part)
     except (OSError, OverflowError) as error:
         raise Unreadable("The program has freed this memory") from error
     finally:
@@ -63,10 +68,15 @@ class Memory:
         self._place = _place_of(owner)
 
     def copied(self, offset: int, size: int) -> bytes:
+        return self.spaced(offset, size, 1, 0)
+
+    def spaced(self, offset: int, size: int, count: int, stride: int) -> bytes:
+        """The bytes at `offset`, and at others that are `stride` bytes apart, `count` in all."""
         address, before, after = self._place
-        if offset < -before or offset + size > after:
+        last = offset + (count - 1) * stride
+        if min(offset, last) < -before or max(offset, last) + size > after:
             raise Unreadable("The program has freed this memory")
-        content = copied(address + offset, size)
+        content = copied(address + offset, size, count, stride)
         # Freed meanwhile, other values may be in its place.
         if _place_of(self._owner) != self._place:
             raise Unreadable("The program has freed this memory")
