@@ -52,6 +52,7 @@ export const COMMANDS = {
   // Inspections
   inspectWorker: "eagleray.lookInside",
   pauseAtNextLine: "eagleray.pauseAtNextLine",
+  viewValue: "eagleray.viewValue",
   // Source mapping
   goToLine: "eagleray.goToLine",
   mapSourceFolder: "eagleray.mapSourceFolder",
@@ -130,6 +131,7 @@ export const PANELS = {
   trajectories: "eagleray.trajectories",
   diagnosis: "eagleray.diagnosis",
   comparison: "eagleray.comparison",
+  value: "eagleray.value",
 } as const;
 
 /**

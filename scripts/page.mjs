@@ -1,4 +1,4 @@
-// Bundles the pages that run in a frame of the editor, a report, the options of a run, a picture of stacks, trajectories, a comparison and a diagnosis: dist/*_page.js and dist/*_page.css.
+// Bundles the pages that run in a frame of the editor, a report, the options of a run, a picture of stacks, trajectories, a comparison, a value and a diagnosis: dist/*_page.js and dist/*_page.css.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -22,6 +22,7 @@ export async function buildPage({ folder, production, watch }) {
     entryPoints: {
       report_page: "extension/profile/reports/page/main.ts",
       options_page: "extension/runs/presets/page/main.ts",
+      value_page: "extension/observe/look_inside/page/main.ts",
       picture_page: "extension/observe/hangs/page/main.ts",
       trajectory_page: "extension/rollouts/page/main.ts",
       diagnosis_page: "extension/doctor/page/main.ts",

@@ -5,8 +5,11 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { lazily, registerCommands } from "../../commands";
 import { Disposables, type Disposable } from "../../common/disposables";
-import { COMMANDS, INSPECTION_TYPE } from "../../contributions";
+import { COMMANDS, DEBUG_TYPE, INSPECTION_TYPE } from "../../contributions";
 import { AdapterFactory } from "../../debug/attaching/debug_adapter";
+import { ValueStops } from "./value_sessions";
+
+const TYPES = [DEBUG_TYPE, INSPECTION_TYPE];
 
 export function register(app: App): Disposable[] {
   const factory = new AdapterFactory(app.errors);
@@ -15,8 +18,15 @@ export function register(app: App): Disposable[] {
     const { Inspector } = await import("./inspector.js");
     return owned.add(new Inspector(app, factory));
   });
+  const stops = owned.add(new ValueStops());
+  const values = lazily(async () => {
+    const { ValueCommands } = await import("./value_commands.js");
+    return new ValueCommands(app, stops);
+  });
   return [
     owned,
+    inlineValues(),
+    ...TYPES.map((type) => vscode.debug.registerDebugAdapterTrackerFactory(type, stops)),
     // A type of its own: for every other feature these sessions belong to another debugger.
     vscode.debug.registerDebugAdapterDescriptorFactory(INSPECTION_TYPE, factory),
     ...registerCommands(app, inspector, [
@@ -27,5 +37,41 @@ export function register(app: App): Disposable[] {
       ],
       [COMMANDS.pauseAtNextLine, "pausing an inspected worker", (to) => to.pauseAtNextLine()],
     ]),
+    ...registerCommands(app, values, [
+      [COMMANDS.viewValue, "viewing a value", (to, _, args) => to.view(args)],
+    ]),
   ];
+}
+
+/** Registered while a session of ours is in front: for a language with a provider the editor shows no values of its own. */
+function inlineValues(): Disposable {
+  let registered: Disposable | undefined;
+  const end = (): void => {
+    registered?.dispose();
+    registered = undefined;
+  };
+  const update = (): void => {
+    const isOurs = TYPES.includes(vscode.debug.activeDebugSession?.type ?? "");
+    if (!isOurs) {
+      end();
+    } else if (registered === undefined) {
+      const shapes = lazily(async () => {
+        const { ShapesInline } = await import("./inline_values.js");
+        return new ShapesInline();
+      });
+      registered = vscode.languages.registerInlineValuesProvider(
+        { language: "python" },
+        {
+          provideInlineValues: async (...args) => (await shapes()).provideInlineValues(...args),
+        },
+      );
+    }
+  };
+  const listening = vscode.debug.onDidChangeActiveDebugSession(update);
+  return {
+    dispose: () => {
+      listening.dispose();
+      end();
+    },
+  };
 }

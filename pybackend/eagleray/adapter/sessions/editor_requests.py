@@ -68,7 +68,11 @@ class EditorRequests:
 
     def _check_thread(self, command: str, arguments: Arguments) -> None:
         """Refuses requests for running threads: debugpy never answers those, nor any request after them (1.8.22)."""
-        if command in TABLE and TABLE[command].stopped and arguments["threadId"] not in self._worker.record.stopped:
+        if (
+            command in TABLE
+            and TABLE[command].stopped
+            and arguments["threadId"] not in self._worker.record.stopped
+        ):
             raise Unfit(t("The thread is not paused."))
 
     def _check_names(self, command: str, arguments: Arguments) -> None:

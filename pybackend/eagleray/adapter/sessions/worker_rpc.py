@@ -155,16 +155,17 @@ def _reader() -> tuple[str, str]:
 
 
 def _reading(number: int, question: str, is_sent: bool) -> str:
-    """An expression that lets the reader answer.  A frame may have its own `exec` or `compile`, so it uses none."""
+    """An expression that lets the reader answer.  The frame may have its own `exec` or `compile`, as nanoGPT has."""
     text, name = _reader()
-    installed = "__import__('pydevd').__dict__"
-    reading = f"{installed}[{name!r}]['send_stopped']({number}, {question!r}, globals(), locals())"
+    installed, builtins = "__import__('pydevd').__dict__", "__import__('builtins')"
+    names = f"{builtins}.globals(), {builtins}.locals()"
+    reading = f"{installed}[{name!r}]['send_stopped']({number}, {question!r}, {names})"
     if not is_sent:
         return reading
     compiled = f"b.compile({text!r}, __import__('pydevd').__file__, 'exec')"
     install = (
         f"(lambda b, n: (b.exec({compiled}, n), {installed}.update({{{name!r}: n}})))"
-        "(__import__('builtins'), {'__name__': 'eagleray_reader'})"
+        f"({builtins}, {{'__name__': 'eagleray_reader'}})"
     )
     return f"({install}, {reading})[1]"
 

@@ -23,9 +23,9 @@ FUTURE = "from __future__ import annotations\n"
 _PART = 4500
 
 
-def joined(last: str = MODULES[-1]) -> str:
-    """The modules up to `last` one after the other, without their imports of each other: what these import is above them."""
-    modules = MODULES[: MODULES.index(last) + 1]
+def joined(last: str = "") -> str:
+    """The modules, up to `last` if given, one after the other, without their imports of each other: what these import is above them."""
+    modules = MODULES[: MODULES.index(last) + 1] if last else MODULES
     return FUTURE + SEPARATOR.join(part for module in modules for part in _parts(module))
 
 

@@ -101,7 +101,11 @@ class Inspected:
     def ask(self, op: str, **question: Any) -> dict[str, Any]:
         if op == "stop":
             question["code"] = _STOPPING.read_text("utf-8")  # own file
-        if op in ("evaluate", "view") and "expression" in question and not question.get("allow_all"):
+        if (
+            op in ("evaluate", "view")
+            and "expression" in question
+            and not question.get("allow_all")
+        ):
             try:
                 question["tree"] = parsed(question["expression"])
             except (SyntaxError, ValueError) as error:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Numbers that are summed up: with numpy, and without.
-_MOST_BY_NUMPY, _MOST_IN_PYTHON = 2**24, 2**20
+_MOST_BY_NUMPY, _MOST_IN_PYTHON = 2**23, 2**19
 # debugpy warns about an evaluation that takes longer than 3 s (`PYDEVD_WARN_EVALUATION_TIMEOUT`).
-_CPU_S, _WAITING_S = 1.0, 1.0
+_CPU_S, _WAITING_S = 0.7, 1.0
 _MOST_ROWS_COUNTED = 2_000_000
 _PAGE = 50
 _OUTPUT = "eagleray"
@@ -53,9 +53,9 @@ class StoppedReading(Reading):
     def table(self, value: Any, question: dict[str, Any]) -> dict[str, Any] | None:
         if not is_dataframe(value):
             return None
-        return in_thread(
-            lambda: _table(value, question), f"pandas gave no answer within {_WAITING_S:g} s"
-        )
+        late = f"pandas gave no answer within {_WAITING_S:g} s"
+        record: dict[str, Any] = in_thread(lambda: _table(value, question), late)
+        return record
 
 
 def in_thread(function: Callable[[], Any], late: str) -> Any:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from .arrays import Array
-
 BINS = 32
 _AT_ONCE_BY_LIBRARY = 2**16
 # A number of JSON is exact up to this one.
@@ -105,7 +103,7 @@ class Tally:
         }
 
 
-def statistics(array: Array, most: int, library: Any = None) -> dict[str, Any]:
+def statistics(array: Any, most: int, library: Any = None) -> dict[str, Any]:
     """Statistics of at most `most` numbers; `how` says which: "all", "first" when time was up, or "spread".
 
     `bins` is [] where all numbers are the same, or time was up.  Raises Unreadable.

@@ -30,13 +30,12 @@ from .statistics import plain_number, statistics
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 MOST_CELLS = 128 * 128
 # So many numbers are summed up within the time of a question.
 MOST_SUMMED = 30_000
-MOST_NAMES = 200
+MOST_BRIEF = 200
 _LONGEST_KEY = 100
 _SHORT = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32", "float64": "fp64"}
 
@@ -72,7 +71,7 @@ def view_answer(
     """The record of an expression, or with `names` short texts of these variables."""
     if "names" in question:
         texts = {}
-        for name in question["names"][:MOST_NAMES]:
+        for name in question["names"][:MOST_BRIEF]:
             for value in (named(local_names, name) or named(global_names, name))[:1]:
                 check()
                 texts[name] = brief(value)
@@ -98,7 +97,7 @@ def view_of(value: Any, question: dict[str, Any], reading: Reading) -> dict[str,
     if table is not None:
         return {**record, **table}
     count = child_count(value)
-    listed = []
+    listed: list[dict[str, Any]] = []
     for name, child in children(value) if count else ():
         check()
         listed.append(_child(value, name, child, len(listed)))
@@ -178,7 +177,9 @@ def grid_place(shape: tuple[int, ...], question: dict[str, Any]) -> dict[str, An
 def _grid_index(shape: tuple[int, ...], place: dict[str, Any]) -> tuple[Any, ...]:
     parts = [
         slice(
-            place[name], place[name] + place[f"{name}s"] * place[f"{name}_step"], place[f"{name}_step"]
+            place[name],
+            place[name] + place[f"{name}s"] * place[f"{name}_step"],
+            place[f"{name}_step"],
         )
         for name in ("row", "column")
     ]
@@ -204,6 +205,8 @@ def _child(owner: Any, name: str, value: Any, place: int) -> dict[str, Any]:
         "type": qualified_name_of(type(value)),
         "text": described(value, 2),
         "reach": _reach(owner, name, place),
+        "count": child_count(value),
+        "is_array": is_array(value) or is_dataframe(value),
     }
 
 
