@@ -40,6 +40,7 @@ try {
     pageDocument,
     pictureStates,
     trajectoryStates,
+    valueStates,
     waveStates,
   } = await pageContents(folder);
   const states = [
@@ -49,6 +50,7 @@ try {
     ...diagnosisStates().map((state) => ({ ...state, page: "diagnosis_page" })),
     ...comparisonStates().map((state) => ({ ...state, page: "comparison_page" })),
     ...waveStates().map((state) => ({ ...state, page: "wave_page" })),
+    ...valueStates().map((state) => ({ ...state, page: "value_page" })),
     ...reportStates().map((state) => ({ ...state, page: "report_page" })),
   ].filter(({ name }) => name.includes(only));
   browser = await launch();

@@ -38,15 +38,26 @@ await browserRun(
         await window.waitFor(crumbs.filter({ hasText: name }), `${name} in the path of the file`);
       }
       for (const name of variables) {
-        const shown = page.locator(".debug-variables .monaco-list-row", { hasText: name });
-        await window.waitFor(shown, `the variable ${name}`);
+        await window.waitFor(variable(name), `the variable ${name}`);
       }
+    };
+    const variable = (name) => page.locator(".debug-variables .monaco-list-row", { hasText: name });
+    /** The page of the value that was opened last. */
+    const value = () =>
+      page.frameLocator("iframe.webview.ready >> visible=true").frameLocator("#active-frame");
+    const viewValue = async (row, shown) => {
+      await window.fromMenu(
+        row,
+        "View Value",
+        () => value().getByText(shown).first().isVisible(),
+        shown,
+      );
     };
     let program;
 
     const trainer = path.join(stage.workspace, "torch_trainer.py");
     const workers = window.row(/RayTrainWorker.*PID \d+/);
-    const rank = page.locator(".debug-variables .monaco-list-row", { hasText: /^rank/ });
+    const rank = variable(/^rank/);
     let pid, first;
     await test("TorchTrainer: the panel lists both gloo workers", async () => {
       program = startProgram(stage.cluster, PYTHON, trainer, stage.base);
@@ -63,7 +74,37 @@ await browserRun(
       await window.evaluate("model.module.in_features * 1000", "4000");
       await window.evaluate("torch.distributed.get_backend()", "'gloo'");
       await window.shot("train-function");
+    });
+
+    await test("TorchTrainer: shapes are shown beside the lines up to the stop", async () => {
+      const inline = (text) => page.locator(".monaco-editor .view-line", { hasText: text }).first();
+      await window.waitFor(inline("features: Tensor (8, 4) fp32 cpu"), "the shape");
+      await window.waitFor(inline(/loss: Tensor [\d.]+/), "the number");
+      await window.shot("inline-values");
+    });
+
+    await test("TorchTrainer: View Value shows a tensor’s statistics, numbers and image", async () => {
+      await viewValue(variable(/^features/), "Tensor (8, 4) · float32 · cpu · 128 B");
+      await window.waitFor(value().getByText("Standard deviation"), "its statistics");
+      await window.waitFor(value().locator("td").nth(31), "its numbers");
+      await window.waitFor(
+        value().getByText(`at torch_trainer.py:${lineWith(trainer, "stands: train_func")}`),
+        "the place",
+      );
+      await window.shot("value");
+      const image = value().getByRole("img", { name: "Image of 8 rows and 4 columns" });
+      await window.click(
+        value().getByRole("button", { name: "Show as Image" }),
+        () => image.isVisible(),
+        "the image",
+      );
+      await window.shot("value-image");
+    });
+
+    await test("TorchTrainer: the page keeps the numbers of a session that has ended", async () => {
       await window.click(button("Disconnect"), gone, "the session has ended");
+      await window.waitFor(value().getByText("The session has ended."), "the reason");
+      await window.shot("value-ended");
     });
 
     await test("TorchTrainer: a click on the other rank does, too, and the training succeeds", async () => {

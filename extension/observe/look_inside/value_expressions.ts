@@ -2,7 +2,8 @@
 
 const EXPRESSION = /[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[[\w'".:\- ]*\])*/g;
 /** Texts, comments, then names that follow no dot and are no keyword of an argument. */
-const TOKEN = /('''|""")|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|#.*|(?<![\w.])([A-Za-z_]\w*)(?!\w)/g;
+const TOKEN =
+  /(?:\b[rbfu]{1,2})?('''|""")|(?:\b[rbfu]{1,2})?(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|#.*|(?<![\w.])([A-Za-z_]\w*)(?!\w)/gi;
 const KEYWORDS = new Set(
   "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield self cls".split(
     " ",

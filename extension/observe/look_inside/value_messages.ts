@@ -81,6 +81,7 @@ export interface ShownValue {
   readonly place: string;
   readonly record: ValueRecord;
   readonly old: string;
+  readonly isImage: boolean;
 }
 
 export type ToValuePage =
@@ -91,6 +92,6 @@ export type ToValuePage =
 export type FromValuePage =
   | { readonly kind: "ready" | "force" }
   /** Another part of the numbers, or of the rows of a table. */
-  | { readonly kind: "part"; readonly part: Partial<ValuePart> }
+  | { readonly kind: "part"; readonly part: Partial<ValuePart>; readonly isImage: boolean }
   /** The children of a child, or its own page. */
   | { readonly kind: "expand" | "open"; readonly expression: string };

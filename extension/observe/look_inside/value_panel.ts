@@ -55,6 +55,7 @@ class ValueTab extends PageTab<FromValuePage, ToValuePage> {
   private record: ValueRecord = {};
   private old = "";
   private isForced = false;
+  private isImage = false;
   private running: NodeJS.Timeout | undefined;
   private requests = 0;
 
@@ -110,6 +111,7 @@ class ValueTab extends PageTab<FromValuePage, ToValuePage> {
         break;
       case "part":
         this.part = message.part;
+        this.isImage = message.isImage;
         await this.read({ no_statistics: true });
         break;
       case "expand":
@@ -193,6 +195,7 @@ class ValueTab extends PageTab<FromValuePage, ToValuePage> {
       place: this.frame.place,
       record: this.record,
       old: this.old,
+      isImage: this.isImage,
     };
     this.post({ kind: "value", shown });
   }

@@ -34,7 +34,11 @@ def stopped(names, expression, **more):
 def run(program: str) -> str:
     folder = Path(eagleray.__file__).parents[1]
     done = subprocess.run(
-        [TORCH_PYTHON, "-c", f"import sys; sys.path.insert(0, {str(folder)!r})\n{PRELUDE}{program}"],
+        [
+            TORCH_PYTHON,
+            "-c",
+            f"import sys; sys.path.insert(0, {str(folder)!r})\n{PRELUDE}{program}",
+        ],
         capture_output=True,
         text=True,
         timeout=200,

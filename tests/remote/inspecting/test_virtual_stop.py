@@ -486,3 +486,22 @@ async def test_socket_without_a_client_is_closed(
         while Path(inspection.socket).exists():
             await asyncio.sleep(0.02)
         assert ends(process)[0] == 0
+
+
+async def test_value_of_a_running_process_is_described_without_its_code(
+    opened: Inspections,
+) -> None:
+    def story(client: DapClient) -> None:
+        frame = frame_named(client, "fit")["id"]
+        record = client.request("eagleray.view", frameId=frame, expression="step")
+        assert (record["type"], record["text"]) == ("int", "7")
+        texts = client.request("eagleray.view", frameId=frame, names=["step", "none"])
+        assert texts["texts"] == {"step": "7"}
+        refused = client.request("eagleray.view", frameId=frame, expression="(lambda: 1)()")
+        assert refused["refused"]
+        forced = client.request("eagleray.view", frameId=frame, expression="1", allow_all=True)
+        assert forced["error"].startswith("Only a stopped worker runs code")
+
+    with python(program(WAYS["lock"])) as process:
+        await shown(opened, process.pid, story)
+        assert ends(process) == (0, "went on 7\n", "")

@@ -3,6 +3,11 @@ import type { Diagnosis } from "../../../extension/doctor/messages";
 import type { ToDiagnosisPage } from "../../../extension/doctor/page_messages";
 import type { Picture } from "../../../extension/observe/hangs/messages";
 import type { ShownPicture, ToPicturePage } from "../../../extension/observe/hangs/page_messages";
+import type {
+  ToValuePage,
+  ValueChild,
+  ValueRecord,
+} from "../../../extension/observe/look_inside/value_messages";
 import type { Proposal } from "../../../extension/runs/presets/messages";
 import { formOf } from "../../../extension/runs/presets/options_drafts";
 import type {
@@ -496,4 +501,154 @@ function preview(found: Proposal): PagePreview {
     confirm: found.confirm,
     nsys: "",
   };
+}
+
+interface ValueState {
+  readonly name: string;
+  readonly messages: readonly ToValuePage[];
+}
+
+/** The states of the page of a value. */
+export function valueStates(): ValueState[] {
+  const shown = (
+    record: ValueRecord,
+    more: { old?: string; isImage?: boolean } = {},
+  ): ToValuePage => ({
+    kind: "value",
+    shown: {
+      expression: "batch['advantages']",
+      worker: "policy-3 (rank 3)",
+      place: "policy.py:24",
+      record,
+      old: "",
+      isImage: false,
+      ...more,
+    },
+  });
+  const cells = (rows: number, columns: number): (number | string)[][] =>
+    Array.from({ length: rows }, (_, row) =>
+      Array.from({ length: columns }, (_each, column) => {
+        if ((row === 2 && column < 3) || (row === 9 && column === 7)) {
+          return "nan";
+        }
+        if (row === 4 && column === 4) {
+          return "-inf";
+        }
+        return Number((Math.sin(row / 3) * Math.cos(column / 2) * 1.5).toPrecision(7));
+      }),
+    );
+  const place = { at: [1], row: 0, row_step: 1, column: 0, column_step: 1 };
+  const statistics = {
+    count: 131_072,
+    of: 131_072,
+    how: "all",
+    nan: 4,
+    inf: 1,
+    zeros: 0,
+    min: -1.49,
+    max: 1.5,
+    mean: 0.0124,
+    std: 0.61,
+    bins: Array.from({ length: 32 }, (_, at) =>
+      Math.round(9000 * Math.exp(-(((at - 15) / 7) ** 2))),
+    ),
+  };
+  const tensor: ValueRecord = {
+    type: "Tensor",
+    shape: [4, 512, 64],
+    dtype: "bfloat16",
+    device: "cuda:0",
+    bytes: 262_144,
+    statistics,
+    grid: { ...place, rows: 50, columns: 20, cells: cells(50, 20) },
+  };
+  const sample = { ...statistics, of: 2 ** 31, count: 262_144, how: "spread" } as const;
+  const child = (
+    name: string,
+    type: string,
+    text: string,
+    count = 0,
+    is_array = false,
+  ): ValueChild => ({
+    name,
+    type,
+    text,
+    reach: `['${name}']`,
+    count,
+    is_array,
+  });
+  const items: ValueRecord = {
+    type: "dict",
+    text: "{'ids': Tensor(shape=(8, 512), dtype=torch.int64, device=cuda:0), 'meta': {'step': 41}}",
+    children: [
+      child("'ids'", "Tensor", "Tensor(shape=(8, 512), dtype=torch.int64, device=cuda:0)", 0, true),
+      child("'meta'", "dict", "{'step': 41}", 1),
+      child("'loss'", "float", "0.4213"),
+    ],
+    left_out: 2,
+  };
+  return [
+    { name: "value-tensor", messages: [shown(tensor)] },
+    {
+      name: "value-image",
+      messages: [
+        shown(
+          { ...tensor, grid: { ...place, rows: 64, columns: 64, cells: cells(64, 64) } },
+          { isImage: true },
+        ),
+      ],
+    },
+    {
+      name: "value-sample-old",
+      messages: [
+        shown(
+          { ...tensor, statistics: { ...sample, bins: [] } },
+          { old: "The worker runs. This was the value at policy.py:24." },
+        ),
+      ],
+    },
+    {
+      name: "value-hanging",
+      messages: [
+        shown({
+          type: "Tensor",
+          shape: [8, 1024],
+          dtype: "float32",
+          device: "cuda:0",
+          bytes: 32_768,
+          why: "cuda:0 gave no answer within 1 s: it may hang",
+        }),
+      ],
+    },
+    { name: "value-items", messages: [shown(items)] },
+    {
+      name: "value-dataframe",
+      messages: [
+        shown({
+          type: "DataFrame",
+          text: "<pandas.DataFrame>",
+          shape: [300, 2],
+          table: {
+            row: 0,
+            column: 0,
+            counted: 300,
+            columns: [
+              { name: "'reward'", dtype: "float64", nulls: 3 },
+              { name: "'prompt'", dtype: "str", nulls: 0 },
+            ],
+            index: ["0", "1", "2"],
+            cells: [
+              [0.5, "'2 + 2 ='"],
+              ["nan", "'Name a prime'"],
+              [1, "''"],
+            ],
+          },
+        }),
+      ],
+    },
+    {
+      name: "value-refused",
+      messages: [shown({ error: ".loss is a property, which runs code of Policy", refused: true })],
+    },
+  ];
 }

@@ -42,7 +42,7 @@ export class DataframeView {
       total: columns.length,
     });
     this.rows.draw({
-      columns: [column(""), ...columns.map(({ name }) => column(name))],
+      columns: [column(l10n.t("Row")), ...columns.map(({ name }) => column(name))],
       rows: cells.map((line, at) =>
         element(
           "tr",
@@ -59,7 +59,11 @@ export class DataframeView {
     });
     const move = (title: string, by: number): HTMLButtonElement => {
       const made = button(title, () => {
-        post({ kind: "part", part: { row: Math.max(0, row + by * ROWS), rows: ROWS } });
+        post({
+          kind: "part",
+          part: { row: Math.max(0, row + by * ROWS), rows: ROWS },
+          isImage: false,
+        });
       });
       made.disabled = by < 0 ? row === 0 : row + ROWS >= height;
       return made;

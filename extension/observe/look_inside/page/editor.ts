@@ -5,12 +5,8 @@ import type { FromValuePage, ToValuePage } from "../value_messages";
 
 interface ValuePageState {
   readonly scroll: number;
-  /** Whether numbers are shown as an image. */
-  readonly isImage: boolean;
 }
 
-export const { start, post, pageState, savePageState } = pageEditor<
-  FromValuePage,
-  ToValuePage,
-  ValuePageState
->({ scroll: 0, isImage: false });
+export const { start, post, pageState } = pageEditor<FromValuePage, ToValuePage, ValuePageState>({
+  scroll: 0,
+});

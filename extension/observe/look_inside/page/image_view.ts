@@ -48,7 +48,10 @@ export function imageView(grid: ValueGrid): HTMLElement {
       detail.textContent = `[${grid.row + row * grid.row_step}, ${grid.column + column * grid.column_step}] = ${figure(cell)}`;
     }
   });
-  return element("div", { class: "image" }, canvas, legend(low, high, others), detail);
+  const { row_step, column_step } = grid;
+  const skipped = l10n.t("1 of {0} rows and 1 of {1} columns are shown.", row_step, column_step);
+  const note = element("p", { class: "note" }, row_step * column_step > 1 ? skipped : "");
+  return element("div", { class: "image" }, note, canvas, legend(low, high, others), detail);
 }
 
 function legend(low: number, high: number, others: number): HTMLElement {

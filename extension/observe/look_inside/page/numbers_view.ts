@@ -4,7 +4,7 @@ import { button, element } from "../../../page/frame/elements";
 import { l10n } from "../../../page/frame/l10n";
 import { SortedTable, tableCell } from "../../../page/frame/table";
 import type { ValueGrid, ValueNumber, ValuePart } from "../value_messages";
-import { pageState, post, savePageState } from "./editor";
+import { post } from "./editor";
 import { figure, finite } from "./figures";
 import { imageView } from "./image_view";
 
@@ -18,11 +18,12 @@ export class NumbersView {
   private readonly fields = element("div", { class: "fields" });
   private readonly shown = element("div");
   private readonly kind = button("", () => {
-    savePageState({ isImage: !pageState().isImage });
+    this.isImage = !this.isImage;
     this.request(this.start());
   });
   private part: ValuePart | undefined;
   private shape: readonly number[] = [];
+  private isImage = false;
 
   constructor() {
     this.root.append(
@@ -37,12 +38,13 @@ export class NumbersView {
     );
   }
 
-  draw(shape: readonly number[], grid: ValueGrid): void {
+  draw(shape: readonly number[], grid: ValueGrid, wantsImage: boolean): void {
     const isOther = this.shape.join() !== shape.join();
     this.shape = shape;
     this.part = grid;
     // An image needs two dimensions.
-    const isImage = pageState().isImage && shape.length > 1;
+    const isImage = wantsImage && shape.length > 1;
+    this.isImage = isImage;
     this.kind.hidden = shape.length < 2;
     this.kind.textContent = isImage ? l10n.t("Show as Table") : l10n.t("Show as Image");
     if (isOther || this.fields.childElementCount === 0) {
@@ -65,7 +67,7 @@ export class NumbersView {
       isNumber: true,
       sorts: false,
     }));
-    const index = { id: "index", title: "", isNumber: true, sorts: false };
+    const index = { id: "index", title: l10n.t("Row"), isNumber: true, sorts: false };
     const rows = cells.map((line, at) =>
       element(
         "tr",
@@ -89,7 +91,7 @@ export class NumbersView {
 
   private start(): Partial<ValuePart> {
     const at = this.part?.at ?? [];
-    if (!pageState().isImage) {
+    if (!this.isImage) {
       return { at, row: 0, column: 0 };
     }
     const step = (size: number): number => Math.max(1, Math.ceil(size / IMAGE_SIDE));
@@ -105,12 +107,12 @@ export class NumbersView {
   }
 
   private request(part: Partial<ValuePart>): void {
-    post({ kind: "part", part });
+    post({ kind: "part", part, isImage: this.isImage });
   }
 
   private chosen(): HTMLElement[] {
     const leading = this.shape.slice(0, -2).map((size, place) =>
-      field(`at-${place}`, l10n.t("Index {0} of {1}", place, size), (value) => {
+      field(`at-${place}`, l10n.t("Dimension {0}: 0 to {1}", place, size - 1), (value) => {
         const at = [...(this.part?.at ?? [])];
         at[place] = value;
         this.request({ ...this.part, at });
@@ -123,10 +125,8 @@ export class NumbersView {
           const { row_step, column_step } = part;
           this.request({
             ...part,
-            row: Math.max(0, part.row + rows * ROWS * row_step),
-            column: Math.max(0, part.column + columns * COLUMNS * column_step),
-            rows: ROWS,
-            columns: COLUMNS,
+            row: Math.max(0, part.row + rows * part.rows * row_step),
+            column: Math.max(0, part.column + columns * part.columns * column_step),
           });
         }
       });

@@ -43,7 +43,7 @@ export class ValueView {
       this.parts.replaceChildren(...parts);
     }
     if (grid !== undefined) {
-      this.numbers.draw(shape, grid);
+      this.numbers.draw(shape, grid, shown.isImage);
     }
     if (table !== undefined) {
       this.dataframe.draw(shape[0] ?? 0, table);
