@@ -183,7 +183,7 @@ texts = answer_stopped({"names": list(names)}, {}, names)["texts"]
 assert texts["holds"] == "dict (1)" and texts["evil"] == ""
 x = torch.zeros(2, 3, dtype=torch.bfloat16)
 texts = answer_stopped({"names": ["x", "y", "z"]}, {"z": True}, {"x": x, "y": x.sum()})["texts"]
-assert texts == {"x": "Tensor (2, 3) bf16 cpu", "y": "Tensor 0.0", "z": "True"}
+assert texts == {"x": "Tensor (2, 3) bf16 cpu", "y": "0", "z": "True"}
 """)
 
 

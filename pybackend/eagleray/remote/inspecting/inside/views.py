@@ -237,7 +237,7 @@ def brief(value: Any) -> str:
         try:
             array = array_of(value)
             if not array.shape and type(array.memory) is not str:
-                return f"{name_of(type(value))} {rounded(array.item())}"
+                return brief(array.item())
         except ClientGone:
             raise
         except Exception:
