@@ -4,11 +4,45 @@ const EXPRESSION = /[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[[\w'".:\- ]*\])*/g;
 /** Texts, comments, then names that follow no dot and are no keyword of an argument. */
 const TOKEN =
   /(?:\b[rbfu]{1,2})?('''|""")|(?:\b[rbfu]{1,2})?(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|#.*|(?<![\w.])([A-Za-z_]\w*)(?!\w)/gi;
-const KEYWORDS = new Set(
-  "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield self cls".split(
-    " ",
-  ),
-);
+const KEYWORDS = new Set([
+  "False",
+  "None",
+  "True",
+  "and",
+  "as",
+  "assert",
+  "async",
+  "await",
+  "break",
+  "class",
+  "continue",
+  "def",
+  "del",
+  "elif",
+  "else",
+  "except",
+  "finally",
+  "for",
+  "from",
+  "global",
+  "if",
+  "import",
+  "in",
+  "is",
+  "lambda",
+  "nonlocal",
+  "not",
+  "or",
+  "pass",
+  "raise",
+  "return",
+  "try",
+  "while",
+  "with",
+  "yield",
+  "self",
+  "cls",
+]);
 
 /** The variable, with attributes and items up to the cursor, at this column of a line; "" if there is none. */
 export function expressionAt(line: string, column: number): string {

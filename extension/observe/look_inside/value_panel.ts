@@ -136,7 +136,7 @@ class ValueTab extends PageTab<FromValuePage, ToValuePage> {
     const { name } = this.frame;
     const frame = await frameOf(this.viewed.session, thread, { name }).catch(() => undefined);
     if (frame !== undefined) {
-      // What runs code of the program needs another click.
+      // Running code of the program needs another click.
       this.isForced = false;
       await this.moveTo(frame);
     }

@@ -18,7 +18,7 @@ import json, math, sys, time, numpy, torch, pandas
 from eagleray.remote.inspecting import stopped_reading
 from eagleray.remote.inspecting.parsing import parsed
 from eagleray.remote.inspecting.inside.limits import begin
-from eagleray.remote.inspecting.inside.views import Reading, view_answer
+from eagleray.remote.inspecting.inside.views import ValueReading, view_answer
 from eagleray.remote.inspecting.inside.statistics import statistics
 from eagleray.remote.inspecting.inside.arrays import array_of
 from eagleray.remote.inspecting.stopped_reading import StoppedReading, answer_stopped

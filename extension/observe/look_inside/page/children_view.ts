@@ -27,7 +27,7 @@ export class ChildrenView {
   draw(expression: string, record: ValueRecord): void {
     this.expression = expression;
     this.record = record;
-    // What was open is read again, since the values are others now.
+    // Open parts are read again, since their values are others now.
     for (const each of this.opened.keys()) {
       post({ kind: "expand", expression: each });
     }
@@ -103,7 +103,8 @@ function grouped(expression: string): string {
 }
 
 function noteRow(text: string, level: number): HTMLTableRowElement {
-  const shown = element("span", { class: `name note level${Math.min(level, 8)}` }, text);
+  const shown = element("span", { class: `name level${Math.min(level, 8)}` }, text);
+  shown.classList.add("note");
   const cell = tableCell({ isNumber: false }, shown);
   cell.colSpan = COLUMNS.length;
   return element("tr", {}, cell);

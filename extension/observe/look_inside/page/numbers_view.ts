@@ -74,7 +74,7 @@ export class NumbersView {
         {},
         element(
           "th",
-          { scope: "row", tabindex: "-1", class: "fixed number" },
+          { scope: "row", tabindex: "-1", class: "fixed" },
           String(row + at * row_step),
         ),
         ...line.map((cell) => numberCell(cell)),

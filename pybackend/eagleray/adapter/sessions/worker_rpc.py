@@ -157,9 +157,10 @@ def _reader() -> tuple[str, str]:
 def _reading(number: int, question: str, is_sent: bool) -> str:
     """An expression that lets the reader answer.  The frame may have its own `exec` or `compile`, as nanoGPT has."""
     text, name = _reader()
-    installed, builtins = "__import__('pydevd').__dict__", "__import__('builtins')"
+    pydevd, builtins = "__import__('pydevd')", "__import__('builtins')"
+    installed, send = f"{pydevd}.__dict__", f"{pydevd}.send_json_message"
     names = f"{builtins}.globals(), {builtins}.locals()"
-    reading = f"{installed}[{name!r}]['send_stopped']({number}, {question!r}, {names})"
+    reading = f"{installed}[{name!r}]['send_stopped']({send}, {number}, {question!r}, {names})"
     if not is_sent:
         return reading
     compiled = f"b.compile({text!r}, __import__('pydevd').__file__, 'exec')"

@@ -13,7 +13,7 @@ from .inside.descriptions import described
 from .inside.limits import Refused, begin, end
 from .inside.memory import Unreadable, of_tensor
 from .inside.objects import of_exception
-from .inside.views import MOST_CELLS, Reading, is_dataframe, rounded, view_answer, view_of
+from .inside.views import MOST_CELLS, ValueReading, is_dataframe, rounded, view_answer, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _OUTPUT = "eagleray"
 _waiting: list[Any] = []
 
 
-class StoppedReading(Reading):
+class StoppedReading(ValueReading):
     """Copies bounded parts from a device, lets numpy add up copies of ours, and pandas read its dataframes."""
 
     def __init__(self) -> None:
@@ -153,12 +153,14 @@ def answer_stopped(
 
 
 def send_stopped(
-    call: int, text: str, global_names: dict[str, Any], local_names: dict[str, Any]
+    send: Callable[[dict[str, Any]], Any],
+    call: int,
+    text: str,
+    global_names: dict[str, Any],
+    local_names: dict[str, Any],
 ) -> None:
     """Answers the question in `text`, and sends the answer as an event, which is not forwarded to editors."""
-    import pydevd
-
     answer = json.dumps(answer_stopped(json.loads(text), global_names, local_names))
     data = {"call": call, "answer": answer}
     body = {"category": "telemetry", "output": _OUTPUT, "data": data}
-    pydevd.send_json_message({"type": "event", "event": "output", "body": body})
+    send({"type": "event", "event": "output", "body": body})

@@ -25,7 +25,7 @@ _AT_ONCE = 4096
 # The runs of a sample: numbers in a run, in a run with gaps, and how many.
 _LONGEST_RUN, _LONGEST_SPACED, _MOST_RUNS = 512, 32, 512
 # Gaps of so many bytes aren't copied.
-_FAR = 2**14
+_WIDE_GAP = 2**14
 # The code of `struct` for each dtype whose numbers are read; Python has none for bfloat16.
 CODES = {
     "bool": "?",
@@ -200,7 +200,7 @@ class Array:
             return list(self._decoded(self.memory.copied(offset, self.size))) * count
         span = (count - 1) * abs(stride) + self.size
         low = offset if stride > 0 else offset - span + self.size
-        if abs(stride) > _FAR:
+        if abs(stride) > _WIDE_GAP:
             return self._decoded(self.memory.spaced(offset, self.size, count, stride))
         content = self.memory.copied(low, span)
         if abs(stride) != self.size:

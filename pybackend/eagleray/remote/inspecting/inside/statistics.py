@@ -9,7 +9,7 @@ from .limits import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
 BINS = 32
@@ -110,7 +110,7 @@ def statistics(array: Any, most: int, library: Any = None) -> dict[str, Any]:
     """
     is_whole = array.count <= most
 
-    def rows() -> Iterator[Sequence[Any]]:
+    def rows() -> Any:
         if not is_whole:
             return array.spread(most)
         return array.rows() if library is None else array.rows(_AT_ONCE_BY_LIBRARY)

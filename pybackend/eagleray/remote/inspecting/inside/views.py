@@ -40,7 +40,7 @@ _LONGEST_KEY = 100
 _SHORT = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32", "float64": "fp64"}
 
 
-class Reading:
+class ValueReading:
     """How much a process may be asked for: this one, numbers in memory of the CPU that our thread sums up.
 
     The reading of a stopped worker copies from devices, too, and uses numpy.
@@ -66,7 +66,7 @@ def view_answer(
     question: dict[str, Any],
     global_names: dict[str, Any],
     local_names: dict[str, Any],
-    reading: Reading | None = None,
+    reading: ValueReading | None = None,
 ) -> dict[str, Any]:
     """The record of an expression, or with `names` short texts of these variables."""
     if "names" in question:
@@ -79,10 +79,10 @@ def view_answer(
     if question.get("allow_all"):
         raise Unreadable("Only a stopped worker runs code of the program here")
     value = evaluate(question["tree"], global_names, local_names)
-    return view_of(value, question, reading or Reading())
+    return view_of(value, question, reading or ValueReading())
 
 
-def view_of(value: Any, question: dict[str, Any], reading: Reading) -> dict[str, Any]:
+def view_of(value: Any, question: dict[str, Any], reading: ValueReading) -> dict[str, Any]:
     kind = value.kind if type(value) is Array else type(value)
     record = {"type": qualified_name_of(kind), "module": module_of(kind), "text": described(value)}
     value = _local_part(value, record)
@@ -115,7 +115,7 @@ def _local_part(value: Any, record: dict[str, Any]) -> Any:
     return value
 
 
-def _array_view(value: Any, question: dict[str, Any], reading: Reading) -> dict[str, Any]:
+def _array_view(value: Any, question: dict[str, Any], reading: ValueReading) -> dict[str, Any]:
     array = array_of(value)
     record = {
         "shape": list(array.shape),
