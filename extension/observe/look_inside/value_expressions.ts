@@ -1,7 +1,7 @@
 /** Names and expressions in lines of Python: for *View Value* at the cursor, and for values beside lines. */
 
 const EXPRESSION = /[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[[\w'".:\- ]*\])*/g;
-/** Texts, comments, then names that follow no dot and are no keyword of an argument. */
+/** Texts, comments, then names without a dot before them. */
 const TOKEN =
   /(?:\b[rbfu]{1,2})?('''|""")|(?:\b[rbfu]{1,2})?(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|#.*|(?<![\w.])([A-Za-z_]\w*)(?!\w)/gi;
 const KEYWORDS = new Set([

@@ -55,7 +55,7 @@ export interface ValueChild {
   readonly is_array: boolean;
 }
 
-/** `why`: the reason why some of it is missing.  With `error` there is no value; `refused` ones may be forced. */
+/** `why`: the reason why some of it is missing.  One with `error` lacks everything else; `refused` ones may be forced. */
 export interface ValueRecord {
   readonly type?: string;
   readonly text?: string;

@@ -27,7 +27,7 @@ interface StackFrame {
   readonly presentationHint?: string;
 }
 
-/** Rejects with the reason why there is no answer. */
+/** Rejects with the reason if the session gives none. */
 export async function requestValue(
   session: vscode.DebugSession,
   question: Readonly<Record<string, unknown>>,

@@ -40,7 +40,7 @@ test("expression at the cursor has what leads to the name, and the whole item in
   assert.equal(expressionAt("   ", 1), "");
 });
 
-test("names are those of the function up to the stop, without texts, comments, attributes and keywords", () => {
+test("names of the function are listed up to the stop, without texts, comments, attributes and keywords", () => {
   const start = functionStart(lineAt, 11);
   assert.equal(start, 5);
   const names = namesIn(lineAt, start, 11).map(({ name, line }) => `${name}:${line + 1}`);

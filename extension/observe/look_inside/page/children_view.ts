@@ -103,8 +103,8 @@ function grouped(expression: string): string {
 }
 
 function noteRow(text: string, level: number): HTMLTableRowElement {
-  const shown = element("span", { class: `name level${Math.min(level, 8)}` }, text);
-  shown.classList.add("note");
+  const shown = element("span", { class: "note" }, text);
+  shown.classList.add("name", `level${Math.min(level, 8)}`);
   const cell = tableCell({ isNumber: false }, shown);
   cell.colSpan = COLUMNS.length;
   return element("tr", {}, cell);
