@@ -43,7 +43,7 @@ beforeEach(() => {
   const stops = new ValueStops();
   const tracker = stops.createDebugAdapterTracker(session as unknown as vscode.DebugSession);
   say = (message) => tracker.onDidSendMessage?.(message);
-  commands = new ValueCommands(fakeApp().app as never, stops);
+  commands = new ValueCommands(fakeApp().app, stops);
   debug.activeStackItem = { session, threadId: 1, frameId: 24 } as never;
 });
 
