@@ -72,7 +72,7 @@ def main(folder: Path) -> None:
         for file in folder.glob("doctor/rules/*.json")
         for rule in json.loads(file.read_text("utf-8"))["rules"]
         for name in RULE_TEXTS
-        if name in rule
+        if rule.get(name)
     }
     listed = {"texts": texts, "editor": editor_texts, "rules": rules - texts}
     sorted_texts = {name: sorted(group) for name, group in listed.items()}
