@@ -7,13 +7,13 @@ import type { App } from "../app";
 import { asEaglerayError, isCancellation } from "../common/errors";
 import { plain, type Verbatim } from "../common/texts";
 import { longWork } from "../dialogs";
+import { pickOrType, type PickRow } from "../typed_picker";
 import { addressProblem } from "./address";
 import {
   addressAction,
   addSections,
   hostSections,
   jobHostSections,
-  type Choice,
   type ChoiceAction,
   type Section,
 } from "./choices";
@@ -104,12 +104,12 @@ export class AddClusterWizard {
   }
 
   private choose(offered: OfferedChoices): Promise<ChoiceAction | undefined> {
-    return pickChoice({
+    return pickOrType({
       title: vscode.l10n.t("Connect to a Ray cluster"),
       placeholder: vscode.l10n.t(
         "Select, or type an address: 8265, host:8265, https://…, ssh://host/8265",
       ),
-      sections: (typed) => addSections(offered.choices, offered.isComplete, typed),
+      rows: (typed) => itemsOf(addSections(offered.choices, offered.isComplete, typed)),
       load: (cancel) => offered.load(cancel),
     });
   }
@@ -124,21 +124,21 @@ export class AddClusterWizard {
     }
     const { host } = chosen;
     const isPolled = choices.polled_hosts.includes(host);
-    return pickChoice({
+    return pickOrType({
       title: vscode.l10n.t("Connect through {0}", plain(host)),
       placeholder: vscode.l10n.t(
         "Select, or type an address as that host knows it: 8265, node-1:8265",
       ),
-      sections: (typed) => hostSections(host, isPolled, typed),
+      rows: (typed) => itemsOf(hostSections(host, isPolled, typed)),
     });
   }
 
   private async chooseHost(): Promise<string | undefined> {
     const offered = new OfferedChoices(this.app);
-    const chosen = await pickChoice({
+    const chosen = await pickOrType({
       title: vscode.l10n.t("Add a SLURM login node"),
       placeholder: vscode.l10n.t("Select a host, or type one as for ssh"),
-      sections: (typed) => jobHostSections(offered.choices, typed),
+      rows: (typed) => itemsOf(jobHostSections(offered.choices, typed)),
       load: (cancel) => offered.load(cancel),
     });
     return chosen?.kind === "loginNode" ? chosen.host : undefined;
@@ -171,101 +171,16 @@ class OfferedChoices {
   }
 }
 
-/** The sections of the list for the typed text. */
-type ListSections = (typed: string) => readonly Section[];
-
-interface PickOptions {
-  readonly title: string;
-  readonly placeholder: string;
-  /** The sections at once, and after `load`. */
-  readonly sections: ListSections;
-  /** Fetches what takes long, while the list shows that it is busy; ends early when the list is closed. */
-  load?(cancel: vscode.CancellationToken): Promise<void>;
-}
-
-interface ChoiceItem extends vscode.QuickPickItem {
-  readonly choice?: Choice;
-}
-
-/** The user's choice; undefined when they closed the list. */
-async function pickChoice(options: PickOptions): Promise<ChoiceAction | undefined> {
-  const pick = vscode.window.createQuickPick<ChoiceItem>();
-  const cancel = new vscode.CancellationTokenSource();
-  pick.title = options.title;
-  pick.placeholder = options.placeholder;
-  pick.matchOnDescription = true;
-  pick.matchOnDetail = true;
-  pick.ignoreFocusOut = true;
-  const items = (): readonly ChoiceItem[] => itemsOf(options.sections(pick.value));
-  try {
-    return await new Promise<ChoiceAction | undefined>((resolve) => {
-      pick.onDidChangeValue(() => {
-        pick.items = items();
-      });
-      pick.onDidAccept(() => {
-        const chosen = pick.activeItems[0]?.choice?.action ?? typedChoice(pick);
-        if (chosen !== undefined) {
-          resolve(chosen);
-        }
-      });
-      pick.onDidHide(() => {
-        resolve(undefined);
-      });
-      pick.items = items();
-      pick.show();
-      void load(options, pick, cancel.token).then(() => {
-        redraw(pick, items());
-      });
-    });
-  } finally {
-    cancel.cancel();
-    cancel.dispose();
-    pick.dispose();
-  }
-}
-
-async function load(
-  options: PickOptions,
-  pick: vscode.QuickPick<ChoiceItem>,
-  cancel: vscode.CancellationToken,
-): Promise<void> {
-  pick.busy = options.load !== undefined;
-  await options.load?.(cancel);
-  pick.busy = false;
-}
-
-/** Keeps the active line if that isn't the first; the editor would go back to the first. */
-function redraw(pick: vscode.QuickPick<ChoiceItem>, items: readonly ChoiceItem[]): void {
-  const before = pick.activeItems[0];
-  const hasMoved = before !== pick.items.find(canBeChosen);
-  pick.items = items;
-  const same = items.find((item) => hasMoved && canBeChosen(item) && item.label === before?.label);
-  const active = same ?? items.find(canBeChosen);
-  if (active !== undefined) {
-    pick.activeItems = [active];
-  }
-}
-
-/** The typed text itself: Enter may come before the editor has drawn the list for it. */
-function typedChoice({ value, items }: vscode.QuickPick<ChoiceItem>): ChoiceAction | undefined {
-  const typed = items.find((item) => item.alwaysShow === true && canBeChosen(item));
-  return value === "" ? undefined : typed?.choice?.action;
-}
-
-function canBeChosen(item: ChoiceItem): boolean {
-  return item.choice?.action !== undefined;
-}
-
-function itemsOf(sections: readonly Section[]): readonly ChoiceItem[] {
+function itemsOf(sections: readonly Section[]): readonly PickRow<ChoiceAction>[] {
   return sections.flatMap(({ title, choices }) => [
     { label: title, kind: vscode.QuickPickItemKind.Separator },
-    ...choices.map((choice) => ({
-      label: choice.label,
-      description: choice.description,
-      detail: choice.detail,
-      iconPath: new vscode.ThemeIcon(choice.icon),
-      alwaysShow: choice.isAlwaysShown === true,
-      choice,
+    ...choices.map(({ label, description, detail, icon, action, isAlwaysShown }) => ({
+      label,
+      description,
+      detail,
+      iconPath: new vscode.ThemeIcon(icon),
+      alwaysShow: isAlwaysShown === true,
+      ...(action !== undefined && { value: action }),
     })),
   ]);
 }

@@ -3,7 +3,13 @@
 import { l10n } from "vscode";
 
 import { dotted, plain, roughDuration } from "../common/texts";
-import { addressBehind, addressProblem, hostProblem, remoteAddressProblem } from "./address";
+import {
+  addressBehind,
+  addressProblem,
+  hostProblem,
+  meantAddresses,
+  remoteAddressProblem,
+} from "./address";
 import type { Choices, ConfiguredHost, Job } from "./messages";
 import { jobLabels, jobText, timeLeft } from "./tree_rows";
 
@@ -39,8 +45,14 @@ export function addSections(
   const { jobs, ssh_hosts: hosts, polled_hosts: polled, problems } = choices;
   const running = jobs.filter((job) => !isPending(job)).sort(liveFirst);
   const pending = jobs.filter(isPending);
+  const address = section(l10n.t("Address"), typedAddresses(typed));
+  const names = [...hosts.map(({ name }) => name), ...jobs.map((job) => jobLabels(job).label)];
+  // Part of a listed name isn’t an address.
+  const text = typed.trim();
+  const isName =
+    text !== "" && addressProblem(text) !== undefined && names.some((name) => name.includes(text));
   return filled([
-    section(l10n.t("Address"), [typedAddress(typed)]),
+    ...(isName ? [] : [address]),
     section(l10n.t("Running SLURM jobs"), running.map(jobChoice)),
     section(l10n.t("Pending SLURM jobs"), pending.map(jobChoice)),
     section(l10n.t("SSH hosts"), [
@@ -54,6 +66,7 @@ export function addSections(
       ...problems.map(problemChoice),
       ADD_LOGIN_NODE,
     ]),
+    ...(isName ? [address] : []),
   ]);
 }
 
@@ -114,29 +127,35 @@ function isPending({ status }: Job): boolean {
   return status.job.state === "pending";
 }
 
-/** An address that isn't valid is corrected in a box that says why. */
-function typedAddress(typed: string): Choice | undefined {
+/** The addresses that the text may mean; an invalid one is corrected in a box with the reason. */
+function typedAddresses(typed: string): readonly Choice[] {
   const address = typed.trim();
   if (address === "") {
-    return {
-      label: l10n.t("Enter address…"),
-      description: "",
-      detail: "",
-      icon: "edit",
-      action: { kind: "edit", typed: "" },
-    };
+    return [editChoice(l10n.t("Enter address…"), "", "edit")];
   }
   const problem = addressProblem(address);
-  return problem === undefined
-    ? connectTo(address, l10n.t("Connect to {0}", plain(address)))
-    : {
-        label: l10n.t("Edit “{0}”…", plain(address)),
-        description: "",
-        detail: problem,
-        icon: "error",
-        action: { kind: "edit", typed: address },
-        isAlwaysShown: true,
-      };
+  const label = l10n.t("Connect to {0}", plain(address));
+  const written = problem === undefined ? [connectTo(address, label)] : [];
+  const meant = meantAddresses(address).map(({ address, why }) =>
+    connectTo(address, l10n.t("Connect to {0}", plain(address)), why),
+  );
+  // Ray's other ports answer nothing that Eagleray reads.
+  const choices = /:(?:10001|6379)$/.test(address)
+    ? [...meant, ...written]
+    : [...written, ...meant];
+  return problem === undefined || meant.length > 0
+    ? choices
+    : [
+        {
+          ...editChoice(l10n.t("Edit “{0}”…", plain(address)), address, "error"),
+          detail: problem,
+          isAlwaysShown: true,
+        },
+      ];
+}
+
+function editChoice(label: string, typed: string, icon: string): Choice {
+  return { label, description: "", detail: "", icon, action: { kind: "edit", typed } };
 }
 
 function connectTo(address: string, label: string, description = ""): Choice {

@@ -5,8 +5,9 @@ import * as vscode from "vscode";
 import type { App } from "../app";
 import { plain } from "../common/texts";
 import { longWork } from "../dialogs";
-import { selectedFilesOrFolder } from "../file_or_folder";
 import type { Row } from "../rows";
+import { askForPaths, understoodPath } from "../typed_paths";
+import { pickOrType } from "../typed_picker";
 import { ifTrusted, ruleFolders } from "../workspace";
 import type { Job } from "../clusters/messages";
 import { connected } from "../observe/hangs/connect_first";
@@ -101,29 +102,40 @@ export class DoctorCommands {
   private async picked(): Promise<NamedLogs | undefined> {
     const runs = (await this.app.latestRuns()).slice(0, MOST_RUNS);
     const clusters = this.app.clusters.value.clusters.filter(({ state }) => state === "connected");
-    const items = [
+    const rows = [
       ...clusters.map(ofCluster).map((named) => ({
         label: named.name,
         description: vscode.l10n.t("cluster"),
-        logs: logsOf(named),
+        value: logsOf(named),
       })),
       ...runs.map((run) => {
-        const logs = logsOfRun(run);
-        return { label: logs.name, description: plain(runStateText(run)), logs };
+        const value = logsOfRun(run);
+        return { label: value.name, description: plain(runStateText(run)), value };
       }),
       {
         label: vscode.l10n.t("This Machine"),
         description: vscode.l10n.t("checks before a run"),
-        logs: thisMachine(),
+        value: thisMachine(),
       },
-      { label: vscode.l10n.t("Log File or Folder…"), description: "", logs: undefined },
-    ];
-    const item = await vscode.window.showQuickPick(items, {
+      {
+        label: vscode.l10n.t("Log File or Folder…"),
+        description: "",
+        value: FILES,
+        alwaysShow: true,
+      },
+    ] as const;
+    const chosen = await pickOrType<NamedLogs | typeof FILES>({
       title: vscode.l10n.t("Select What to Diagnose"),
+      placeholder: vscode.l10n.t("Select, or paste the path of a log or folder"),
+      rows: () => rows,
+      understood: (text) => understoodPath(text, "any", (path) => logsOfPaths([path])),
     });
-    return item === undefined ? undefined : (item.logs ?? (await selectedLogs()));
+    return chosen === FILES ? await selectedLogs() : chosen;
   }
 }
+
+/** Leads to the question for logs. */
+const FILES = Symbol("files");
 
 /** Whether another feature has made the diagnosis that it wants shown. */
 function isMade(logs: NamedLogs): logs is NamedDiagnosis {
@@ -146,10 +158,12 @@ function urisOf([clicked, selected]: readonly unknown[]): readonly vscode.Uri[] 
 }
 
 async function selectedLogs(): Promise<NamedLogs | undefined> {
-  const uris = await selectedFilesOrFolder({
+  const paths = await askForPaths({
     title: vscode.l10n.t("Select a Log, or a Folder with Logs"),
     openLabel: vscode.l10n.t("Diagnose"),
+    kind: "any",
+    listed: "**/*.log",
     canSelectMany: true,
   });
-  return uris.length === 0 ? undefined : logsOfPaths(uris.map(({ fsPath }) => fsPath));
+  return paths.length === 0 ? undefined : logsOfPaths(paths);
 }

@@ -13,6 +13,7 @@ import { workspaceFolder } from "../workspace";
 import { emptyDraft } from "../runs/draft";
 import { programPython } from "../runs/interpreters";
 import type { RunStarter } from "../runs/run_starter";
+import { askForPath } from "../typed_paths";
 import { batchText } from "./batch_text";
 import {
   BATCH,
@@ -128,12 +129,10 @@ export class BatchCommands {
   }
 
   private async verl(): Promise<ReplayCommand | undefined> {
-    const [folder] =
-      (await vscode.window.showOpenDialog({
-        title: vscode.l10n.t("Select the Folder for the Rollouts"),
-        canSelectFiles: false,
-        canSelectFolders: true,
-      })) ?? [];
+    const folder = await askForPath({
+      title: vscode.l10n.t("Select the Folder for the Rollouts"),
+      kind: "folder",
+    });
     if (folder === undefined) {
       return undefined;
     }
@@ -149,7 +148,7 @@ export class BatchCommands {
     await this.app.context.workspaceState.update(LAST_COMMAND, command);
     return await this.app.sidecar.request(REPLAY, {
       framework: "verl",
-      batch: folder.fsPath,
+      batch: folder,
       command,
       cwd: workspaceFolder(),
     });
@@ -227,8 +226,7 @@ async function selected(
   title: string,
   filters?: Record<string, string[]>,
 ): Promise<string | undefined> {
-  const [file] = (await vscode.window.showOpenDialog({ title, ...(filters && { filters }) })) ?? [];
-  return file?.fsPath;
+  return await askForPath({ title, kind: "file", ...(filters && { filters }) });
 }
 
 function batchFiles(): Record<string, string[]> {

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { App } from "../app";
-import { selectedFilesOrFolder } from "../file_or_folder";
+import { askForPath } from "../typed_paths";
 import { TrajectoryPanels } from "./trajectory_panel";
 
 export class TrajectoryCommands {
@@ -15,9 +15,9 @@ export class TrajectoryCommands {
 
   /** Opens a file of the explorer, or the file or folder that the user selects. */
   async open(argument: unknown): Promise<void> {
-    const uri = argument instanceof vscode.Uri ? argument : await selected();
-    if (uri !== undefined) {
-      this.panels.show(uri.fsPath);
+    const path = argument instanceof vscode.Uri ? argument.fsPath : await selected();
+    if (path !== undefined) {
+      this.panels.show(path);
     }
   }
 
@@ -31,11 +31,11 @@ export class TrajectoryCommands {
   }
 }
 
-async function selected(): Promise<vscode.Uri | undefined> {
-  const [uri] = await selectedFilesOrFolder({
+async function selected(): Promise<string | undefined> {
+  return await askForPath({
     title: vscode.l10n.t("Select a Dump of Trajectories, or Its Folder"),
     openLabel: vscode.l10n.t("Open"),
-    canSelectMany: false,
+    kind: "any",
+    listed: "**/*.{jsonl,ndjson}",
   });
-  return uri;
 }

@@ -7,6 +7,7 @@ import { plain } from "../common/texts";
 import { longWork } from "../dialogs";
 import { workspaceFolder } from "../workspace";
 import { programPython } from "../runs/interpreters";
+import { askForPath } from "../typed_paths";
 import { chosenSide } from "./engine_choice";
 import { ComparisonPanels } from "./comparison_panel";
 import { COMPARE, type ComparisonRequest, type ShownComparison } from "./messages";
@@ -59,16 +60,17 @@ export class ComparisonCommands {
 
   private async chosenData(): Promise<string | undefined> {
     const last = this.app.context.workspaceState.get<string>(LAST_DATA);
-    const [file] =
-      (await vscode.window.showOpenDialog({
-        title: vscode.l10n.t("Select the Prompts"),
-        openLabel: vscode.l10n.t("Compare"),
-        filters: { [vscode.l10n.t("JSON lines")]: ["jsonl", "ndjson", "json"] },
-        ...(last === undefined ? {} : { defaultUri: vscode.Uri.file(last) }),
-      })) ?? [];
+    const file = await askForPath({
+      title: vscode.l10n.t("Select the Prompts"),
+      openLabel: vscode.l10n.t("Compare"),
+      kind: "file",
+      listed: "**/*.{jsonl,ndjson}",
+      filters: { [vscode.l10n.t("JSON lines")]: ["jsonl", "ndjson", "json"] },
+      ...(last !== undefined && { start: last }),
+    });
     if (file !== undefined) {
-      await this.app.context.workspaceState.update(LAST_DATA, file.fsPath);
+      await this.app.context.workspaceState.update(LAST_DATA, file);
     }
-    return file?.fsPath;
+    return file;
   }
 }

@@ -7,6 +7,8 @@ import * as vscode from "vscode";
 import type { App } from "../app";
 import { plain, shortened } from "../common/texts";
 import { longWork } from "../dialogs";
+import { askForPath, understoodPath } from "../typed_paths";
+import { pickOrType } from "../typed_picker";
 import type { ChosenData } from "./agent_model";
 import { ITEMS, STORE_ITEM } from "./messages";
 import {
@@ -37,6 +39,8 @@ interface OptionsRow extends vscode.QuickPickItem {
   readonly change: () => Promise<void>;
 }
 
+type OfPath = (path: string) => Promise<ChosenData | undefined>;
+
 /** The item of one run; undefined when the user cancels. */
 export async function chooseItem(
   app: App,
@@ -48,7 +52,8 @@ export async function chooseItem(
     argumentsRow(app, target),
     optionsRow(runOptions(app).mode, () => changeMode(app)),
   ];
-  return await choose(app, vscode.l10n.t("Select the data item"), options, [
+  const ofPath: OfPath = (path) => itemOf(app, place, path);
+  return await choose(app, vscode.l10n.t("Select the data item"), options, ofPath, [
     ...(last === undefined
       ? []
       : [source(last, textOf(last), () => Promise.resolve(last)), ...others(app, place, last)]),
@@ -56,10 +61,10 @@ export async function chooseItem(
       label: vscode.l10n.t("$(folder-opened) Select a File…"),
       choose: async () => {
         const path = await selectedFile();
-        return path === undefined ? undefined : await itemOf(app, place, path);
+        return path === undefined ? undefined : await ofPath(path);
       },
     },
-    ...given(app, (path) => itemOf(app, place, path)),
+    ...given(app, ofPath),
   ]);
 }
 
@@ -69,15 +74,14 @@ export async function chooseFile(
   _: DataPlace,
   target: string,
 ): Promise<ChosenData | undefined> {
-  const whole = (path: string): Promise<ChosenData> =>
-    Promise.resolve({ path, number: 1, isGiven: false });
+  const whole: OfPath = (path) => Promise.resolve({ path, number: 1, isGiven: false });
   const last = lastData(app);
   const label = last?.isGiven === true ? textOf(last) : plain(basename(last?.path ?? ""));
   const options = (): OptionsRow[] => [
     argumentsRow(app, target),
     optionsRow(waveOptionsText(runOptions(app)), () => changeWaveOptions(app)),
   ];
-  return await choose(app, vscode.l10n.t("Select the data of the wave"), options, [
+  return await choose(app, vscode.l10n.t("Select the data of the wave"), options, whole, [
     ...(last === undefined ? [] : [source(last, label, () => Promise.resolve(last))]),
     {
       label: vscode.l10n.t("$(folder-opened) Select a File…"),
@@ -98,12 +102,20 @@ async function choose(
   app: App,
   title: string,
   options: () => readonly OptionsRow[],
+  ofPath: OfPath,
   sources: readonly Source[],
 ): Promise<ChosenData | undefined> {
-  const picked = await vscode.window.showQuickPick([...sources, ...options()], { title });
+  const rows = [...sources, ...options()].map((row) => ({ ...row, value: row }));
+  const picked = await pickOrType<Source | OptionsRow>({
+    title,
+    placeholder: vscode.l10n.t("Select, or paste the path of a file"),
+    rows: () => rows,
+    understood: (text) =>
+      understoodPath(text, "file", (path) => ({ label: path, choose: () => ofPath(path) })),
+  });
   if (picked !== undefined && "change" in picked) {
     await picked.change();
-    return await choose(app, title, options, sources);
+    return await choose(app, title, options, ofPath, sources);
   }
   const chosen = await picked?.choose();
   if (chosen !== undefined) {
@@ -142,16 +154,16 @@ function others(app: App, place: DataPlace, last: ChosenData): Source[] {
 }
 
 async function selectedFile(): Promise<string | undefined> {
-  const [uri] =
-    (await vscode.window.showOpenDialog({
-      title: vscode.l10n.t("Select the Data of the Agent"),
-      openLabel: vscode.l10n.t("Select"),
-      filters: {
-        [vscode.l10n.t("Data")]: ["jsonl", "ndjson", "json", "parquet", "pq"],
-        [vscode.l10n.t("All files")]: ["*"],
-      },
-    })) ?? [];
-  return uri?.fsPath;
+  return await askForPath({
+    title: vscode.l10n.t("Select the Data of the Agent"),
+    openLabel: vscode.l10n.t("Select"),
+    kind: "file",
+    listed: "**/*.{jsonl,ndjson,parquet}",
+    filters: {
+      [vscode.l10n.t("Data")]: ["jsonl", "ndjson", "json", "parquet", "pq"],
+      [vscode.l10n.t("All files")]: ["*"],
+    },
+  });
 }
 
 /** The only item of a file, or the one that the user selects from its first ones, or by its number. */
@@ -192,7 +204,7 @@ async function typedNumber(): Promise<number | undefined> {
 }
 
 /** Items of the clipboard, and those that the user types, as a choice of the file in which they are stored. */
-function given(app: App, chosenOf: (path: string) => Promise<ChosenData | undefined>): Source[] {
+function given(app: App, chosenOf: OfPath): Source[] {
   const stored = async (text: string): Promise<ChosenData | undefined> => {
     const { path } = await app.sidecar.request(STORE_ITEM, { text });
     const item = await chosenOf(path);

@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 
 import type { App } from "../app";
 import { plain } from "../common/texts";
+import { askForPath } from "../typed_paths";
 import { LIST } from "./servers/messages";
 
 const RECENT = "eagleray.comparedSides";
@@ -72,12 +73,10 @@ async function typedUrl(): Promise<ComparedSide | undefined> {
 
 /** The dtype of the weights, or the one of the training. */
 async function chosenModel(): Promise<ComparedSide | undefined> {
-  const [folder] =
-    (await vscode.window.showOpenDialog({
-      title: vscode.l10n.t("Select the Folder of the Model"),
-      canSelectFiles: false,
-      canSelectFolders: true,
-    })) ?? [];
+  const folder = await askForPath({
+    title: vscode.l10n.t("Select the Folder of the Model"),
+    kind: "folder",
+  });
   if (folder === undefined) {
     return undefined;
   }
@@ -86,20 +85,21 @@ async function chosenModel(): Promise<ComparedSide | undefined> {
     ...["bfloat16", "float16", "float32"].map((dtype) => ({ label: dtype, dtype })),
   ];
   const picked = await vscode.window.showQuickPick(dtypes, {
-    title: vscode.l10n.t("Compute {0} with which dtype?", plain(basename(folder.fsPath))),
+    title: vscode.l10n.t("Compute {0} with which dtype?", plain(basename(folder))),
   });
   if (picked === undefined) {
     return undefined;
   }
   const query = picked.dtype === "" ? "" : `?dtype=${picked.dtype}`;
-  return { written: `torch:${folder.fsPath}${query}`, isDump: false };
+  return { written: `torch:${folder}${query}`, isDump: false };
 }
 
 async function chosenDump(): Promise<ComparedSide | undefined> {
-  const [file] =
-    (await vscode.window.showOpenDialog({
-      title: vscode.l10n.t("Select a Dump with Token Ids and Logprobs"),
-      filters: { [vscode.l10n.t("JSON lines")]: ["jsonl", "json"] },
-    })) ?? [];
-  return file === undefined ? undefined : { written: file.fsPath, isDump: true };
+  const file = await askForPath({
+    title: vscode.l10n.t("Select a Dump with Token Ids and Logprobs"),
+    kind: "file",
+    listed: "**/*.jsonl",
+    filters: { [vscode.l10n.t("JSON lines")]: ["jsonl", "json"] },
+  });
+  return file === undefined ? undefined : { written: file, isDump: true };
 }

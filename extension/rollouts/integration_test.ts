@@ -7,6 +7,7 @@ import * as vscode from "vscode";
 import type { App } from "../app";
 import { quoted } from "../common/shell";
 import { plain } from "../common/texts";
+import { askForPath } from "../typed_paths";
 import { targetOf, type AgentRef } from "./agent_model";
 import type { DataPlace } from "./data_choice";
 
@@ -69,7 +70,5 @@ async function selected(
   start: string,
   filters: Record<string, string[]>,
 ): Promise<string | undefined> {
-  const defaultUri = vscode.Uri.file(start);
-  const [uri] = (await vscode.window.showOpenDialog({ title, defaultUri, filters })) ?? [];
-  return uri?.fsPath;
+  return await askForPath({ title, kind: "file", start, filters });
 }

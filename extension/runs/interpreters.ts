@@ -8,6 +8,8 @@ import * as vscode from "vscode";
 
 import type { App } from "../app";
 import { dotted } from "../common/texts";
+import { pickOrType, type PickRow } from "../typed_picker";
+import { understoodPath } from "../typed_paths";
 import { changeWorkspaceSetting, setContextKey, setting } from "../settings";
 import { activeEnvironment, hasPythonExtension, workspaceFolder } from "../workspace";
 import { PYTHONS } from "./messages";
@@ -36,9 +38,11 @@ export async function programPython(app: App, place: ProgramPlace): Promise<Prog
 
 /** The key of the state of the editor. */
 const SELECTED = "eagleray.selectedPythons";
+/** In place of a folder: the last selection, for folders that have no Python. */
+const LAST = "";
 
 /** The name of each source in lists. */
-const SOURCES: Readonly<Record<PythonSource | "cluster", string>> = {
+const SOURCES: Readonly<Record<PythonSource | "cluster" | "run", string>> = {
   selected: vscode.l10n.t("selected for this folder"),
   setting: vscode.l10n.t("setting eagleray.runs.python"),
   "Python extension": vscode.l10n.t("selected in the Python extension"),
@@ -47,14 +51,16 @@ const SOURCES: Readonly<Record<PythonSource | "cluster", string>> = {
   "environment.yml": "environment.yml",
   VIRTUAL_ENV: vscode.l10n.t("active virtual environment"),
   CONDA_PREFIX: vscode.l10n.t("active conda environment"),
+  "last selected": vscode.l10n.t("selected last"),
   PATH: "PATH",
   cluster: vscode.l10n.t("used by a Ray cluster on this machine"),
+  run: vscode.l10n.t("last run"),
 };
 
-interface PythonItem extends vscode.QuickPickItem {
-  readonly python?: string;
-  readonly browse?: true;
-}
+type PythonRow = PickRow<string | typeof BROWSE>;
+
+/** Leads to the dialog of the editor. */
+const BROWSE = Symbol("browse");
 
 /** Lets the user select the Python of a program and keeps it for the next start; undefined when the user cancels. */
 export async function selectProgramPython(
@@ -64,7 +70,7 @@ export async function selectProgramPython(
   const python = await askForPython(app, place);
   await keepPython(app, python ?? "", place);
   if (python !== undefined) {
-    setContextKey("eagleray.pythonHasRay", (await rayText(python)) !== "");
+    setContextKey("eagleray.pythonHasRay", (await environmentOf(python)).ray !== "");
   }
   return python;
 }
@@ -83,30 +89,40 @@ export async function askForPython(app: App, place: ProgramPlace): Promise<strin
     return (await programPython(app, place)).path || undefined;
   }
   const pythons = await allProgramPythons(surroundings(app, folder), folder);
-  const chosen = await picked(await listed(app, pythons), pythons[0]);
-  return chosen?.browse === true ? await browsed() : chosen?.python;
+  return await picked(await listed(app, pythons), pythons[0]);
 }
 
 async function picked(
-  items: readonly PythonItem[],
+  rows: readonly PythonRow[],
   current: ProgramPython | undefined,
-): Promise<PythonItem | undefined> {
-  const browse: PythonItem = { label: vscode.l10n.t("$(folder) Browse…"), browse: true };
-  return await vscode.window.showQuickPick([...items, browse], {
-    title: vscode.l10n.t("Select the Python of your Ray programs"),
-    placeHolder: vscode.l10n.t("Current: {0}", shownPath(current?.path ?? "python")),
-    matchOnDescription: true,
+): Promise<string | undefined> {
+  const browse = {
+    label: vscode.l10n.t("$(folder) Browse…"),
+    alwaysShow: true,
+    value: BROWSE,
+  } as const;
+  const chosen = await pickOrType<string | typeof BROWSE>({
+    title: SELECT_PYTHON,
+    placeholder: vscode.l10n.t(
+      "Select, or paste a path. Current: {0}",
+      shownPath(current?.path || "python"),
+    ),
+    rows: () => [...rows, browse],
+    understood: (text) => understoodPath(text, "program", (python) => python, environmentText),
   });
+  return chosen === BROWSE ? await browsed() : chosen;
 }
 
-/** The Pythons that apply, then the clusters', then the PATH's; each once. */
-async function listed(app: App, pythons: readonly ProgramPython[]): Promise<readonly PythonItem[]> {
-  const sources = new Map<string, string>(pythons.map((it) => [it.path, SOURCES[it.source]]));
-  const others: readonly (readonly [readonly string[], string])[] = [
+/** The Pythons of the last runs, then those that apply, the clusters' and the PATH's; each once. */
+async function listed(app: App, pythons: readonly ProgramPython[]): Promise<readonly PythonRow[]> {
+  const sources = new Map<string, string>();
+  const all: readonly (readonly [readonly string[], string])[] = [
+    [await lastPythons(app), SOURCES.run],
+    ...pythons.map(({ path, source }) => [[path], SOURCES[source]] as const),
     [await clusterPythons(app), SOURCES.cluster],
     [await pythonsOnPath(), SOURCES.PATH],
   ];
-  for (const [paths, source] of others) {
+  for (const [paths, source] of all) {
     for (const python of paths.filter((python) => !sources.has(python))) {
       sources.set(python, source);
     }
@@ -114,11 +130,22 @@ async function listed(app: App, pythons: readonly ProgramPython[]): Promise<read
   return await Promise.all(
     [...sources].map(async ([python, source]) => ({
       label: shownPath(python),
-      description: dotted(await rayText(python), source),
-      python,
+      description: dotted(await environmentText(python), source),
+      value: python,
     })),
   );
 }
+
+/** The Pythons with which this machine's last runs were started, the last one first, as far as they still exist. */
+async function lastPythons(app: App): Promise<readonly string[]> {
+  const runs = await app.latestRuns().catch(() => []);
+  const pythons = new Set(runs.map(({ python }) => python).filter((it) => path.isAbsolute(it)));
+  const first = [...pythons].slice(0, MOST_LAST);
+  const areUsable = await Promise.all(first.map(isExecutable));
+  return first.filter((_, at) => areUsable[at]);
+}
+
+const MOST_LAST = 5;
 
 /**
  * Keeps the choice for the next start, unless it is the Python that is used anyway: as a setting of the workspace, or
@@ -131,7 +158,7 @@ export async function keepPython(app: App, python: string, place: ProgramPlace):
   if (hasWorkspace()) {
     await changeWorkspaceSetting("runs.python", python);
   } else {
-    const selected = { ...selectedPythons(app), [folderOf(place)]: python };
+    const selected = { ...selectedPythons(app), [folderOf(place)]: python, [LAST]: python };
     await app.context.globalState.update(SELECTED, selected);
   }
 }
@@ -150,10 +177,11 @@ export async function clusterPythons(app: App): Promise<readonly string[]> {
   return (await app.sidecar.request(PYTHONS, {})).paths;
 }
 
+const SELECT_PYTHON = vscode.l10n.t("Select the Python of your Ray programs");
+
 async function browsed(): Promise<string | undefined> {
-  const title = vscode.l10n.t("Select the Python of your Ray programs");
-  const openLabel = vscode.l10n.t("Select");
-  return (await vscode.window.showOpenDialog({ title, openLabel }))?.[0]?.fsPath;
+  const dialog = { title: SELECT_PYTHON, openLabel: vscode.l10n.t("Select") };
+  return (await vscode.window.showOpenDialog(dialog))?.[0]?.fsPath;
 }
 
 /** The folder of the file, else the one in which the program starts. */
@@ -165,6 +193,7 @@ function surroundings(app: App, folder: string): PythonSurroundings {
   const workspace = folder === "" ? undefined : workspaceOf(folder);
   return {
     selected: hasWorkspace() ? "" : (selectedPythons(app)[folder] ?? ""),
+    lastSelected: hasWorkspace() ? "" : (selectedPythons(app)[LAST] ?? ""),
     setting: setting("runs.python"),
     environ: process.env,
     home: os.homedir(),
@@ -215,18 +244,39 @@ async function pythonsOnPath(): Promise<readonly string[]> {
   return (await Promise.all(files)).flat();
 }
 
-/** "Ray 2.60.0", read from the files of the environment, so that nothing is started for a list; "" if unknown. */
-async function rayText(python: string): Promise<string> {
-  const lib = path.join(path.dirname(path.dirname(python)), "lib");
-  const versions = (await names(lib)).filter((name) => /^python3\.\d+$/.test(name));
-  for (const version of versions) {
-    const packages = await names(path.join(lib, version, "site-packages"));
+/** The version of a Python and of its Ray, "" for what is not known or not installed. */
+interface Environment {
+  readonly version: string;
+  readonly ray: string;
+  /** Whether packages outside of the environment belong to it, too. */
+  readonly isShared: boolean;
+}
+
+/** Read from the files of the environment, so that nothing is started for a list. */
+async function environmentOf(python: string): Promise<Environment> {
+  const prefix = path.dirname(path.dirname(python));
+  const configuration = await readFile(path.join(prefix, "pyvenv.cfg"), "utf8").catch(() => "");
+  const exact = /^version(?:_info)?\s*=\s*(\d+\.\d+\.\d+)/m.exec(configuration)?.[1];
+  const isShared = /^include-system-site-packages\s*=\s*true/im.test(configuration);
+  const folders = (await names(path.join(prefix, "lib"))).filter((it) => PYTHON_FOLDER.test(it));
+  for (const folder of folders) {
+    const packages = await names(path.join(prefix, "lib", folder, "site-packages"));
     const ray = packages.map((name) => /^ray-([\w.]+)\.dist-info$/.exec(name)?.[1]).find(Boolean);
     if (ray !== undefined) {
-      return `Python ${version.slice("python".length)}, Ray ${ray}`;
+      return { version: exact ?? folder.slice("python".length), ray, isShared };
     }
   }
-  return "";
+  // A Python outside an environment may have its packages elsewhere.
+  return { version: exact ?? "", ray: "", isShared };
+}
+
+const PYTHON_FOLDER = /^python3\.\d+$/;
+
+/** "3.11.7 · Ray 2.60.0", "3.11.7 · no Ray"; "" where nothing is known. */
+async function environmentText(python: string): Promise<string> {
+  const { version, ray, isShared } = await environmentOf(python);
+  const noRay = version === "" || isShared ? "" : vscode.l10n.t("no Ray");
+  return dotted(version, ray === "" ? noRay : vscode.l10n.t("Ray {0}", ray));
 }
 
 async function names(folder: string): Promise<readonly string[]> {

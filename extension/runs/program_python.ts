@@ -6,6 +6,8 @@ import * as path from "node:path";
 export interface PythonSurroundings {
   /** The user's selection for the folder in a window without a workspace; "" without a selection. */
   readonly selected: string;
+  /** The user's last selection in such a window, for any folder; "" without one. */
+  readonly lastSelected: string;
   /** `eagleray.runs.python`. */
   readonly setting: string;
   readonly environ: Readonly<Record<string, string | undefined>>;
@@ -39,6 +41,7 @@ export type PythonSource =
   | "environment.yml"
   | "VIRTUAL_ENV"
   | "CONDA_PREFIX"
+  | "last selected"
   | "PATH";
 
 /** The names that venv, uv and conda give an environment inside a project. */
@@ -79,6 +82,7 @@ export async function allProgramPythons(
  * 5. UV_PROJECT_ENVIRONMENT, and the environment of the uv project that contains the workspace.
  * 6. The conda environment that an environment.yml of these folders names.
  * 7. The environment in which the editor was started: VIRTUAL_ENV, then CONDA_PREFIX.
+ * 8. The Python that the user selected last, where no workspace stores the setting.
  *
  * After these, the PATH.
  */
@@ -108,6 +112,9 @@ async function* candidates(
     if (python !== undefined) {
       yield { path: python, source };
     }
+  }
+  if (around.lastSelected !== "" && (await around.isExecutable(around.lastSelected))) {
+    yield { path: around.lastSelected, source: "last selected" };
   }
 }
 

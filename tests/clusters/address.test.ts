@@ -5,6 +5,7 @@ import { test } from "node:test";
 import {
   addressBehind,
   addressProblem,
+  meantAddresses,
   remoteAddressProblem,
   hostProblem,
 } from "../../extension/clusters/address";
@@ -48,6 +49,31 @@ const ADDRESSES: readonly (readonly [string, boolean])[] = [
 for (const [address, good] of ADDRESSES) {
   test(`the address ${JSON.stringify(address)} is ${good ? "accepted" : "refused"}`, () => {
     assert.equal(addressProblem(address) === undefined, good);
+  });
+}
+
+const MEANT: readonly (readonly [string, readonly string[]])[] = [
+  ["gpu-1", ["gpu-1:8265", "ssh://gpu-1/8265"]],
+  ["alice@gpu-1", ["ssh://alice@gpu-1/8265"]],
+  ["ssh://gpu-1", ["ssh://gpu-1/8265"]],
+  ["localhost", ["localhost:8265"]],
+  ["ray://head:10001", ["head:8265"]],
+  ["head:6379", ["head:8265"]],
+  ["123456", ["slurm://123456"]],
+  ["12345_7", ["slurm://12345_7"]],
+  ["8265", []],
+  ["head:8265", []],
+  ["raysubmit_abc", []],
+  ["-oProxyCommand=reboot", []],
+  ["file:///etc/passwd", []],
+];
+
+for (const [text, addresses] of MEANT) {
+  test(`${JSON.stringify(text)} means ${addresses.join(" or ") || "no address"}`, () => {
+    assert.deepEqual(
+      meantAddresses(text).map(({ address }) => address),
+      addresses,
+    );
   });
 }
 

@@ -95,11 +95,26 @@ test("a valid address can be connected to, another one be edited", () => {
     address: "head:8265",
     title: "Connecting to head:8265",
   });
-  const [unfinished] = all(addSections(NOTHING, false, " head "));
-  assert.equal(unfinished?.label, "Edit “head”…");
+  const [unfinished] = all(addSections(NOTHING, false, " head/path "));
+  assert.equal(unfinished?.label, "Edit “head/path”…");
   assert.match(unfinished.detail, /^Enter a port/);
-  assert.deepEqual(unfinished.action, { kind: "edit", typed: "head" });
+  assert.deepEqual(unfinished.action, { kind: "edit", typed: "head/path" });
   assert.equal(unfinished.isAlwaysShown, true);
+});
+
+test("a host without a port and Ray's other ports lead to the dashboard", () => {
+  assert.deepEqual(shown(addSections(NOTHING, false, "gpu-1")).slice(1, 3), [
+    "> Connect to gpu-1:8265 | Ray’s dashboard has port 8265. | ",
+    "> Connect to ssh://gpu-1/8265 | Through SSH. | ",
+  ]);
+  const [first, second] = all(addSections(NOTHING, false, "head:6379"));
+  assert.equal(first?.label, "Connect to head:8265");
+  assert.equal(second?.label, "Connect to head:6379");
+});
+
+test("part of a listed name leads to its row, not to an address", () => {
+  const hosts = { ...NOTHING, ssh_hosts: [{ name: "gpu-1", detail: "" }] };
+  assert.equal(all(addSections(hosts, true, "gpu"))[0]?.label, "gpu-1");
 });
 
 test("a host leads to its dashboard, to what is typed there, and to its jobs", () => {

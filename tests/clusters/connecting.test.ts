@@ -20,6 +20,7 @@ let fake: FakeApp;
 
 registeredForEach(registerClusters, (made) => {
   fake = made;
+  editor.answersLists = false;
   fake.sidecar.on(CHOICES, () => CHOICE);
   fake.sidecar.on(ADD, ({ address }) => cluster({ id: address }));
 });
@@ -79,13 +80,16 @@ test("Enter right after typing takes what was typed", async () => {
 test("an address that isn't valid is edited in a box that says why", async () => {
   const added = editor.run("eagleray.connectCluster");
   await settled();
-  list().type("head");
-  list().choose("Edit “head”…");
+  list().type("head/path");
+  list().choose("Edit “head/path”…");
   await settled();
   const [box] = editor.boxes;
-  assert.equal(box?.value, "head");
+  assert.equal(box?.value, "head/path");
   box.enter("head");
-  assert.deepEqual([box.open, /^Enter a port/.test(box.validationMessage ?? "")], [true, true]);
+  assert.deepEqual(
+    [box.open, /^Enter head:8265 or ssh:\/\/head\/8265\.$/.test(box.validationMessage ?? "")],
+    [true, true],
+  );
   box.enter("head:8265");
   assert.deepEqual([box.open, box.validationMessage], [false, undefined]);
   await added;

@@ -49,6 +49,20 @@ function message(kind: Asked["kind"]) {
   };
 }
 
+/** Asks once the list has loaded its rows; a list for a path leads to its dialog, which asks. */
+async function askedList(pick: FakeQuickPick): Promise<unknown> {
+  while (pick.busy) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const { title, placeholder, items } = pick;
+  const browse = items.find(({ label }) => label === "$(folder) Browse…");
+  if (browse !== undefined && placeholder.startsWith("Path of ")) {
+    return browse;
+  }
+  const options = { title, placeHolder: placeholder, items };
+  return await editor.ask({ kind: "pick", text: title, buttons: [], options });
+}
+
 export const window = {
   get activeTextEditor() {
     return editor.inView === undefined ? undefined : { document: editor.inView };
@@ -117,6 +131,7 @@ export const window = {
   },
   createQuickPick: () => {
     const pick = new FakeQuickPick();
+    pick.ask = editor.answersLists ? askedList : undefined;
     editor.picks.push(pick);
     return pick;
   },
@@ -188,6 +203,7 @@ export const workspace = {
   getWorkspaceFolder: (uri: Uri) =>
     editor.folders.find((folder) => uri.path.startsWith(`${folder.uri.path}/`)),
   asRelativePath: (path: string) => path,
+  findFiles: () => Promise.resolve([]),
   get isTrusted() {
     return editor.trusted;
   },

@@ -53,6 +53,8 @@ class Editor {
   /** Boxes and lists that were created, shown or not; the test types into them. */
   boxes: FakeInputBox[] = [];
   picks: FakeQuickPick[] = [];
+  /** Whether `answer` answers lists, too, in place of a test that works them. */
+  answersLists = true;
   terminals: FakeTerminal[] = [];
   /** The texts that the status bar showed for a while. */
   statusMessages: string[] = [];

@@ -63,6 +63,8 @@ export class FakeQuickPick extends FakeQuickInput {
   matchOnDetail = false;
   keepScrollPosition = false;
   activeItems: readonly FakeQuickPickItem[] = [];
+  /** How the test answers questions, where it does not work the list itself. */
+  ask: ((pick: FakeQuickPick) => Promise<unknown>) | undefined;
   private listed: readonly FakeQuickPickItem[] = [];
   get items(): readonly FakeQuickPickItem[] {
     return this.listed;
@@ -74,6 +76,23 @@ export class FakeQuickPick extends FakeQuickInput {
   }
   get selectedItems(): FakeQuickPick["items"] {
     return this.activeItems;
+  }
+  override show(): void {
+    super.show();
+    void this.ask?.(this).then((answer) => {
+      this.answer(answer);
+    });
+  }
+  /** A text is typed, a line chosen; nothing closes the list. */
+  private answer(answer: unknown): void {
+    if (typeof answer === "string") {
+      this.enter(answer);
+    } else if (answer === undefined) {
+      this.hide();
+    } else {
+      this.activeItems = [answer as FakeQuickPickItem];
+      this.accepted.fire(undefined);
+    }
   }
   /** Enter on the line with this label. */
   choose(label: string): void {

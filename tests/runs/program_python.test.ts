@@ -11,6 +11,7 @@ import {
 
 interface Given {
   readonly selected?: string;
+  readonly lastSelected?: string;
   readonly setting?: string;
   readonly environ?: Readonly<Record<string, string>>;
   readonly active?: string;
@@ -33,6 +34,7 @@ function around(given: Given): PythonSurroundings {
   const pythons = [...venvs, ...condas].map((prefix) => `${prefix}/bin/python`);
   return {
     selected: given.selected ?? "",
+    lastSelected: given.lastSelected ?? "",
     setting: given.setting ?? "",
     environ: given.environ ?? {},
     home: "/home/me",

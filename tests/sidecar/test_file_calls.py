@@ -246,6 +246,7 @@ async def ask_about_hangs(panel: Panel, cluster: str, folder: Path) -> None:
         "coverage": {"processes": 0, "unseen": [], "nodes": [], "workers": ""},
         "inside": [],
     }
+    await panel.ask(hangs.PROCESSES)
     await panel.ask(hangs.PICTURE, pids=[2**22 - 1])
     await panel.ask(hangs.PICTURE, cluster=cluster)
     await panel.ask(hangs.SAVE, path=path, picture=picture)

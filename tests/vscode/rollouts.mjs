@@ -13,6 +13,7 @@ import * as path from "node:path";
 import { interpreter } from "../../scripts/environments.mjs";
 import { assertAccessible, frameOf } from "./harness/accessibility.mjs";
 import { endWithRun } from "./harness/cleanup.mjs";
+import { pastePath } from "./harness/files.mjs";
 import { python, ROOT } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { setStageWithoutCluster } from "./harness/stage_without_cluster.mjs";
@@ -95,7 +96,7 @@ await browserRun(
       await chooseUrl(a, "engine of the rollouts", () => titled("(2/2): trainer").isVisible());
       await chooseUrl(b, "(2/2): trainer", () => titled("Select the Prompts").isVisible());
       const kind = shown.locator("h1", { hasText: "Kernel mismatch" });
-      await choose(prompts, () => kind.isVisible());
+      await pastePath(window, prompts, () => kind.isVisible());
       await window.waitFor(shown.getByText("12 of 12 have the same token ids"), "the prompts");
       await window.waitFor(shown.locator("table.map tr").nth(11), "a row for each sequence");
       await window.shot("comparison");
@@ -125,10 +126,7 @@ await browserRun(
       await window.command("Eagleray: Open Trajectories", () =>
         titled("Select a Dump of Trajectories").isVisible(),
       );
-      await pick("Select a File…", async () =>
-        (await window.quickInput().inputValue()).includes(stage.workspace),
-      );
-      await choose(growing, () => tab("growing.jsonl").isVisible());
+      await pastePath(window, growing, () => tab("growing.jsonl").isVisible());
       const listed = shown.locator(".list tbody tr");
       await until(async () => (await listed.count()) === 1, "its only trajectory");
       await listed.first().click();
@@ -151,7 +149,7 @@ await browserRun(
       await window.command("Eagleray: Save Batch", () =>
         titled("Select a Dump of Trajectories").isVisible(),
       );
-      await choose(dump, () => titled("Save Trajectories as a Batch").isVisible());
+      await pastePath(window, dump, () => titled("Save Trajectories as a Batch").isVisible());
       await choose(batch, () => tab("train_data_step1.pt.txt").isVisible());
       await window.waitFor(code("loaded without executing anything"), "how it was loaded");
       await window.waitFor(code(/input_ids\s+4x4/), "its tensors");
@@ -166,7 +164,7 @@ await browserRun(
         () => titled("Select the Configuration").isVisible(),
         "the button",
       );
-      await choose(config, () => tab("replay.py").isVisible());
+      await pastePath(window, config, () => tab("replay.py").isVisible());
       await window.waitForMessage("replay.py trains on the batch.", "the question");
       await window.shot("replay");
       const script = fs.readFileSync(path.join(stage.workspace, "replay.py"), "utf8");
@@ -196,7 +194,7 @@ await browserRun(
       await window.waitFor(window.row(/replay\.py.*exited/), "the run without a failure");
     });
 
-    await agents({ stage, window, test, choose });
+    await agents({ stage, window, test });
   },
   { driver: false, stage: stageWithTorch },
 );

@@ -34,14 +34,17 @@ await browserRun(
       await window.waitFor(choice("alice@10.66.0.1"), "the login node with its address");
       await window.shot("add-cluster");
       await input.fill("node-1");
-      await window.waitFor(choice("Edit “node-1”"), "the row of what is no address");
+      await window.waitFor(choice("Connect to node-1:8265"), "the host with the usual port");
+      await window.waitFor(choice("Connect to ssh://node-1/8265"), "the host through SSH");
+      await input.fill("node-1/path");
+      await window.waitFor(choice("Edit “node-1/path”"), "the row of what is no address");
       await window.waitFor(choice("Enter a port (8265)"), "why it is not an address");
     });
 
     await test("a search for jobs on a host asks about its host key and for the passphrase", async () => {
       await input.fill("");
       // A click while the list is drawn again would hit another row.
-      await window.waitForNone(choice("Edit “node-1”"), "the hint");
+      await window.waitForNone(choice("Edit “node-1/path”"), "the hint");
       await choose(
         "Add SLURM login node",
         () => list.getByText("Add a SLURM login node").isVisible(),

@@ -10,6 +10,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { assertAccessible, frameOf } from "./harness/accessibility.mjs";
 import { interpreter } from "../../scripts/environments.mjs";
+import { pastePath } from "./harness/files.mjs";
 import { ROOT, startProgram } from "./harness/ray.mjs";
 import { browserRun } from "./harness/run.mjs";
 import { freePort } from "./harness/server.mjs";
@@ -125,10 +126,13 @@ await browserRun(
       );
       await window.waitFor(announced("Saved as picture.json"), "that it was saved");
       assert.equal(JSON.parse(fs.readFileSync(saved, "utf8")).verdict.kind, "ray-get-cycle");
-      await choose(
-        () => button("Compare With…").click(),
-        () => shown.getByText("No rank has moved between the two pictures.").isVisible(),
-        "the comparison",
+      await window.click(
+        button("Compare With…"),
+        () => window.quickInput().isVisible(),
+        "the list of pictures",
+      );
+      await pastePath(window, saved, () =>
+        shown.getByText("No rank has moved between the two pictures.").isVisible(),
       );
       await window.click(
         button("Copy as Markdown"),
@@ -200,11 +204,10 @@ await browserRun(
         "View: Close All Editors",
         async () => (await page.locator(".tab").count()) === 0,
       );
-      await choose(
-        () => window.command("Eagleray: Open Saved Picture", () => window.quickInput().isVisible()),
-        () => tab("picture.json").isVisible(),
-        "the saved picture is open",
-      );
+      const asks = page.locator(".quick-input-widget:visible", { hasText: "Open a Saved Picture" });
+      await window.command("Eagleray: Open Saved Picture", () => asks.isVisible());
+      await window.shot("pasted");
+      await pastePath(window, saved, () => tab("picture.json").isVisible());
       await window.waitFor(sentence, "the sentence");
       assert.equal(await button("Sample Again").count(), 0);
       assert.equal(

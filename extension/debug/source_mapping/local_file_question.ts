@@ -7,6 +7,7 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import { workspaceFolders } from "../../workspace";
+import { askForPath } from "../../typed_paths";
 import { RESOLVE, SET_FOLDER, type Resolution } from "./messages";
 import { stopPlaceOf, type StopPlace } from "./stop_place";
 
@@ -114,12 +115,9 @@ async function pickAnswer(
 
 /** The folder of this machine that `remote`, a file or folder of the worker, is in. */
 export async function askFolder(remote: string): Promise<string | undefined> {
-  const [chosen] =
-    (await vscode.window.showOpenDialog({
-      canSelectFolders: true,
-      canSelectFiles: false,
-      openLabel: vscode.l10n.t("Use This Folder"),
-      title: plain(vscode.l10n.t("Select your folder that contains {0}", remote)),
-    })) ?? [];
-  return chosen?.fsPath;
+  return await askForPath({
+    kind: "folder",
+    openLabel: vscode.l10n.t("Use This Folder"),
+    title: plain(vscode.l10n.t("Select your folder that contains {0}", remote)),
+  });
 }

@@ -9,11 +9,26 @@ import { plain } from "../../common/texts";
 import { longWork } from "../../dialogs";
 import type { Row } from "../../rows";
 import { runName } from "../../runs/worker_names";
+import { pickOrType, type PickRow } from "../../typed_picker";
 import { connected } from "./connect_first";
 import { pickedStacks } from "./given_stacks";
-import { OF_GROUP, OF_STACKS, OPEN, PICTURE, type PictureTarget } from "./messages";
+import {
+  OF_GROUP,
+  OF_STACKS,
+  OPEN,
+  PICTURE,
+  PROCESSES,
+  type CandidateProcess,
+  type PictureTarget,
+} from "./messages";
 import { PicturePanels, selectPicture, type NamedPicture } from "./picture_panel";
-import { ofProcesses, parsedPids, targetOf, targetsOf, type NamedTarget } from "./targets_model";
+import {
+  processRows,
+  targetOf,
+  targetsOf,
+  understoodPids,
+  type NamedTarget,
+} from "./targets_model";
 
 export class StuckCommands {
   private readonly panels: PicturePanels;
@@ -28,7 +43,8 @@ export class StuckCommands {
   async whyStuck(rows: readonly Row[]): Promise<void> {
     const clusters = this.app.clusters.value;
     const chosen =
-      targetOf(rows, clusters) ?? (await picked(targetsOf(clusters, await this.app.latestRuns())));
+      targetOf(rows, clusters) ??
+      (await picked(this.app, targetsOf(clusters, await this.app.latestRuns())));
     const named = chosen === undefined ? undefined : await connected(chosen);
     if (named !== undefined) {
       this.panels.show(await this.taken(named.target, named.name));
@@ -93,33 +109,46 @@ export class StuckCommands {
 }
 
 /** The only target, or the one that the user picks: one of these, or processes of this machine. */
-async function picked(targets: readonly NamedTarget[]): Promise<NamedTarget | undefined> {
+async function picked(app: App, targets: readonly NamedTarget[]): Promise<NamedTarget | undefined> {
   const [only] = targets;
   if (only !== undefined && targets.length === 1) {
     return only;
   }
-  const items = [
+  const rows: readonly PickRow<NamedTarget | typeof PROCESSES_HERE>[] = [
     ...targets.map((named) => ({
       label: named.name,
       description:
         named.target.run_id === undefined ? vscode.l10n.t("cluster") : vscode.l10n.t("run"),
-      named,
+      value: named,
     })),
-    { label: vscode.l10n.t("Processes of This Machine…"), description: "", named: undefined },
+    {
+      label: vscode.l10n.t("Processes of This Machine…"),
+      description: "",
+      value: PROCESSES_HERE,
+      alwaysShow: true,
+    },
   ];
-  const item = await vscode.window.showQuickPick(items, {
+  const chosen = await pickOrType<NamedTarget | typeof PROCESSES_HERE>({
     title: vscode.l10n.t("Why is what stuck?"),
+    placeholder: vscode.l10n.t("Select, or type PIDs such as 4711 4712"),
+    rows: () => rows,
+    understood: understoodPids,
   });
-  return item === undefined ? undefined : (item.named ?? (await typedProcesses()));
+  return chosen === PROCESSES_HERE ? await selectedProcess(app) : chosen;
 }
 
-async function typedProcesses(): Promise<NamedTarget | undefined> {
-  const typed = await vscode.window.showInputBox({
+/** Leads to the list of processes. */
+const PROCESSES_HERE = Symbol("processes");
+
+async function selectedProcess(app: App): Promise<NamedTarget | undefined> {
+  let processes: readonly CandidateProcess[] = [];
+  return await pickOrType<NamedTarget>({
     title: vscode.l10n.t("Processes of This Machine"),
-    prompt: vscode.l10n.t("PIDs, for example 4711 4712. Their ranks and children are included."),
-    validateInput: (text) =>
-      parsedPids(text) === undefined ? vscode.l10n.t("Enter PIDs such as 4711 4712.") : undefined,
+    placeholder: vscode.l10n.t("Select, or type PIDs such as 4711 4712"),
+    rows: () => processRows(processes),
+    understood: understoodPids,
+    load: async (cancel) => {
+      ({ processes } = await app.sidecar.request(PROCESSES, {}, { cancel }));
+    },
   });
-  const pids = parsedPids(typed ?? "");
-  return pids === undefined ? undefined : ofProcesses(pids);
 }

@@ -1,6 +1,7 @@
 // Printed from pybackend/eagleray/observe/hangs/messages.py by `npm run messages`; do not edit.
 import { request, type Nothing } from "../../common/wire";
 
+export const PROCESSES = request<Nothing, CandidateProcesses>("eagleray/hangs/processes");
 export const PICTURE = request<PictureTarget, Picture>("eagleray/hangs/picture");
 export const SAVE = request<PictureToSave, Nothing>("eagleray/hangs/save");
 export const OF_STACKS = request<GivenStacks, GivenPicture>("eagleray/hangs/ofStacks");
@@ -59,6 +60,18 @@ export interface PausedGroupName {
   readonly cluster: string;
   readonly title: string;
   readonly post_mortem: boolean;
+}
+
+/** A Python process of this user on this machine: its command without secrets, and its age in seconds. */
+export interface CandidateProcess {
+  readonly pid: number;
+  readonly command: string;
+  readonly age_s: number;
+}
+
+/** The processes that may be sampled, the newest first. */
+export interface CandidateProcesses {
+  readonly processes: readonly CandidateProcess[];
 }
 
 /**

@@ -9,6 +9,7 @@ import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import { COMMANDS, PANELS } from "../../contributions";
 import { PageTab, RestoredTabs, versionOf, type PageKind } from "../../page/tabs";
+import { askForPath } from "../../typed_paths";
 import { COMPARE, MARKDOWN, SAVE, type Picture, type PictureTarget } from "./messages";
 import type { FromPicturePage, ToPicturePage } from "./page_messages";
 import { openSourceLine } from "./source_line";
@@ -188,14 +189,13 @@ function isInReach({ runs }: App, target: PictureTarget | undefined): boolean {
 
 /** The path of a saved picture that the user selects. */
 export async function selectPicture(title: string): Promise<string | undefined> {
-  const [uri] =
-    (await vscode.window.showOpenDialog({
-      title,
-      openLabel: vscode.l10n.t("Open"),
-      canSelectMany: false,
-      filters: pictureFiles(),
-    })) ?? [];
-  return uri?.fsPath;
+  return await askForPath({
+    title,
+    openLabel: vscode.l10n.t("Open"),
+    kind: "file",
+    listed: "**/stuck-*.json",
+    filters: pictureFiles(),
+  });
 }
 
 function pictureFiles(): Record<string, string[]> {

@@ -2,7 +2,7 @@
 
 import { l10n } from "vscode";
 
-import { dotted, plain } from "../../common/texts";
+import { dotted, duration, plain } from "../../common/texts";
 import type { Row } from "../../rows";
 import type { Cluster, Clusters, Job } from "../../clusters/messages";
 import { clusterIdOf } from "../../rows";
@@ -10,7 +10,8 @@ import { jobLabels } from "../../clusters/tree_rows";
 import type { Run } from "../../runs/messages";
 import { isLive } from "../../runs/states";
 import { runName } from "../../runs/worker_names";
-import type { PictureTarget } from "./messages";
+import { usedRow, type PickRow } from "../../typed_picker";
+import type { CandidateProcess, PictureTarget } from "./messages";
 
 /** A target with the name that the user knows it by; a `job` has to be connected first. */
 export interface NamedTarget {
@@ -82,6 +83,27 @@ function clusterOf(row: Row): string | undefined {
 /** The title of a group of workers that do the same; "" for any other row. */
 function groupOf(row: Row): string {
   return row.row === "group" || (row.row === "anyGroup" && row.kind === "class") ? row.title : "";
+}
+
+/** A row for each process: "4711 · 12 m" and its command. */
+export function processRows(
+  processes: readonly CandidateProcess[],
+): readonly PickRow<NamedTarget>[] {
+  return processes.map(({ pid, command, age_s }) => ({
+    label: String(pid),
+    description: duration(age_s),
+    detail: plain(command, 200),
+    value: ofProcesses([pid]),
+  }));
+}
+
+/** PIDs as they are pasted. */
+export function understoodPids(text: string): Promise<PickRow<NamedTarget> | undefined> {
+  const pids = parsedPids(text);
+  const named = pids === undefined ? undefined : ofProcesses(pids);
+  const label = l10n.t("Use {0}", named?.name ?? "");
+  const description = l10n.t("Their ranks and children are included.");
+  return Promise.resolve(named && usedRow(label, description, named));
 }
 
 /** The PIDs of a text such as "4711 4712"; undefined for a text that has others, or none. */

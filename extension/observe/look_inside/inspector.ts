@@ -7,6 +7,7 @@ import type { Disposable } from "../../common/disposables";
 import { EaglerayError } from "../../common/errors";
 import { COMMANDS, DEBUG_TYPE, INSPECTION_TYPE } from "../../contributions";
 import { isConfirmed, longWork } from "../../dialogs";
+import { pickOrType, usedRow, type PickRow } from "../../typed_picker";
 import type { Row } from "../../rows";
 import { askForTrust, workspaceFolders } from "../../workspace";
 import type { AdapterFactory } from "../../debug/attaching/debug_adapter";
@@ -20,7 +21,6 @@ import {
   ofArgument,
   sessionName,
   typedPid,
-  type InspectionChoice,
   type Inspectable,
 } from "./target_model";
 
@@ -167,25 +167,19 @@ export class Inspector implements Disposable {
 
   /** A worker of the lists, or a process of this machine by its PID. */
   private async picked(): Promise<Inspectable | undefined> {
-    const typed = { label: vscode.l10n.t("$(edit) Enter the PID of a process of this machine…") };
     const { clusters } = this.app.clusters.value;
-    const choices = longWork(vscode.l10n.t("Loading workers"), async () => {
-      const lists = await Promise.allSettled(clusters.map(({ id }) => this.liveOf(id)));
-      const live = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
-      return choicesOf(this.app.runs.value.runs, live);
-    });
-    const items = choices.then((listed): (Partial<InspectionChoice> & vscode.QuickPickItem)[] => [
-      ...listed,
-      typed,
-    ]);
-    const picked = await vscode.window.showQuickPick(items, {
+    let choices = choicesOf(this.app.runs.value.runs, []);
+    return await pickOrType<Inspectable>({
       title: vscode.l10n.t("Select a worker to look inside"),
-      matchOnDescription: true,
+      placeholder: vscode.l10n.t("Select, or type the PID of a process of this machine"),
+      rows: () => choices.map((choice) => ({ ...choice, value: choice.inspectable })),
+      understood: (text) => Promise.resolve(understoodPid(text)),
+      load: async () => {
+        const lists = await Promise.allSettled(clusters.map(({ id }) => this.liveOf(id)));
+        const live = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
+        choices = choicesOf(this.app.runs.value.runs, live);
+      },
     });
-    if (picked === undefined) {
-      return undefined;
-    }
-    return picked.inspectable ?? (await askPid());
   }
 
   private async liveOf(cluster: string): Promise<readonly LiveWorker[]> {
@@ -193,15 +187,9 @@ export class Inspector implements Disposable {
   }
 }
 
-async function askPid(): Promise<Inspectable | undefined> {
-  const typed = await vscode.window.showInputBox({
-    title: vscode.l10n.t("Look inside a process of this machine"),
-    prompt: vscode.l10n.t("Its PID, as `ps` shows it"),
-    validateInput: (value) =>
-      typedPid(value) === undefined ? vscode.l10n.t("A PID is a positive number.") : undefined,
-  });
-  const pid = typedPid(typed ?? "");
-  return pid === undefined ? undefined : ofArgument({ pid });
+function understoodPid(text: string): PickRow<Inspectable> | undefined {
+  const inspectable = ofArgument({ pid: typedPid(text) });
+  return inspectable && usedRow(vscode.l10n.t("Use PID {0}", text), "", inspectable);
 }
 
 function noProcess(): EaglerayError {

@@ -12,6 +12,7 @@ import { windowName } from "../../workspace";
 import { optionsOfRun } from "../../runs/last_options";
 import { LIST as RUNS, type Run } from "../../runs/messages";
 import { runLacksNsys } from "../../runs/recording_texts";
+import { askForPath } from "../../typed_paths";
 import type { ProfiledRun, ProfiledRuns } from "./messages";
 import { reportsOf, type GatheredReport } from "./recording_targets";
 
@@ -42,13 +43,15 @@ export async function openReportOf(
 }
 
 async function askForFile(folder: string | undefined): Promise<void> {
-  const picked = await vscode.window.showOpenDialog({
+  const picked = await askForPath({
     title: vscode.l10n.t("Open an nsys report"),
-    ...(folder === undefined ? {} : { defaultUri: vscode.Uri.file(folder) }),
+    kind: "file",
+    listed: "**/*.nsys-rep",
+    ...(folder !== undefined && { start: folder }),
     filters: { [vscode.l10n.t("nsys reports")]: ["nsys-rep", "sqlite"] },
   });
-  if (picked?.[0] !== undefined) {
-    await openReport(picked[0].fsPath);
+  if (picked !== undefined) {
+    await openReport(picked);
   }
 }
 

@@ -12,6 +12,7 @@ describe("the list of workers behind the status bar", () => {
   const feature = new Feature();
 
   const opened = async (): Promise<(typeof editor.picks)[number]> => {
+    editor.answersLists = false;
     void editor.run("eagleray.showPausedWorkers");
     await settled();
     const pick = editor.picks.at(-1);

@@ -12,6 +12,7 @@ import {
   OF_STACKS,
   OPEN,
   PICTURE,
+  PROCESSES,
   SAVE,
 } from "../../../extension/observe/hangs/messages";
 import type { ToPicturePage } from "../../../extension/observe/hangs/page_messages";
@@ -128,12 +129,26 @@ test("the palette asks which cluster, run or process where there are several", a
   assert.deepEqual(fake.sidecar.sentTo(PICTURE), [{ run_id: aRun().id }]);
 });
 
-test("without a cluster PIDs are entered", async () => {
+test("without a cluster PIDs are typed", async () => {
   fake.sidecar.notify(CLUSTERS, clustersOf([]));
-  editor.answer = ({ kind, options }) =>
-    kind === "pick" ? (options["items"] as unknown[])[0] : "4711, 4712";
+  editor.answer = () => "4711, 4712";
   await opened();
   assert.deepEqual(fake.sidecar.sentTo(PICTURE), [{ pids: [4711, 4712] }]);
+});
+
+test("processes of this machine are listed with command and age", async () => {
+  fake.sidecar.notify(CLUSTERS, clustersOf([]));
+  const processes = [{ pid: 4711, command: "python train.py --steps 3", age_s: 125 }];
+  fake.sidecar.on(PROCESSES, () => ({ processes }));
+  const details: unknown[] = [];
+  editor.answer = ({ options }) => {
+    const [first] = options["items"] as { description: string; detail?: string }[];
+    details.push(first?.description, first?.detail);
+    return first;
+  };
+  await opened();
+  assert.deepEqual(details.slice(2), ["2 m 5 s", "python train.py --steps 3"]);
+  assert.deepEqual(fake.sidecar.sentTo(PICTURE), [{ pids: [4711] }]);
 });
 
 for (const [text, pids] of [
@@ -327,8 +342,7 @@ test("paused processes of a run without Ray are sampled by their PIDs", async ()
 
 test("processes of this machine are read from inside once, on request", async () => {
   fake.sidecar.notify(CLUSTERS, clustersOf([]));
-  editor.answer = ({ kind, options }) =>
-    kind === "pick" ? (options["items"] as unknown[])[0] : "4711";
+  editor.answer = () => "4711";
   const panel = await opened();
   assert.equal(shown(panel, "picture")?.canReadInside, true);
   const asked = { group: "world", rank: 1, reason: "", exceptions: [], awaits: [] };

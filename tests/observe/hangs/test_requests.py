@@ -215,3 +215,16 @@ async def test_picture_of_workers_that_run_again_is_gone(window: Asked) -> None:
     group = {"cluster": "http://c:1", "title": "Policy.train", "post_mortem": False}
     with pytest.raises(EaglerayError, match="no longer paused"):
         await window.ask(messages.OF_GROUP, group)
+
+
+async def test_processes_of_this_machine_have_commands_and_ages(window: Asked) -> None:
+    code = "import sys; sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "--api-key", "sk-1234567890abcdef"], stdin=subprocess.PIPE
+    ) as program:
+        listed = await window.ask(messages.PROCESSES, None)
+        program.communicate()
+    found = next(each for each in listed["processes"] if each["pid"] == program.pid)
+    assert "sys.stdin.read()" in found["command"]
+    assert "sk-1234567890abcdef" not in found["command"]
+    assert 0 <= found["age_s"] < 600

@@ -51,6 +51,7 @@ let fake: FakeApp;
 
 registeredForEach(registerRuns, (made) => {
   fake = made;
+  editor.answersLists = false;
   answerOptions(made);
 });
 

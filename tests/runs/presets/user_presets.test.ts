@@ -14,6 +14,7 @@ let fake: FakeApp;
 
 registeredForEach(registerRuns, (made) => {
   fake = made;
+  editor.answersLists = false;
   fake.sidecar.on(LIST, () => ({ runs: [] }));
   fake.sidecar.on(LIST_PRESETS, () => ({ presets: [MINE] }));
   fake.sidecar.on(DELETE_PRESET, () => ({}));

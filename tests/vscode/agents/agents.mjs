@@ -11,7 +11,7 @@ import { createInterface } from "node:readline";
 import { interpreter } from "../../../scripts/environments.mjs";
 import { assertAccessible, frameOf } from "../harness/accessibility.mjs";
 import { endWithRun } from "../harness/cleanup.mjs";
-import { openFile } from "../harness/files.mjs";
+import { openFile, pastePath } from "../harness/files.mjs";
 import { lineOf, python, ROOT } from "../harness/ray.mjs";
 import { until } from "../harness/until.mjs";
 
@@ -19,8 +19,7 @@ const PROGRAM = path.join(ROOT, "tests", "vscode", "agents", "counting.py");
 const ENGINE_PYTHON = interpreter("engine");
 const KEY = "sk-engine-of-the-story";
 
-/** `choose` selects a file in the editor's own dialog. */
-export async function agents({ stage, window, test, choose }) {
+export async function agents({ stage, window, test }) {
   const { page } = window;
   const folder = path.join(stage.workspace, "agents");
   const file = path.join(folder, "counting.py");
@@ -183,8 +182,10 @@ export async function agents({ stage, window, test, choose }) {
     );
     const configuration = titled("Select the Configuration");
     await pick("Counting", () => configuration.isVisible(), "the class");
-    await choose(config, () => titled("Select Data for counting_grpo.yaml").isVisible());
-    await choose(data, async () => (await printed()).includes(command.replace(/ /gu, "")));
+    await pastePath(window, config, () => titled("Select Data for counting_grpo.yaml").isVisible());
+    await pastePath(window, data, async () =>
+      (await printed()).includes(command.replace(/ /gu, "")),
+    );
     const text = await printed();
     for (const part of ["counting.py:Counting", "counting_grpo.yaml", "numbers.jsonl"]) {
       assert.ok(text.includes(part), part);

@@ -20,3 +20,12 @@ export async function openFile(window, folder, name, effect) {
     `${name} is open`,
   );
 }
+
+/** Pastes a path into the open list, which says what it is understood as, and takes it. */
+export async function pastePath(window, file, effect) {
+  const { page } = window;
+  await window.quickInput().fill(file);
+  const row = page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "Use /" });
+  await window.waitFor(row.filter({ hasText: path.basename(file) }), `the row for ${file}`);
+  await window.gesture(() => page.keyboard.press("Enter"), effect, `${file} is taken`);
+}

@@ -84,6 +84,10 @@ export async function firstRun({ window, test }) {
         .first()
         .isVisible(),
     );
+    await window.quickInput().fill("/nowhere/python");
+    await window.waitFor(picker.getByText("This path doesn’t exist"), "why it can't be used");
+    await window.shot("first-pasted");
+    await window.quickInput().fill("");
     await window.shot("first-interpreter");
     await picture(window, "python", { ...EDITOR, y: 0 });
     await page.keyboard.press("Escape");

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from eagleray.common.blocking_calls import off_loop
 from eagleray.common.errors import printable
 from eagleray.common.l10n import t
-from eagleray.observe.hangs import errors, messages, picture_changes, picture_files, texts
+from eagleray.observe.hangs import (
+    errors,
+    messages,
+    picture_changes,
+    picture_files,
+    processes_here,
+    texts,
+)
 from eagleray.observe.hangs.model import Picture, PictureTarget
 from eagleray.observe.hangs.pasted.given_files import STDIN, GivenFiles
 from eagleray.observe.hangs.pasted.pasted import picture_of
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
 def register(server: RequestServer, pictures: Pictures, sentences: PausedSentences) -> None:
     """Answers the requests of this feature."""
     handlers = HangHandlers(pictures, sentences)
+    server.on_request(messages.PROCESSES, handlers.processes)
     server.on_request(messages.PICTURE, handlers.picture)
     server.on_request(messages.SAVE, handlers.save)
     server.on_request(messages.OPEN, handlers.open)
@@ -48,6 +56,9 @@ class HangHandlers:
         taken = await self._pictures.take(target, on_progress, report)
         self._sentences.note(target.cluster, taken)
         return taken
+
+    async def processes(self) -> messages.CandidateProcesses:
+        return messages.CandidateProcesses(await off_loop(processes_here.candidates))
 
     async def of_group(self, group: messages.PausedGroupName) -> Picture:
         taken = self._sentences.picture(group.cluster, group.title, group.post_mortem)

@@ -83,6 +83,23 @@ class PausedGroupName:
     post_mortem: bool
 
 
+@frozen
+class CandidateProcess:
+    """A Python process of this user on this machine: its command without secrets, and its age in seconds."""
+
+    pid: int
+    command: str
+    age_s: float
+
+
+@frozen
+class CandidateProcesses:
+    """The processes that may be sampled, the newest first."""
+
+    processes: tuple[CandidateProcess, ...]
+
+
+PROCESSES = Request("eagleray/hangs/processes", NoneType, CandidateProcesses)
 PICTURE = LongRequest("eagleray/hangs/picture", PictureTarget, Picture)
 SAVE = Request("eagleray/hangs/save", PictureToSave, NoneType)
 OF_STACKS = LongRequest("eagleray/hangs/ofStacks", GivenStacks, GivenPicture)
