@@ -146,8 +146,16 @@ export function statusOf({ state, clusters, paused, hasRuns, inFront }: StatusIn
   const counts = waitingCounts(paused.stops);
   const details = tooltip(clusters);
   if (inFront !== undefined) {
-    const isRunning = runningOf([inFront], paused).length > 0;
     const name = plain(inFront.name);
+    if (inFront.isInspected === true) {
+      return {
+        text: `$(eye) ${dotted(name, l10n.t("running"))}`,
+        tooltip: `${l10n.t("{0}: it keeps running. Click to switch workers.", name)}\n${details}`,
+        severity: "none",
+        click: "workers",
+      };
+    }
+    const isRunning = runningOf([inFront], paused).length > 0;
     const text = dotted(name, isRunning ? l10n.t("running") : "", othersText(paused));
     const sentence = isRunning
       ? l10n.t("{0} runs until its next breakpoint. Click to switch workers or detach.", name)

@@ -96,6 +96,11 @@ export function hasOwnRoute({ route }: Cluster): boolean {
   return route !== null && route.kind !== "direct";
 }
 
+/** The state of a cluster in a word or two. */
+export function clusterWord(state: Cluster["state"]): string {
+  return CLUSTER_ICONS[state].word;
+}
+
 export function iconOf({ state, route }: Cluster): ClusterIcon {
   return (route === null ? undefined : ROUTE_ICONS[route.state]) ?? CLUSTER_ICONS[state];
 }

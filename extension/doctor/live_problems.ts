@@ -1,5 +1,6 @@
 /**
- * Shows the first problem of each live run of this window: in the list of problems, the status bar and one message.
+ * Shows the first problem of each live run of this window: in the list of problems, the status bar, and one message if
+ * the run survives it.  A run that ends has the message of its end alone.
  *
  * An error that no rule explains gives way to a cause that comes later.
  */
@@ -18,6 +19,8 @@ import { FIRST_PROBLEM, type Cause } from "./messages";
 import type { ProblemLists } from "./problem_list";
 import { announce, ProblemSigns, type ShownProblem } from "./problem_signs";
 
+/** A run that still lives so long after a problem has survived it. */
+const SURVIVED_MS = 10_000;
 /** The ID of an error that no rule explains. */
 const UNKNOWN = "unknown-error";
 
@@ -32,6 +35,7 @@ export class LiveProblems implements vscode.Disposable {
   /** The problems of listed runs, the newest last; undefined for runs that ended without one. */
   private readonly first = new Map<string, LiveProblem | undefined>();
   private readonly signs: ProblemSigns;
+  private readonly timers = new Set<NodeJS.Timeout>();
 
   /** Runs from before `opened_s` have had their message in an earlier window. */
   constructor(
@@ -62,6 +66,7 @@ export class LiveProblems implements vscode.Disposable {
     for (const cancel of this.following.values()) {
       cancel.cancel();
     }
+    this.timers.forEach(clearTimeout);
     this.owned.dispose();
   }
 
@@ -104,12 +109,26 @@ export class LiveProblems implements vscode.Disposable {
     this.first.set(run.id, { run, cause });
     this.show(this.app.runs.value.runs);
     if (run.started >= this.opened_s) {
+      const timer = setTimeout(() => {
+        this.timers.delete(timer);
+        this.announceSurvived({ run, cause });
+      }, SURVIVED_MS);
+      this.timers.add(timer);
+    }
+    return cause.id;
+  }
+
+  /** Nothing of a run that has ended or is about to, and of an error that gave way to its cause. */
+  private announceSurvived(problem: LiveProblem): void {
+    const { id } = problem.run;
+    const run = this.app.runs.value.runs.find((listed) => listed.id === id);
+    const isCurrent = this.first.get(id)?.cause === problem.cause;
+    if (run !== undefined && isLive(run) && run.state !== "stopping" && isCurrent) {
       // The message stays until it is closed: the run is followed meanwhile.
-      void announce(shownOf({ run, cause }), vscode.l10n.t("Show Output"), () =>
+      void announce(shownOf(problem), vscode.l10n.t("Show Output"), () =>
         vscode.commands.executeCommand(COMMANDS.showOutput, rowOf(run)),
       );
     }
-    return cause.id;
   }
 
   /** The status bar has the newest problem of a run that lives: one that ends has a message of its own. */

@@ -4,6 +4,8 @@ import * as vscode from "vscode";
 
 import type { App } from "../app";
 import type { Disposable } from "../common/disposables";
+import type { Run } from "./messages";
+import { isLive } from "./states";
 import { runName } from "./worker_names";
 
 export class RunOutput implements Disposable {
@@ -22,7 +24,7 @@ export class RunOutput implements Disposable {
     });
   }
 
-  /** The terminal of a run, the one that is open already if there is one; `beside`: the focus stays where it is. */
+  /** The terminal of a run; `beside`: the focus stays where it is, and terminals of ended runs of the program close. */
   async show(id: string, beside: boolean): Promise<void> {
     const open = this.terminals.get(id);
     if (open !== undefined && open.exitStatus === undefined) {
@@ -33,9 +35,21 @@ export class RunOutput implements Disposable {
     const opening = this.opening.get(id) ?? this.open(id).finally(() => this.opening.delete(id));
     this.opening.set(id, opening);
     (await opening).show(beside);
+    if (beside) {
+      this.closeEnded(id);
+    }
   }
 
-  /** Closes the terminal of a run that was removed, which can neither be followed nor started again. */
+  private closeEnded(id: string): void {
+    const { runs } = this.app.runs.value;
+    const started = runs.find((run) => run.id === id);
+    const isSame = ({ name, cwd }: Run): boolean => name === started?.name && cwd === started.cwd;
+    for (const run of runs.filter((each) => each.id !== id && !isLive(each) && isSame(each))) {
+      this.close(run.id);
+    }
+  }
+
+  /** Closes the terminal of a run; *Show Output* opens it again unless the run was removed. */
   close(id: string): void {
     this.terminals.get(id)?.dispose();
   }

@@ -16,7 +16,7 @@ import { COLORS, COMMANDS, ROWS } from "../contributions";
 import type { Clusters } from "../clusters/messages";
 import type { ListedServer } from "../rollouts/servers/messages";
 import type { ProfiledRuns } from "../profile/recordings/messages";
-import { rankText, shortPlace } from "../debug/workers/names";
+import { namesRank, rankText, shortPlace } from "../debug/workers/names";
 import type { BreakpointStatus, Run, RunWorkerStatus, StoredRuns } from "./messages";
 import { runRecording, workerRecording } from "./recording_texts";
 import type { RecordingTimes } from "./recording_times";
@@ -241,7 +241,7 @@ function runTexts(view: RunsView, { run }: RunRow): RowTexts {
         : plain(run.server.name),
     description: isLive(run)
       ? dotted(stuck, progress, isJob ? where : "", note)
-      : dotted(started, endText(run, reason, took), recording.text, note === reason ? "" : note),
+      : dotted(endText(run, reason, took), started, recording.text, note === reason ? "" : note),
     tooltip: lines(
       run.command,
       l10n.t("Folder: {0}", run.cwd),
@@ -393,7 +393,7 @@ function groupTexts(view: RunsView, row: RunGroupRow): RowTexts {
   }
 }
 
-/** "policy-1" · "rank 1 · learner.py:19": the icon says what state it is in. */
+/** "policy-1" · "learner.py:19", "trainer" · "rank 1 · learner.py:19": the icon says what state it is in. */
 function workerTexts({ profiled }: RunsView, { run, worker }: RunWorkerRow): RowTexts {
   const state = workerStateText(worker);
   const name = workerName(worker);
@@ -403,7 +403,8 @@ function workerTexts({ profiled }: RunsView, { run, worker }: RunWorkerRow): Row
   const { icon, color } = recording.lacksNsys ? WITHOUT_NSYS : workerIcon(worker);
   // Only a worker that runs records.
   const status = recording.context === ROWS.recording ? place : place || state;
-  const description = dotted(rank, recording.text, status);
+  const which = namesRank(name, worker.rank === "" ? null : Number(worker.rank)) ? "" : rank;
+  const description = dotted(which, recording.text, status);
   return {
     id: `runWorker ${run.id} ${worker.worker_id}`,
     label: shortened(name, labelRoom(description, RUN_WORKER_LEVEL)),

@@ -1,6 +1,6 @@
 // The first problem of a live run: the list of problems, the status bar, and one message.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { afterEach, beforeEach, mock, test } from "node:test";
 
 import { EaglerayError } from "../../extension/common/errors";
 import { register } from "../../extension/doctor";
@@ -23,6 +23,18 @@ registeredForEach(register, (made) => {
   fake.sidecar.on(FIRST_PROBLEM, () => ({ cause: OOM }));
 });
 
+beforeEach(() => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+});
+afterEach(() => {
+  mock.timers.reset();
+});
+
+async function survived(): Promise<void> {
+  mock.timers.tick(10_000);
+  await settled();
+}
+
 async function list(...runs: Run[]): Promise<void> {
   fake.sidecar.notify(CHANGED, { runs });
   await settled();
@@ -40,6 +52,8 @@ const bar = (): string[] => editor.statusBar.filter(({ shown }) => shown).map(({
 test("a problem of a live run has one message, a place in the status bar, and its line", async () => {
   await list(live());
   await list(live());
+  await survived();
+  await survived();
   assert.deepEqual(messages(), ["train.py: A GPU has no 2.00 GiB of memory left."]);
   assert.deepEqual(bar(), ["$(pulse) train.py"]);
   assert.deepEqual(lines(), [11]);
@@ -58,6 +72,7 @@ test("“Diagnose” of the message diagnoses that run", async () => {
   editor.answer = () => "Diagnose";
   const run = live();
   await list(run);
+  await survived();
   assert.deepEqual(editor.executed.at(-1), {
     command: "eagleray.diagnose",
     args: [{ row: "run", run }],
@@ -73,11 +88,13 @@ test("an error that no rule explains gives way to a cause that comes later", asy
     reported.length === 0 ? { cause: unknown } : (later as never),
   );
   await list(live());
+  await survived();
   assert.deepEqual(messages(), [`train.py: ${sentence}`]);
   assert.deepEqual(lines(), [811]);
 
   found({ cause: OOM });
   await settled();
+  await survived();
   assert.deepEqual(messages().slice(1), ["train.py: A GPU has no 2.00 GiB of memory left."]);
   assert.deepEqual([lines(), bar()], [[11], ["$(pulse) train.py"]]);
 });
@@ -89,8 +106,19 @@ test("an error that no rule explains stays if no cause comes", async () => {
   }));
   await list(live());
   await list(live());
+  await survived();
   assert.deepEqual([messages().length, lines()], [1, [6]]);
 });
+
+for (const state of ["failed", "exited", "cancelled", "stopping"] as const) {
+  test(`the problem of a run that is ${state} soon after has no message of its own`, async () => {
+    await list(live());
+    await list(live({ state }));
+    await survived();
+    assert.deepEqual(messages(), []);
+    assert.deepEqual(lines(), [11]);
+  });
+}
 
 test("the status bar is empty once the run has ended, its line stays until it is removed", async () => {
   await list(live());
@@ -113,6 +141,7 @@ test("a line that a diagnosis of the run shows as well is listed once, and stays
 
 test("a run from before this window has no second message", async () => {
   await list(live({ started: 1000 }));
+  await survived();
   assert.deepEqual(messages(), []);
   assert.deepEqual(lines(), [11]);
 });

@@ -73,6 +73,9 @@ export class FakeDebug {
     this.breakpoints = breakpoints;
     this.breakpointsChanged.fire({});
   }
+  removeBreakpoints(removed: readonly SourceBreakpoint[]): void {
+    this.setBreakpoints(...this.breakpoints.filter((each) => !removed.includes(each)));
+  }
   /** The editor looks at a session, and at a frame of it where it stands. */
   lookAt(session: FakeSession, stands: boolean): void {
     this.activeDebugSession = session;

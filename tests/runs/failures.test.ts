@@ -8,6 +8,8 @@ import { keepRun } from "../../extension/runs/last_options";
 import { failureSentence } from "../../extension/runs/failure_messages";
 import { pausedText } from "../../extension/runs/run_stops";
 import { localFile, TracebackLinks } from "../../extension/runs/traceback_links";
+import { DIAGNOSE } from "../../extension/doctor/messages";
+import { cause, diagnosis } from "../doctor/diagnoses";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor, Uri } from "../fakes/vscode";
@@ -36,8 +38,29 @@ test("a failed run has one message, which says why", async () => {
   await list(failed);
   assert.deepEqual(
     editor.asked.map(({ text }) => text),
-    [`train.py failed (exit 1): ${NO_RAY}`],
+    [`train.py failed: ${NO_RAY}`],
   );
+});
+
+test("the cause that a rule of the doctor names takes the place of the error", async () => {
+  fake.sidecar.on(DIAGNOSE, () => diagnosis({ causes: [cause()] }));
+  await list(aRun({ state: "failed", ended: now(), code: 1, reason: "RuntimeError: CUDA error" }));
+  assert.deepEqual(
+    editor.asked.map(({ text }) => text),
+    ["train.py failed: A GPU has no 2.00 GiB of memory left."],
+  );
+});
+
+test("the message names the user’s own line that raised the error", () => {
+  const frame = (path: string, line: number): string => `  File "${path}", line ${line}, in f`;
+  const tail = [frame(`${FOLDER}/train.py`, 9), frame(`${FOLDER}/loss.py`, 19)];
+  const ended = { state: "failed", reason: "RuntimeError: diverged", cwd: FOLDER } as const;
+  const sentence = (...more: string[]): string =>
+    failureSentence(aRun({ ...ended, tail: [...tail, ...more].join("\n") }));
+  assert.equal(sentence(), "train.py failed: RuntimeError: diverged (loss.py:19)");
+  const inLibrary = frame(`${FOLDER}/.venv/lib/python3.12/site-packages/ray/worker.py`, 3);
+  assert.equal(sentence(inLibrary), sentence());
+  assert.equal(failureSentence(aRun(ended)), "train.py failed: RuntimeError: diverged");
 });
 
 for (const [button, command, isKnown] of [

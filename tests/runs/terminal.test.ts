@@ -12,6 +12,7 @@ import {
   type OutputPiece,
   type Run,
 } from "../../extension/runs/messages";
+import { RunOutput } from "../../extension/runs/output";
 import { settled, type FakeApp } from "../fakes/app";
 import { registeredForEach, registerRuns } from "../fakes/registered";
 import { editor } from "../fakes/vscode";
@@ -250,6 +251,23 @@ test("steps in an editor are not pauses, and the next stop without one is", asyn
   assert.equal(shown.match(/paused at/g)?.length, 1);
   list(aRun({ workers: [{ ...paused, stop: 4 }] }));
   assert.equal(shown.match(/paused at/g)?.length, 2);
+});
+
+test("a run that starts takes the place of the terminals of ended runs of the same program", async () => {
+  pieces();
+  const runs = [
+    aRun({ id: "1", ...ENDED }),
+    aRun({ id: "2", ...ENDED, name: "eval.py" }),
+    aRun({ id: "3" }),
+  ];
+  fake.sidecar.notify(CHANGED, { runs });
+  const output = new RunOutput(fake.app);
+  await output.show("1", false);
+  await output.show("2", false);
+  await output.show("3", true);
+  const closedOnes = editor.terminals.map(({ exitStatus }) => exitStatus !== undefined);
+  assert.deepEqual(closedOnes, [true, false, false]);
+  output.dispose();
 });
 
 test("a terminal that is closed asks for nothing more, and stops nothing", async () => {

@@ -99,6 +99,13 @@ test("the status bar says that a worker with a session runs", () => {
   );
 });
 
+test("the status bar names the worker that a session looks inside", () => {
+  const name = "alice (looking inside)";
+  const inFront = { cluster: "", worker: "", name, isInspected: true };
+  const { text, click } = status({ paused: WAITING, inFront });
+  assert.deepEqual([text, click], ["$(eye) alice (looking inside) · running", "workers"]);
+});
+
 test("the status bar shows nothing where nothing uses Ray", () => {
   assert.equal(status({ state: "idle" }).text, "");
   assert.equal(status({ clusters: NONE }).text, "");

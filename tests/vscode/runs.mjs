@@ -506,11 +506,13 @@ await browserRun(
       );
       await window.openPanel();
       await window.waitFor(
-        run(/failing\.py.*\d\d:\d\d · ZeroDivisionError/),
+        run(/failing\.py.*ZeroDivisionError: .* · \d\d:\d\d/),
         "why the run has failed",
       );
-      const message = /failing\.py failed \(exit 1\): ZeroDivisionError/;
+      const message = /failing\.py failed: ZeroDivisionError.*\(failing\.py:\d+\)/;
       await window.waitForMessage(message, "the message about the failed run");
+      // Neither the end of its session nor its error has another one.
+      assert.equal(await window.notification(/ZeroDivisionError|exited/).count(), 1);
       await window.shot("failed");
       await window.answerMessage(
         message,

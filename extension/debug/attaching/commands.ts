@@ -6,6 +6,8 @@ import type { App } from "../../app";
 import { plain } from "../../common/texts";
 import type { RequestMethod } from "../../common/wire";
 import type { Row } from "../../rows";
+import type { PausedWorker } from "../workers/messages";
+import { shortPlace } from "../workers/names";
 import {
   CONTINUE,
   FORGET_IGNORED,
@@ -37,6 +39,8 @@ const AGAIN_MS = 2000;
 
 export class DebugCommands implements vscode.Disposable {
   private readonly timers = new Set<NodeJS.Timeout>();
+  /** The lines for which a skip was offered, each once: in a loop the workers pause there again and again. */
+  private readonly offered = new Set<string>();
 
   constructor(
     private readonly app: App,
@@ -109,8 +113,20 @@ export class DebugCommands implements vscode.Disposable {
     await this.skipAt(await targetsOf(this.app, rows, args, isControllable));
   }
 
+  /** Not at a breakpoint of the editor: its dot would stay, and no worker would stop at it. */
   private async skipAt(chosen: readonly Target[]): Promise<void> {
-    const outcomes = await this.send("skipping a breakpoint()", IGNORE, chosen);
+    const keys = new Set(chosen.map(targetKey));
+    const workers = allWorkers(this.app.paused.value).filter((worker) =>
+      keys.has(targetKey(targetOf(worker))),
+    );
+    const dots = workers.flatMap((worker) => dotAt(worker) ?? []);
+    const atDots = new Set(workers.filter(dotAt).map((worker) => targetKey(targetOf(worker))));
+    const [first] = dots;
+    if (first !== undefined) {
+      void this.app.errors.shown("removing a breakpoint", () => offerRemoval(first, dots));
+    }
+    const others = chosen.filter((target) => !atDots.has(targetKey(target)));
+    const outcomes = await this.send("skipping a breakpoint()", IGNORE, others);
     const skipped = outcomes.flatMap(({ ignored }) => ignored);
     const sentence = skippedSentence(skipped);
     if (sentence !== undefined) {
@@ -157,11 +173,15 @@ export class DebugCommands implements vscode.Disposable {
       (worker) => isWaiting(worker) && keys.has(targetKey(targetOf(worker))),
     );
     const sentence = pausedAgainSentence(again);
-    if (sentence === undefined) {
+    const lines = again.map(lineKey);
+    if (sentence === undefined || lines.every((line) => this.offered.has(line))) {
       return;
     }
+    lines.forEach((line) => this.offered.add(line));
     const skip = vscode.l10n.t("Skip This breakpoint()");
-    const canSkip = again.filter(({ kind }) => kind !== "post-mortem");
+    const canSkip = again.filter(
+      (worker) => worker.kind !== "post-mortem" && dotAt(worker) === undefined,
+    );
     const answer = await vscode.window.showInformationMessage(
       sentence,
       ...(canSkip.length > 0 ? [skip] : []),
@@ -213,4 +233,33 @@ export class DebugCommands implements vscode.Disposable {
       await this.app.sidecar.request(FORGET_IGNORED, picked.place);
     }
   }
+}
+
+/** The breakpoint of the editor at which a worker is stopped. */
+function dotAt({ location }: PausedWorker): vscode.SourceBreakpoint | undefined {
+  const file = location === null ? "" : location.local || location.path;
+  return vscode.debug.breakpoints.find(
+    (dot): dot is vscode.SourceBreakpoint =>
+      dot instanceof vscode.SourceBreakpoint &&
+      dot.enabled &&
+      dot.location.uri.fsPath === file &&
+      dot.location.range.start.line + 1 === location?.line,
+  );
+}
+
+async function offerRemoval(
+  { location }: vscode.SourceBreakpoint,
+  dots: readonly vscode.SourceBreakpoint[],
+): Promise<void> {
+  const remove = vscode.l10n.t("Remove Breakpoint");
+  const place = plain(shortPlace(location.uri.fsPath, location.range.start.line + 1));
+  const sentence = vscode.l10n.t("{0} is a breakpoint of the editor. Remove it instead.", place);
+  if ((await vscode.window.showInformationMessage(sentence, remove)) === remove) {
+    vscode.debug.removeBreakpoints([...new Set(dots)]);
+  }
+}
+
+/** The line where a worker waits; workers whose line is unknown are alike. */
+function lineKey({ cluster, session, location }: PausedWorker): string {
+  return JSON.stringify([cluster, session, location?.path, location?.line]);
 }

@@ -4,10 +4,11 @@ import * as vscode from "vscode";
 
 import type { Disposable } from "../../common/disposables";
 import { Store, type Readable } from "../../common/store";
+import { INSPECTION_TYPE } from "../../contributions";
 import type { DebuggedWorker } from "./model";
 import { targetOfSession } from "./sessions";
 
-/** Follows the session in front; undefined without one, and for one of another debugger. */
+/** Follows the session in front, also one that looks inside; undefined without one, and for one of another debugger. */
 export class DebuggedWorkerInFront implements Disposable {
   private readonly store = new Store<DebuggedWorker | undefined>(undefined);
   private readonly listening: readonly Disposable[];
@@ -35,6 +36,10 @@ export class DebuggedWorkerInFront implements Disposable {
   private update(): void {
     const session = vscode.debug.activeDebugSession;
     const target = session && targetOfSession(session);
-    this.store.set(target && { ...target, name: session.name });
+    if (session?.type === INSPECTION_TYPE) {
+      this.store.set({ cluster: "", worker: "", name: session.name, isInspected: true });
+    } else {
+      this.store.set(target && { ...target, name: session.name });
+    }
   }
 }

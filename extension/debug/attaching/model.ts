@@ -20,6 +20,8 @@ export interface Target {
 /** A worker with a session, and the name of that session: "policy-0 (rank 0)". */
 export interface DebuggedWorker extends Target {
   readonly name: string;
+  /** The session only looks inside it, and it runs. */
+  readonly isInspected?: boolean;
 }
 
 /** The running workers among those with a session: the list has the stopped ones. */
@@ -212,8 +214,8 @@ export function skippedSentence(skipped: readonly IgnoredBreakpoint[]): string |
     return undefined;
   }
   return skipped.length === 1
-    ? l10n.t("Workers no longer pause at {0}.", skippedPlace(first))
-    : l10n.t("Workers no longer pause at {0} lines.", skipped.length);
+    ? l10n.t("Skipping {0} in all workers of this cluster.", skippedPlace(first))
+    : l10n.t("Skipping {0} lines in all workers.", skipped.length);
 }
 
 /** Says that workers which were continued have paused again, as if nothing had happened; undefined when none has. */
@@ -233,8 +235,8 @@ export function pausedAgainSentence(again: readonly PausedWorker[]): string | un
       : l10n.t("{0} paused again.", name);
   }
   return places.size === 1 && place
-    ? l10n.t("{0} workers paused again at {1}.", again.length, plain(place))
-    : l10n.t("{0} workers paused again.", again.length);
+    ? l10n.t("Paused again: {0} workers at {1}.", again.length, plain(place))
+    : l10n.t("Paused again: {0} workers.", again.length);
 }
 
 /** A failure as a line of the log. */

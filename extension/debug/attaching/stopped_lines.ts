@@ -2,15 +2,15 @@
 
 import { l10n } from "vscode";
 
-import { plain } from "../../common/texts";
+import { dotted, plain } from "../../common/texts";
 import type { PausedWorker, Snapshot } from "../workers/messages";
-import { rankRanges, workerName } from "../workers/names";
+import { rankRanges, rankText } from "../workers/names";
 import { allWorkers, targetKey, targetOf } from "./model";
 
 /** A line (from 1) with the workers that are stopped there. */
 export interface StoppedLine {
   readonly line: number;
-  /** "⟵ ranks 0-6, 9 paused". */
+  /** "← ranks 0-6, 9 paused"; with the worker that the editor shows "← rank 2 · 0, 1, 3 paused". */
   readonly text: string;
   readonly workers: readonly PausedWorker[];
   /** The key of the worker that the editor shows, if it is stopped here. */
@@ -58,25 +58,36 @@ export function sameLines(left: readonly StoppedLine[], right: readonly StoppedL
 
 function lineText(workers: readonly PausedWorker[], own: PausedWorker | undefined): string {
   const others = workers.filter((worker) => worker !== own);
-  const waiting = workersText(others.filter(({ state }) => state !== "debugging"));
-  const debugged = workersText(others.filter(({ state }) => state === "debugging"));
-  const parts = [
-    own === undefined ? "" : l10n.t("debugging {0}", plain(workerName(own))),
+  const isRanked = own !== undefined && own.rank !== null;
+  const waiting = workersText(
+    others.filter(({ state }) => state !== "debugging"),
+    isRanked,
+  );
+  const debugged = workersText(
+    others.filter(({ state }) => state === "debugging"),
+    isRanked,
+  );
+  const shown = own === undefined ? "" : rankText(own.rank) || plain(own.name);
+  const text = dotted(
+    shown,
     debugged === "" ? "" : l10n.t("debugging {0}", debugged),
     waiting === "" ? "" : l10n.t("{0} paused", waiting),
-  ];
-  return `⟵ ${parts.filter((part) => part !== "").join(" · ")}`;
+  );
+  return `← ${text}`;
 }
 
-/** "rank 0", "ranks 0-6, 9"; workers without a rank by name. */
-function workersText(workers: readonly PausedWorker[]): string {
+/** "rank 0", "ranks 0-6, 9", after a rank only "0-6, 9"; workers without a rank by name. */
+function workersText(workers: readonly PausedWorker[], isAfterRank: boolean): string {
   const ranks = workers.flatMap(({ rank }) => (rank === null ? [] : [rank]));
   const names = workers.flatMap((worker) => (worker.rank === null ? [plain(worker.name)] : []));
   const unranked =
     names.length > NAMED_AT_MOST ? l10n.t("{0} workers", names.length) : names.join(", ");
+  const numbers = rankRanges(ranks);
   const ranked =
-    ranks.length === 1
-      ? l10n.t("rank {0}", rankRanges(ranks))
-      : l10n.t("ranks {0}", rankRanges(ranks));
-  return [ranks.length === 0 ? "" : ranked, unranked].filter((text) => text !== "").join(", ");
+    isAfterRank || ranks.length === 0
+      ? numbers
+      : ranks.length === 1
+        ? l10n.t("rank {0}", numbers)
+        : l10n.t("ranks {0}", numbers);
+  return [ranked, unranked].filter((text) => text !== "").join(", ");
 }

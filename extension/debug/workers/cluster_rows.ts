@@ -8,7 +8,7 @@ import type { ClusterProblem } from "../../clusters/messages";
 import type { ClusterRow, ClustersRow } from "../../clusters/rows";
 import { clustersRows, clustersTexts, type ClustersView } from "../../clusters/tree_rows";
 import { stopCounts, stopTexts, workersText } from "../../clusters/worker_counts";
-import { STATE_ICONS } from "./names";
+import { namesRank, STATE_ICONS } from "./names";
 import type { AllWorkers, LiveNode, LiveWorker } from "./messages";
 import type { AnyGroupRow, ClusterTreeRow, LoadingRow, NodeRow } from "./rows";
 
@@ -280,7 +280,7 @@ function workerTexts(worker: LiveWorker, grouping: Grouping): RowTexts {
     // An actor that still waits for its worker has no worker id.
     id: `anyWorker ${worker.cluster} ${worker.worker_id || worker.actor_id}`,
     label: name,
-    description: dotted(rank, state, where),
+    description: dotted(namesRank(name, worker.rank) ? "" : rank, state, where),
     tooltip: lines(
       worker.name,
       worker.class_name,

@@ -9,7 +9,7 @@ import { COMMANDS } from "../../contributions";
 import { setting } from "../../settings";
 import type { Clusters } from "../../clusters/messages";
 import type { PausedGroup, PausedWorker, Snapshot } from "./messages";
-import { workerName } from "./names";
+import { shortPlace, workerName } from "./names";
 import type { WorkerRow } from "./rows";
 
 /** The workers of a group reach their breakpoint() one after another: one notification covers all of them. */
@@ -96,6 +96,10 @@ function sentence(group: PausedGroup): string {
   const waiting = group.workers.filter((worker) => worker.state === "paused");
   const [only] = waiting;
   const title = plain(group.title);
+  const places = new Set(
+    waiting.map(({ location }) => location && plain(shortPlace(location.path, location.line))),
+  );
+  const place = places.size === 1 ? ([...places][0] ?? "") : "";
   if (only !== undefined && waiting.length === 1) {
     const name = plain(workerName(only));
     return group.post_mortem
@@ -104,5 +108,7 @@ function sentence(group: PausedGroup): string {
   }
   return group.post_mortem
     ? vscode.l10n.t("{0} workers of {1} failed and are paused.", waiting.length, title)
-    : vscode.l10n.t("{0} workers of {1} are paused at a breakpoint.", waiting.length, title);
+    : place === ""
+      ? vscode.l10n.t("{0}: {1} workers paused.", title, waiting.length)
+      : vscode.l10n.t("{0}: {1} workers paused at {2}.", title, waiting.length, place);
 }

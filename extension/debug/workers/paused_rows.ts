@@ -13,8 +13,14 @@ import {
   type RowTexts,
 } from "../../common/texts";
 import { COMMANDS, ROWS } from "../../contributions";
-import type { Cluster, Clusters } from "../../clusters/messages";
-import { clusterContext, clusterSentence, failingRoute, problemTexts } from "../../clusters/rows";
+import type { Cluster, ClusterProblem, Clusters } from "../../clusters/messages";
+import {
+  clusterContext,
+  clusterSentence,
+  clusterWord,
+  failingRoute,
+  problemTexts,
+} from "../../clusters/rows";
 import type { PausedWorker, Snapshot } from "./messages";
 import {
   namesRank,
@@ -56,7 +62,7 @@ export function pausedRows(view: PausedView, row?: PausedRow): readonly PausedRo
     case "worker":
       return row.worker.children.map((worker) => ({ row: "worker", worker, group: row.group }));
     case "empty":
-      return row.cluster.problems.map((problem) => ({
+      return problemsBelow(row.cluster).map((problem) => ({
         row: "problem",
         cluster: row.cluster.id,
         problem,
@@ -98,6 +104,14 @@ function emptyRows({ clusters }: Clusters): readonly PausedRow[] {
   return clusters
     .filter(({ state, problems }) => state !== "connected" || problems.length > 0)
     .map((cluster) => ({ row: "empty", cluster }));
+}
+
+/** One that is not responding says so in its own row, and its tooltip has the problem. */
+function problemsBelow({ id, state, problems }: Cluster): Cluster["problems"] {
+  const word = clusterWord(state);
+  const isOwn = (problem: ClusterProblem): boolean =>
+    problemTexts({ row: "problem", cluster: id, problem }).label.toLowerCase() === word;
+  return state === "unreachable" ? problems.filter((problem) => !isOwn(problem)) : problems;
 }
 
 /** Icons of groups by what runs in them: a method of a class, a function, or a driver. */
@@ -184,8 +198,7 @@ function stateCounts(workers: readonly PausedWorker[]): string {
  * The most important comes first, since the end of a row is cut: an icon shows the state, words only what it cannot.
  *
  * 1. A hold, since it blocks the job.
- * 2. The rank, or the PID of a worker that has the same name and rank as another of its group; of a failed or held
- *    worker, or one with a long name, whose name has its rank, nothing.
+ * 2. The rank unless the name ends with it, or the PID of a worker that has the same name and rank as another of its group.
  * 3. The exception, the location unless the row of the group shows it, and how long it has waited.
  * 4. The node, if the group has workers of several.
  *
@@ -205,13 +218,9 @@ function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): R
   const isSpread = new Set(group.workers.map(({ node_ip }) => node_ip)).size > 1;
   const { icon, color } = STATE_ICONS[worker.state];
   const isMarked = isFailed && worker.state === "paused";
-  const describe = (shownRank: string): string => {
-    const which = hasTwin(worker, group) ? l10n.t("PID {0}", worker.pid) : shownRank;
-    return dotted(hold, which, why, isShared ? "" : place, waits, isSpread ? node : "");
-  };
-  const isCut = name.length > labelRoom(describe(rank), WORKER_LEVEL);
-  const isLong = isFailed || hold !== "" || isCut;
-  const description = describe(isLong && namesRank(name, worker.rank) ? "" : rank);
+  const shownRank = namesRank(name, worker.rank) ? "" : rank;
+  const which = hasTwin(worker, group) ? l10n.t("PID {0}", worker.pid) : shownRank;
+  const description = dotted(hold, which, why, isShared ? "" : place, waits, isSpread ? node : "");
   return {
     id: `worker ${worker.cluster} ${worker.worker_id}`,
     label: shortened(name, labelRoom(description, WORKER_LEVEL)),
@@ -226,7 +235,7 @@ function workerTexts(view: PausedView, worker: PausedWorker, group: GroupRow): R
       node === "" ? "" : l10n.t("node {0}", node),
       l10n.t("process {0}", worker.pid),
       waits === "" ? "" : l10n.t("waiting {0}", waits),
-      isUnnamedFailure(worker) ? l10n.t("Attach to show its exception") : "",
+      isUnnamedFailure(worker) ? l10n.t("Failed. Click to see why.") : "",
     ),
     icon: isMarked ? "error" : icon,
     color: isMarked ? "list.errorForeground" : color,
@@ -293,7 +302,7 @@ function tooltip(worker: PausedWorker, hold: string, waits: string): string {
     waits === "" ? state : l10n.t("{0}, waiting {1}", state, waits),
     worker.kind === "post-mortem" ? l10n.t("failed, post-mortem") : "",
     worker.exception,
-    isUnnamedFailure(worker) ? l10n.t("Attach to show its exception") : "",
+    isUnnamedFailure(worker) ? l10n.t("Failed. Click to see why.") : "",
     location === null
       ? ""
       : l10n.t("{0} in {1}", `${location.path}:${location.line}`, location.function),
@@ -309,15 +318,21 @@ function emptyTexts(cluster: Cluster): RowTexts {
   const name = plain(cluster.name);
   const isConnected = cluster.state === "connected";
   const sentence = isConnected ? l10n.t("No worker is paused") : clusterSentence(cluster);
+  const isSilent = cluster.state === "unreachable" && failingRoute(cluster) === undefined;
   return {
     id: `empty ${cluster.id}`,
-    label: sentence,
-    description: name,
-    tooltip: lines(cluster.name, cluster.sentence, failingRoute(cluster)?.sentence ?? ""),
+    label: isSilent ? name : sentence,
+    description: isSilent ? clusterWord(cluster.state) : name,
+    tooltip: lines(
+      cluster.name,
+      cluster.sentence,
+      failingRoute(cluster)?.sentence ?? "",
+      ...(isSilent ? cluster.problems.map(({ next_step }) => next_step) : []),
+    ),
     spoken: spokenText(name, sentence),
     icon: cluster.state === "connecting" ? "loading~spin" : "info",
     context: clusterContext(cluster),
-    children: cluster.problems.length > 0 ? "expanded" : "none",
+    children: problemsBelow(cluster).length > 0 ? "expanded" : "none",
   };
 }
 

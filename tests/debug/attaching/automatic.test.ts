@@ -15,7 +15,7 @@ import {
   RELEASE,
 } from "../../../extension/debug/attaching/messages";
 import { settled } from "../../fakes/app";
-import { debug, editor, type FakeSession } from "../../fakes/vscode";
+import { debug, editor, SourceBreakpoint, Uri, type FakeSession } from "../../fakes/vscode";
 import { attached, CLUSTER, Feature, row, worker } from "./feature";
 
 interface SessionTracker {
@@ -168,8 +168,26 @@ describe("the debugging feature by itself", () => {
     editor.answer = () => "Undo";
     await editor.run("eagleray.skipBreakpoint", row(worker("a")));
     await settled();
-    assert.equal(editor.asked[0]?.text, "Workers no longer pause at x.py:23.");
+    assert.equal(editor.asked[0]?.text, "Skipping x.py:23 in all workers of this cluster.");
     assert.deepEqual(feature.fakes.sidecar.sentTo(FORGET_IGNORED), [place]);
+  });
+
+  it("removes a breakpoint of the editor instead of skipping its line under the dot", async () => {
+    const location = { path: "/r/x.py", line: 23, function: "f", local: "/l/x.py" };
+    const range = { start: { line: 22 } };
+    const dot = new SourceBreakpoint({ uri: Uri.file("/l/x.py"), range });
+    const other = new SourceBreakpoint({ uri: Uri.file("/l/y.py"), range });
+    debug.setBreakpoints(dot, other);
+    await feature.show(worker("a", { location }));
+    editor.answer = () => "Remove Breakpoint";
+    await editor.run("eagleray.skipBreakpoint", row(worker("a", { location })));
+    await settled();
+    assert.equal(
+      editor.asked[0]?.text,
+      "x.py:23 is a breakpoint of the editor. Remove it instead.",
+    );
+    assert.deepEqual(feature.fakes.sidecar.sentTo(IGNORE), []);
+    assert.deepEqual(debug.breakpoints, [other]);
   });
 
   it("says nothing of a skip that failed", async () => {

@@ -325,11 +325,18 @@ describe("the debugging feature", () => {
       editor.asked.length = 0;
       editor.answer = () => "Skip This breakpoint()";
       mock.timers.tick(2_000);
+      await settled();
+      // In a loop, the next round is the same line: the offer is made once.
+      await feature.show(...all);
+      await editor.run("eagleray.continueAll");
+      mock.timers.tick(2_000);
     } finally {
       mock.timers.reset();
     }
     await settled();
-    assert.equal(editor.asked[0]?.text, "2 workers paused again at x.py:23.");
+    assert.equal(editor.asked[0]?.text, "Paused again: 2 workers at x.py:23.");
+    const offers = editor.asked.filter(({ text }) => text.startsWith("Paused again"));
+    assert.equal(offers.length, 1);
     assert.deepEqual(feature.fakes.sidecar.sentTo(IGNORE), [
       { cluster: CLUSTER, worker_ids: ["a", "c"] },
     ]);

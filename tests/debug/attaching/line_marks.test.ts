@@ -18,7 +18,7 @@ describe("the stopped lines of a file", () => {
     stoppedLines(...args).map(({ line, text }) => `${line} ${text}`);
 
   it("name the ranks that are paused there, by the local file", () => {
-    assert.deepEqual(texts(snapshotOf(ranks), "/l/x.py", undefined), ["3 ⟵ ranks 0-2, 9 paused"]);
+    assert.deepEqual(texts(snapshotOf(ranks), "/l/x.py", undefined), ["3 ← ranks 0-2, 9 paused"]);
     assert.deepEqual(texts(snapshotOf(ranks), "/r/x.py", undefined), []);
   });
 
@@ -26,7 +26,7 @@ describe("the stopped lines of a file", () => {
     const [first] = ranks;
     assert.ok(first);
     const own = { ...first, location: { ...AT, local: "" } };
-    assert.deepEqual(texts(snapshotOf([own]), "/r/x.py", undefined), ["3 ⟵ rank 0 paused"]);
+    assert.deepEqual(texts(snapshotOf([own]), "/r/x.py", undefined), ["3 ← rank 0 paused"]);
   });
 
   it("mark the worker in front, and those that are debugged beside it", () => {
@@ -35,7 +35,7 @@ describe("the stopped lines of a file", () => {
     const debugging = [first, second].map((one) => ({ ...one, state: "debugging" as const }));
     const all = snapshotOf([...debugging, ...others]);
     assert.deepEqual(texts(all, "/l/x.py", `${first.cluster} ${first.worker_id}`), [
-      "3 ⟵ debugging policy-0 (rank 0) · debugging rank 1 · ranks 2, 9 paused",
+      "3 ← rank 0 · debugging 1 · 2, 9 paused",
     ]);
   });
 
@@ -43,9 +43,9 @@ describe("the stopped lines of a file", () => {
     const drivers = ["a", "b"].map((name) =>
       pausedWorker({ worker_id: name, name, rank: null, location: { ...AT, line: 1 } }),
     );
-    assert.deepEqual(texts(snapshotOf(drivers), "/l/x.py", undefined), ["1 ⟵ a, b paused"]);
+    assert.deepEqual(texts(snapshotOf(drivers), "/l/x.py", undefined), ["1 ← a, b paused"]);
     const many = [...drivers, ...drivers.map((one) => ({ ...one, name: `${one.name}2` }))];
-    assert.deepEqual(texts(snapshotOf(many), "/l/x.py", undefined), ["1 ⟵ 4 workers paused"]);
+    assert.deepEqual(texts(snapshotOf(many), "/l/x.py", undefined), ["1 ← 4 workers paused"]);
   });
 
   it("leave out workers on dead nodes, and sort by line", () => {
@@ -57,8 +57,8 @@ describe("the stopped lines of a file", () => {
       third,
     ];
     assert.deepEqual(texts(snapshotOf(list), "/l/x.py", undefined), [
-      "3 ⟵ rank 2 paused",
-      "9 ⟵ rank 0 paused",
+      "3 ← rank 2 paused",
+      "9 ← rank 0 paused",
     ]);
   });
 
@@ -95,7 +95,7 @@ describe("the marks at stopped lines", () => {
     const marks = drawn.flat();
     assert.deepEqual(
       marks.map(({ renderOptions }) => renderOptions.after.contentText),
-      ["⟵ rank 1 paused"],
+      ["← rank 1 paused"],
     );
     const [hover] = marks.map(({ hoverMessage }) => hoverMessage);
     assert.deepEqual(hover?.isTrusted, {

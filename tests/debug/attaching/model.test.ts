@@ -241,9 +241,9 @@ describe("what is said", () => {
       [[], undefined],
       [[first], "name a (rank 0) paused again at policy.py:23."],
       [[unknown], "name u (rank 1) paused again."],
-      [[first, second], "2 workers paused again at policy.py:23."],
-      [[first, at("c", 30)], "2 workers paused again."],
-      [[first, unknown], "2 workers paused again."],
+      [[first, second], "Paused again: 2 workers at policy.py:23."],
+      [[first, at("c", 30)], "Paused again: 2 workers."],
+      [[first, unknown], "Paused again: 2 workers."],
     ];
     for (const [again, sentence] of cases) {
       assert.equal(pausedAgainSentence(again), sentence);
@@ -253,10 +253,13 @@ describe("what is said", () => {
   it("confirms what is skipped, by the line of the call where it is known", () => {
     const rule = { cluster: "c", session: "s", path: "/r/policy.py", line: 24, listed_line: 23 };
     assert.equal(skippedSentence([]), undefined);
-    assert.equal(skippedSentence([rule]), "Workers no longer pause at policy.py:23.");
+    assert.equal(skippedSentence([rule]), "Skipping policy.py:23 in all workers of this cluster.");
     const unlisted = { ...rule, listed_line: 0 };
-    assert.equal(skippedSentence([unlisted]), "Workers no longer pause at policy.py:24.");
-    assert.equal(skippedSentence([rule, unlisted]), "Workers no longer pause at 2 lines.");
+    assert.equal(
+      skippedSentence([unlisted]),
+      "Skipping policy.py:24 in all workers of this cluster.",
+    );
+    assert.equal(skippedSentence([rule, unlisted]), "Skipping 2 lines in all workers.");
   });
 
   it("offers what is held, and only that", () => {

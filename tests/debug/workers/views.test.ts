@@ -78,9 +78,9 @@ test("paused workers stand in groups, each with what is known of it", () => {
   );
   assert.deepEqual(rows("pausedWorkers"), [
     "symbol-class: PolicyWorker.train | 3",
-    "  debug-pause: policy_0 | rank 0 · policy.py:42 · 12 s",
+    "  debug-pause: policy_0 | policy.py:42 · 12 s",
     "  lock: w1 | held since 14:10",
-    "  debug-alt: w2 | rank 2",
+    "  debug-alt: w2 | ",
   ]);
 });
 
@@ -122,7 +122,7 @@ function workerItem(): ReturnType<FakeTreeView["provider"]["getTreeItem"]> {
 
 test("a worker with an unknown start of its wait has no waiting time", () => {
   paused(pausedWorker({ waiting_s: null, location: AT }));
-  assert.equal(rows("pausedWorkers")[1], "  debug-pause: policy_0 | rank 0");
+  assert.equal(rows("pausedWorkers")[1], "  debug-pause: policy_0 | ");
 });
 
 test("a long name gives way to the time that its worker waits, and drops a rank that it has itself", () => {
@@ -149,7 +149,7 @@ test("a long name gives way to the time that its worker waits, and drops a rank 
 test("a failed worker without an exception says how to see it", () => {
   const failed = pausedWorker({ kind: "post-mortem", exception: "", location: null });
   paused(failed);
-  assert.match(workerItem().tooltip ?? "", /^Attach to show its exception$/m);
+  assert.match(workerItem().tooltip ?? "", /^Failed. Click to see why.$/m);
   paused({ ...failed, exception: "ValueError: x" });
   assert.doesNotMatch(workerItem().tooltip ?? "", /Attach to/);
 });
@@ -186,8 +186,8 @@ test("the node is in the rows of a group that has workers of several nodes", () 
     pausedWorker({ worker_id: "b", name: "w1", rank: 1, node_ip: "10.0.0.2" }),
   );
   assert.deepEqual(rows("pausedWorkers").slice(1), [
-    "  debug-pause: policy_0 | rank 0 · 12 s · 10.0.0.1",
-    "  debug-pause: w1 | rank 1 · 12 s · 10.0.0.2",
+    "  debug-pause: policy_0 | 12 s · 10.0.0.1",
+    "  debug-pause: w1 | 12 s · 10.0.0.2",
   ]);
 });
 
@@ -232,7 +232,7 @@ test("a worker whose node is gone is marked, not counted, and has no menu for de
   paused(pausedWorker(), pausedWorker({ worker_id: "stale", name: "policy_1", state: "gone" }));
   assert.deepEqual(rows("pausedWorkers"), [
     "symbol-class: PolicyWorker.train | 2",
-    "  debug-pause: policy_0 | rank 0 · 12 s",
+    "  debug-pause: policy_0 | 12 s",
     "  debug-disconnect: policy_1 | node lost · rank 0",
   ]);
   const { provider } = view("pausedWorkers");
@@ -276,6 +276,17 @@ test("with none paused, the view says what it sees and what stands in the way", 
     "info: No worker is paused | local (8265)",
     "  warning: debugpy missing | ",
   ]);
+});
+
+test("a cluster that ended has one row, whose tooltip says why and what to do", () => {
+  const message = "Nothing answers at http://127.0.0.1:8265.";
+  const next_step = "Check that Ray is running.";
+  const problem = { code: "cluster-unreachable", message, next_step, retries: true, output: "" };
+  clusters(cluster({ state: "unreachable", sentence: message, problems: [problem] }));
+  assert.deepEqual(rows("pausedWorkers"), ["info: local (8265) | not responding"]);
+  const { provider } = view("pausedWorkers");
+  const [row] = provider.getChildren();
+  assert.match(String(provider.getTreeItem(row).tooltip), /Nothing answers[^]*Ray is running\./);
 });
 
 test("with none paused and nothing in the way the view is empty, and its title says how many are watched", () => {
@@ -331,7 +342,7 @@ test("the first pause of each run of a cluster is announced once, for all that c
   mock.timers.tick(1_000);
   await settled();
   const said = editor.asked.map((asked) => asked.text);
-  assert.deepEqual(said, ["2 workers of PolicyWorker.train are paused at a breakpoint."]);
+  assert.deepEqual(said, ["PolicyWorker.train: 2 workers paused."]);
   clusters(cluster({ session: "session_2" }));
   fake.sidecar.notify(CHANGED, snapshotOf([pausedWorker({ kind: "post-mortem" })], "Eval", true));
   mock.timers.tick(1_000);
@@ -443,21 +454,21 @@ test("workers are nested by node, or by class", async () => {
     "server-environment: local (8265) | 6 workers",
     "  vm: node-1 | 2 workers · 1 idle · head",
     "    home: train.py | driver",
-    "    server-process: policy_0 | rank 0 · running",
+    "    server-process: policy_0 | running",
     "    circle-outline: Idle | 1",
     "      circle-outline: process 123 | ",
     "  vm: 10.0.0.2 | 1 paused · 1 worker",
-    "    debug-pause: policy_1 | rank 1 · paused",
+    "    debug-pause: policy_1 | paused",
     "  watch: Pending | 1",
-    "    server-process: policy_2 | rank 2 · pending",
+    "    server-process: policy_2 | pending",
   ]);
   await editor.run("eagleray.groupByClass");
   assert.deepEqual(rows("clusters").slice(1), [
     "  home: train.py | driver · 10.0.0.1",
     "  server-process: PolicyWorker | 1 paused · 2 workers · 1 pending",
-    "    server-process: policy_0 | rank 0 · running · 10.0.0.1",
-    "    debug-pause: policy_1 | rank 1 · paused · 10.0.0.1",
-    "    server-process: policy_2 | rank 2 · pending · 10.0.0.1",
+    "    server-process: policy_0 | running · 10.0.0.1",
+    "    debug-pause: policy_1 | paused · 10.0.0.1",
+    "    server-process: policy_2 | pending · 10.0.0.1",
     "  circle-outline: Idle | 1",
     "    circle-outline: process 123 | 10.0.0.1",
   ]);

@@ -31,6 +31,16 @@ async def test_reports_of_nodes_are_identical_through_the_head(tmp_path: Path) -
     assert not list(tmp_path.glob("*.part"))
 
 
+async def test_default_folder_is_kept_out_of_git(tmp_path: Path) -> None:
+    put(tmp_path / "there", "p.nsys-rep", b"report")
+    folder = output_folder(RUN, "", str(tmp_path))
+    for _ in range(2):
+        await gathered(folder, LocalFolder(tmp_path / "there"))
+    assert (folder.parent / ".gitignore").read_text() == "*\n"
+    await gathered(tmp_path / "chosen" / RUN, LocalFolder(tmp_path / "there"))
+    assert not (tmp_path / "chosen" / ".gitignore").exists()
+
+
 async def test_present_report_is_not_downloaded_again_without_a_manifest(tmp_path: Path) -> None:
     async with cluster("n1") as (fake, dashboard):
         await gathered(tmp_path, node(dashboard, "n1"))

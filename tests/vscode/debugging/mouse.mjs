@@ -64,7 +64,7 @@ export async function withMouse({ stage, window, driver, test }) {
     await window.waitForStopAt(line("after"));
     const status = page.locator(".statusbar-item", { hasText: "p1 (rank 1) · 1 more paused" });
     await window.waitFor(status, "the debugged worker in the status bar");
-    await window.waitForMark("debugging p1 (rank 1)");
+    await window.waitForMark("← rank 1");
     await window.waitForMark("rank 2 paused");
     await window.shot("two-sessions");
     await window.click(
@@ -120,10 +120,7 @@ export async function withMouse({ stage, window, driver, test }) {
   await test("Continue and Continue All Others in the panel resume workers", async () => {
     await window.openPanel();
     const again = driver.call("p1", "train", 0);
-    await window.waitFor(
-      window.row(/p1.*(breakpoint|policy\.py|rank)/),
-      "the worker is paused again",
-    );
+    await window.waitFor(window.worker("p1", "rank 1, paused"), "the worker is paused again");
     await window.fromMenu(
       paused("p0"),
       "Continue All Others",

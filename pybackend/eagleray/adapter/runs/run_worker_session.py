@@ -219,7 +219,7 @@ class RunWorkerSession(WorkerSession):
         self._ending = asyncio.get_running_loop().call_later(_END_S, finish)
 
     def _finish_ended(self) -> None:
-        self._finish(worker_gone(self.params.name).message)
+        self._finish(worker_gone(self.params.name).message, exited=True)
 
     def _stop_ending(self) -> None:
         if self._ending is not None:
@@ -256,9 +256,9 @@ class RunWorkerSession(WorkerSession):
         is_excluded = "eagleray_excluded" in stopped and stopped.get("reason") == "breakpoint"
         return (self.state == "stopped" and is_excluded) or super()._is_stopped_at(places)
 
-    def _finish(self, why: str) -> None:
+    def _finish(self, why: str, *, exited: bool = False) -> None:
         self._stop_ending()
-        super()._finish(why)
+        super()._finish(why, exited=exited)
         self._process.on_end()
 
     def _forward_event(self, event: Message) -> None:

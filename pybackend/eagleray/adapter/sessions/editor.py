@@ -84,12 +84,15 @@ class Editor:
         elif self._stop_events.is_needed(event):
             self._send(self._requests.event_for_editor(event))
 
-    def end(self, why: str) -> None:
-        """Ends the session; later requests of the editor are refused, with `why` unless it is empty."""
+    def end(self, why: str, *, exited: bool = False) -> None:
+        """Ends the session; later requests of the editor are refused, with `why` unless it is empty.
+
+        `exited`: the worker itself has ended; the editor shows no message, since its run or cluster has one.
+        """
         if self._intent is None:
             self._intent, self._end_reason = DisconnectIntent.HOLD, why
         self._is_live = False
-        for event in _ending(why):
+        for event in _ending(why, exited):
             self._send(event)
 
     async def _handle(self, request: Message) -> None:
@@ -293,10 +296,12 @@ class StopEvents:
         return True
 
 
-def _ending(why: str) -> list[Message]:
+def _ending(why: str, exited: bool) -> list[Message]:
     """The events that end an editor's session."""
-    return [*([_output(why)] if why else []), dap.event("terminated")]
+    category = "console" if exited else "important"
+    return [*([_output(why, category)] if why else []), dap.event("terminated")]
 
 
-def _output(text: str) -> Message:
-    return dap.event("output", {"category": "important", "output": text + "\n"})
+def _output(text: str, category: str = "important") -> Message:
+    """Editors show the category "important" as a message, others in their console."""
+    return dap.event("output", {"category": category, "output": text + "\n"})

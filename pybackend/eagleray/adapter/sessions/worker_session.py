@@ -26,6 +26,7 @@ from eagleray.common.worker_errors import (
     debugger_gone,
     debugger_silent,
     no_worker_file,
+    worker_gone,
 )
 from eagleray.protocol.adapter_control import (
     AttachParams,
@@ -48,7 +49,7 @@ class ConnectedEditor(Protocol):
     """An editor that debugs the worker."""
 
     def send_event(self, event: Message) -> None: ...
-    def end(self, why: str) -> None: ...
+    def end(self, why: str, *, exited: bool = False) -> None: ...
 
 
 class WorkerSession:
@@ -368,9 +369,9 @@ class WorkerSession:
         """Its debugger has ended, as `event` reports."""
         error = await worker_process.end_of(self.params.name, self.info, event)
         if self.state != "gone":
-            self._finish(error.message)
+            self._finish(error.message, exited=error.code == worker_gone("").code)
 
-    def _finish(self, why: str) -> None:
+    def _finish(self, why: str, *, exited: bool = False) -> None:
         self.state = "gone"
         self._end_opening()
         self._first_stop.set()
@@ -378,7 +379,7 @@ class WorkerSession:
         self._locator.close()
         self.debugger.close()
         if self.editor is not None:
-            self.editor.end(why)
+            self.editor.end(why, exited=exited)
         if self._handling is not None and self._handling is not asyncio.current_task():
             self._handling.cancel()
         self._ended(self)

@@ -64,6 +64,7 @@ class ReportStore:
         try:
             # A report contains the environments of processes, and so their secrets.
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _keep_out_of_git(self.folder.parent)
             self._check_folder()
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             fd = os.open(self.folder / _LOCK, flags, 0o600)
@@ -231,3 +232,10 @@ def _lock(fd: int, run: str) -> None:
     except OSError:
         # A file system without locks: two collectors at once still verify what they download.
         return
+
+
+def _keep_out_of_git(folder: Path) -> None:
+    """Leaves our own folder in a workspace out of commits; a `.gitignore` that is there stays."""
+    if folder.name == OUTPUT_FOLDER:
+        with contextlib.suppress(FileExistsError), (folder / ".gitignore").open("x") as file:
+            file.write("*\n")
