@@ -28,6 +28,7 @@ export async function buildPage({ folder, production, watch }) {
       diagnosis_page: "extension/doctor/page/main.ts",
       wave_page: "extension/rollouts/page/wave/main.ts",
       comparison_page: "extension/rollouts/page/comparison/main.ts",
+      exported_page: "extension/page/frame/exported.ts",
     },
     outdir: folder,
     bundle: true,

@@ -42,7 +42,11 @@ export class DiagnosisPanels extends RestoredTabs<NamedDiagnosis, DiagnosisTab> 
   }
 }
 
-const PAGE: PageKind = { script: "diagnosis_page", doing: "a diagnosis’s page" };
+const PAGE: PageKind = {
+  script: "diagnosis_page",
+  doing: "a diagnosis’s page",
+  draws: "diagnosis",
+};
 
 class DiagnosisTab extends PageTab<FromDiagnosisPage, ToDiagnosisPage> {
   private readonly problems: ProblemList;

@@ -29,8 +29,7 @@ export function problemsOf(diagnosis: Diagnosis): ReadonlyMap<string, vscode.Dia
   const problems = problemsOfCauses(diagnosis.causes);
   for (const item of diagnosis.unknown) {
     const severity = vscode.DiagnosticSeverity.Warning;
-    const sentence = vscode.l10n.t("No rule explains it: {0}", item.text);
-    add(problems, item, problem(item, sentence, severity));
+    add(problems, item, problem(item, item.text, severity));
   }
   return problems;
 }

@@ -1,6 +1,6 @@
 /** The messages between the editor and the page of a diagnosis. */
 
-import type { Stored, ToPage } from "../page/messages";
+import type { Stored, ToPage } from "../page/page_messages";
 import type { Diagnosis, DiagnosisTarget } from "./messages";
 
 /** The state that the page stores. */

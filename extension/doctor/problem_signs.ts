@@ -88,7 +88,7 @@ export async function announce(
   }
 }
 
-/** "train.py: A GPU has no 2.00 GiB of memory left." */
+/** "train.py: A GPU ran out of memory: 2.00 GiB needed." */
 function sentenceOf({ name, cause }: ShownProblem): string {
   return vscode.l10n.t("{0}: {1}", plain(name), plain(cause.sentence, 300));
 }

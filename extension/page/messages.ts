@@ -1,10 +1,17 @@
-/** The messages that every page understands. */
+// Printed from pybackend/eagleray/page/messages.py by `npm run messages`; do not edit.
+import { request, type Nothing } from "../common/wire";
 
-export type ToPage =
-  /** The action that was just done, such as a copied table: shown for a few seconds and read out. */
-  | { readonly kind: "announcement"; readonly sentence: string }
-  /** Whether the content of the page is being made again. */
-  | { readonly kind: "busy"; readonly isOn: boolean };
+export const EXPORT = request<PageToExport, Nothing>("eagleray/page/export");
 
-/** The state that a page stores, so that a reload of the window restores it; another version may read other fields. */
-export type Stored<T> = T & { readonly version: string };
+/**
+ * A page to write into one file.
+ *
+ * `page` names its script and style in `dist`.  `messages` is a JSON list of those that draw the page.
+ */
+export interface PageToExport {
+  readonly path: string;
+  readonly page: string;
+  readonly title: string;
+  readonly messages: string;
+  readonly translations?: string;
+}

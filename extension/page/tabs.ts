@@ -10,35 +10,41 @@ import { Disposables } from "../common/disposables";
 import { plain, type Verbatim } from "../common/texts";
 import { workspaceFolder } from "../workspace";
 import { drawPage } from "./document";
-import type { Stored, ToPage } from "./messages";
+import { EXPORT } from "./messages";
+import type { ExportRequest, Stored, ToPage } from "./page_messages";
 
-/** `script` is the page's name in `dist`; `doing` names it in the log of an error. */
+/** `script` is the page's name in `dist`; `doing` names it in the log of an error; a message of the kind `draws` begins the page. */
 export interface PageKind {
   readonly script: Verbatim;
   readonly doing: Verbatim;
+  readonly draws?: Verbatim;
 }
 
 /** A tab whose page sends messages of the kind `From` and gets messages of the kind `To`. */
-export abstract class PageTab<From, To> implements vscode.Disposable {
+export abstract class PageTab<From, To extends { kind: string }> implements vscode.Disposable {
   protected readonly owned = new Disposables();
   protected isOver = false;
   private isBusy = false;
+  /** The last message of each kind since the page was drawn. */
+  private readonly drawn = new Map<string, To | ToPage>();
 
   constructor(
     protected readonly app: App,
     protected readonly panel: vscode.WebviewPanel,
-    { script, doing }: PageKind,
+    private readonly kind: PageKind,
     title: string,
   ) {
     this.owned.add(
-      panel.webview.onDidReceiveMessage((message: From) => {
-        void app.errors.shown(doing, () => this.take(message));
+      panel.webview.onDidReceiveMessage((message: From | ExportRequest) => {
+        void app.errors.shown(kind.doing, () =>
+          isExport(message) ? this.export() : this.take(message),
+        );
       }),
     );
     panel.onDidDispose(() => {
       this.dispose();
     });
-    drawPage(panel.webview, app.context, script, title);
+    drawPage(panel.webview, app.context, kind.script, title);
   }
 
   dispose(): void {
@@ -56,7 +62,35 @@ export abstract class PageTab<From, To> implements vscode.Disposable {
   /** Messages for a page that was closed are dropped. */
   protected post(message: To | ToPage): void {
     if (!this.isOver) {
+      if (message.kind === this.kind.draws) {
+        this.drawn.clear();
+      }
+      if (this.kind.draws !== undefined) {
+        this.drawn.set(message.kind, message);
+      }
       void this.panel.webview.postMessage(message);
+    }
+  }
+
+  /** The messages that draw the page again. */
+  protected exported(): Promise<readonly (To | ToPage)[]> {
+    return Promise.resolve([...this.drawn.values()].filter(({ kind }) => kind !== "announcement"));
+  }
+
+  private async export(): Promise<void> {
+    const { title } = this.panel;
+    const file = `${title.replaceAll(/[^\p{L}\p{N}.]+/gu, "-").replaceAll(/^[-.]+|-$/gu, "")}.html`;
+    const filters = { HTML: ["html"] };
+    const dialog = { title: vscode.l10n.t("Export as HTML"), file, filters };
+    const uri = await this.saveAs(dialog, async (path) => {
+      await this.app.sidecar.request(EXPORT, {
+        ...{ path, page: this.kind.script, title },
+        messages: JSON.stringify(await this.exported()),
+        translations: JSON.stringify(vscode.l10n.bundle ?? {}),
+      });
+    });
+    if (uri !== undefined) {
+      void offerFile(uri);
     }
   }
 
@@ -94,11 +128,11 @@ export abstract class PageTab<From, To> implements vscode.Disposable {
     this.post({ kind: "announcement", sentence });
   }
 
-  /** Asks where to save, lets `write` do it, and tells that it was done. */
+  /** Asks where to save, lets `write` do it, tells that it was done, and returns the file. */
   protected async saveAs(
     { title, file, filters }: SaveDialog,
     write: (path: string) => Promise<unknown>,
-  ): Promise<void> {
+  ): Promise<vscode.Uri | undefined> {
     const uri = await vscode.window.showSaveDialog({
       title,
       defaultUri: vscode.Uri.file(join(workspaceFolder() || homedir(), file)),
@@ -109,6 +143,7 @@ export abstract class PageTab<From, To> implements vscode.Disposable {
       const name = plain(basename(uri.fsPath));
       this.post({ kind: "announcement", sentence: vscode.l10n.t("Saved as {0}.", name) });
     }
+    return uri;
   }
 }
 
@@ -119,8 +154,33 @@ interface SaveDialog {
   readonly filters: Record<string, string[]>;
 }
 
+function isExport(message: unknown): message is ExportRequest {
+  return (message as { kind: string }).kind === "export";
+}
+
+/** Only the user's own machine can open a file in a browser. */
+async function offerFile(uri: vscode.Uri): Promise<void> {
+  const open = vscode.l10n.t("Open in Browser");
+  const reveal = vscode.l10n.t("Reveal File");
+  const picked = await vscode.window.showInformationMessage(
+    vscode.l10n.t("Exported as {0}.", plain(basename(uri.fsPath))),
+    ...(vscode.env.remoteName === undefined ? [open, reveal] : [reveal]),
+  );
+  if (picked === open) {
+    await vscode.env.openExternal(uri);
+  } else if (picked === reveal) {
+    await revealFile(uri);
+  }
+}
+
+/** Shows where the file is: in the file manager, or in the editor’s own tree where that is on another machine. */
+export async function revealFile(uri: vscode.Uri): Promise<void> {
+  const command = vscode.env.remoteName === undefined ? "revealFileInOS" : "revealInExplorer";
+  await vscode.commands.executeCommand(command, uri);
+}
+
 /** The open tabs of one type by what they show, so that the same is shown once. */
-export class PageTabs<Tab extends PageTab<never, unknown>> {
+export class PageTabs<Tab extends PageTab<never, { kind: string }>> {
   private readonly tabs = new Map<string, Tab>();
 
   constructor(private readonly type: Verbatim) {}
@@ -147,7 +207,7 @@ export class PageTabs<Tab extends PageTab<never, unknown>> {
 /** Tabs whose pages store what they show, so that a reload of the window restores it. */
 export abstract class RestoredTabs<
   Shown extends object,
-  Tab extends PageTab<never, unknown> & { fill(shown: Shown): void },
+  Tab extends PageTab<never, { kind: string }> & { fill(shown: Shown): void },
 > extends PageTabs<Tab> {
   constructor(
     protected readonly app: App,

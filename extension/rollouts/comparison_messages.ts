@@ -1,6 +1,6 @@
 /** The messages between the editor and the page of a comparison of engines. */
 
-import type { Stored, ToPage } from "../page/messages";
+import type { Stored, ToPage } from "../page/page_messages";
 import type { ComparisonRequest, ShownComparison } from "./messages";
 
 /** The compared sources, and the result. */

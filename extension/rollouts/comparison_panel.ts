@@ -44,7 +44,11 @@ export class ComparisonPanels extends RestoredTabs<NamedComparison, ComparisonTa
   }
 }
 
-const TAB: PageKind = { script: "comparison_page", doing: "a comparison’s page" };
+const TAB: PageKind = {
+  script: "comparison_page",
+  doing: "a comparison’s page",
+  draws: "comparison",
+};
 
 class ComparisonTab extends PageTab<FromComparisonPage, ToComparisonPage> {
   constructor(

@@ -18,7 +18,7 @@ import type { FromWavePage, ToWavePage } from "./wave_messages";
 
 /** A wave ends with its window, so that its tab isn't restored. */
 const PANEL = "eagleray.wave";
-const PAGE: PageKind = { script: "wave_page", doing: "the page of a wave" };
+const PAGE: PageKind = { script: "wave_page", doing: "the page of a wave", draws: "wave" };
 
 /** The agent and its inputs. */
 export interface WavePlan {

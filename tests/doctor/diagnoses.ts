@@ -18,7 +18,7 @@ export function evidence(more: Partial<LogEvidence> = {}): LogEvidence {
 export function cause(more: Partial<Cause> = {}): Cause {
   return {
     id: "cuda-oom",
-    sentence: "A GPU has no 2.00 GiB of memory left.",
+    sentence: "A GPU ran out of memory: 2.00 GiB needed.",
     fix: "Use a smaller micro batch.",
     evidence: [evidence()],
     secondary: false,
@@ -61,7 +61,7 @@ export function consequence(): Cause {
 
 export function diagnosis(more: Partial<Diagnosis> = {}): Diagnosis {
   return {
-    sentence: "A GPU has no 2.00 GiB of memory left.",
+    sentence: "A GPU ran out of memory: 2.00 GiB needed.",
     causes: [cause(), consequence()],
     unknown: [evidence({ path: "/logs/driver.log", line: 3, text: "ValueError: no such layer" })],
     raised: "",

@@ -54,7 +54,7 @@ test("a problem of a live run has one message, a place in the status bar, and it
   await list(live());
   await survived();
   await survived();
-  assert.deepEqual(messages(), ["train.py: A GPU has no 2.00 GiB of memory left."]);
+  assert.deepEqual(messages(), ["train.py: A GPU ran out of memory: 2.00 GiB needed."]);
   assert.deepEqual(bar(), ["$(pulse) train.py"]);
   assert.deepEqual(lines(), [11]);
   assert.deepEqual(fake.sidecar.sentTo(FIRST_PROBLEM), [
@@ -80,7 +80,7 @@ test("“Diagnose” of the message diagnoses that run", async () => {
 });
 
 test("an error that no rule explains gives way to a cause that comes later", async () => {
-  const sentence = "No rule matches. The first error is: ValueError: no such layer";
+  const sentence = "ValueError: no such layer";
   const unknown = cause({ id: "unknown-error", sentence, evidence: [evidence({ path: OUTPUT })] });
   let found: (answer: FirstProblem) => void = () => undefined;
   const later = new Promise<FirstProblem>((resolve) => (found = resolve));
@@ -95,7 +95,7 @@ test("an error that no rule explains gives way to a cause that comes later", asy
   found({ cause: OOM });
   await settled();
   await survived();
-  assert.deepEqual(messages().slice(1), ["train.py: A GPU has no 2.00 GiB of memory left."]);
+  assert.deepEqual(messages().slice(1), ["train.py: A GPU ran out of memory: 2.00 GiB needed."]);
   assert.deepEqual([lines(), bar()], [[11], ["$(pulse) train.py"]]);
 });
 

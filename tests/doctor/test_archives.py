@@ -61,7 +61,7 @@ def test_text_of_a_packed_log_is_read(
         assert main(["doctor", str(path), "--exit-code"]) == 3
         printed = capsys.readouterr().out
         assert printed.startswith("A process ran out of file descriptors")
-        assert "Checked 1 file " in printed
+        assert "Checked 1 file." in printed
     copies = [
         path for path in own_home.rglob("*") if path.is_file() and "doctor-logs" in path.parts
     ]

@@ -47,7 +47,7 @@ def test_clean_log_has_no_cause(
     (tmp_path / "worker.out").write_text("step 1 loss 0.3\n")
 
     assert main(["doctor", str(tmp_path), "--exit-code"]) == 0
-    assert capsys.readouterr().out.startswith("No rule matches, and no error is in 1 file.")
+    assert capsys.readouterr().out.startswith("No errors in 1 file.")
 
 
 def test_rules_of_a_file_are_used(

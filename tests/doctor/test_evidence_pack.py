@@ -77,7 +77,7 @@ def test_file_that_has_gone_leaves_the_causes(tmp_path: Path) -> None:
     diagnosis = diagnosis_of(tmp_path, ERROR)
     (tmp_path / "train.log").unlink()
     text = pack(diagnosis, 2000)
-    assert "A GPU has no 2.00 GiB of memory left." in text
+    assert "A GPU ran out of memory: 2.00 GiB needed." in text
     assert "###" not in text
 
 

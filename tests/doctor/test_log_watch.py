@@ -260,7 +260,7 @@ async def test_traceback_of_a_job_that_has_failed_is_its_problem(
 
     (evidence,) = cause.evidence
     assert cause.id == UNKNOWN
-    assert cause.sentence == "No rule matches. The first error is: rewards.NoReward: 9"
+    assert cause.sentence == "rewards.NoReward: 9"
     lines = Path(evidence.path).read_text().splitlines()
     assert (lines[evidence.line - 1], len(lines)) == ("rewards.NoReward: 9", 5)
 

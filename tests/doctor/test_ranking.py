@@ -385,7 +385,7 @@ def test_sentence_has_no_level_of_a_logger_before_the_exception(tmp_path: Path) 
         "ValueError: 7 rows for 8 GPUs",
     ]
     diagnosis = diagnosis_of(tmp_path, ("".join(f"{level}{line}\n" for line in lines),))
-    assert diagnosis.sentence == "No rule explains the first error: ValueError: 7 rows for 8 GPUs"
+    assert diagnosis.sentence == "ValueError: 7 rows for 8 GPUs"
 
 
 SURVIVED = (

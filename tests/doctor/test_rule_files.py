@@ -224,7 +224,7 @@ def test_command_line_reads_no_unnamed_file_of_its_folder(
     monkeypatch.chdir(tmp_path)
 
     assert main(["doctor", str(log)]) == 0
-    assert capsys.readouterr().out.startswith("No rule matches")
+    assert capsys.readouterr().out.startswith("No errors in 1 file.")
     assert main(["doctor", str(log), "--rules", str(team)]) == 0
     assert capsys.readouterr().out.startswith("The reward model has no answer for p-12.")
 

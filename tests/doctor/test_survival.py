@@ -375,7 +375,7 @@ def test_error_at_the_end_is_the_cause_after_one_that_was_survived(
         + raised("rl.BadBatch: no rows left", "(TaskRunner pid=41) ")
     )
     diagnosis = diagnosis_of(tmp_path, text)
-    assert diagnosis.sentence.endswith("The first error is: rl.BadBatch: no rows left")
+    assert diagnosis.sentence.endswith("rl.BadBatch: no rows left")
     assert diagnosis.causes[0].severity != "error"
 
 

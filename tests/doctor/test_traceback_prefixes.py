@@ -50,7 +50,7 @@ def diagnosed(tmp_path: Path, lines: list[str]) -> Diagnosis:
 
 
 def assert_named(diagnosis: Diagnosis) -> None:
-    assert diagnosis.sentence.endswith("The first error is: rl.WeightSyncError: version 12 is gone")
+    assert diagnosis.sentence.endswith("rl.WeightSyncError: version 12 is gone")
     assert diagnosis.raised == "Raised in sync (sync.py:7)."
     texts = [item.text for item in diagnosis.unknown]
     assert texts.count("rl.WeightSyncError: version 12 is gone") == 1

@@ -105,7 +105,7 @@ test("a problem has one message, its line, and the status bar; its rule counts n
   await says(await opened(), { kind: "watch", isOn: true });
   assert.deepEqual(
     editor.asked.map(({ text }) => text),
-    ["local (8265): A GPU has no 2.00 GiB of memory left."],
+    ["local (8265): A GPU ran out of memory: 2.00 GiB needed."],
   );
   assert.deepEqual([lines(), bar()], [[11], ["$(pulse) local (8265)"]]);
   assert.deepEqual(requests().at(-1), { cluster: CLUSTER.id, reported: ["cuda-oom"] });

@@ -26,6 +26,7 @@ from eagleray.debug.workers import messages as workers
 from eagleray.doctor import messages as doctor
 from eagleray.observe.hangs import messages as hangs
 from eagleray.observe.look_inside import messages as inspections
+from eagleray.page import messages as pages
 from eagleray.profile.recordings import messages as profiling
 from eagleray.profile.reports import messages as reports
 from eagleray.protocol.adapter_control import AttachParams
@@ -254,6 +255,9 @@ async def ask_about_hangs(panel: Panel, cluster: str, folder: Path) -> None:
     assert await panel.ask(hangs.OF_STACKS, paths=[path], text="") is None
     opened = await panel.ask(hangs.OPEN, path=path)
     assert opened["verdict"] == picture["verdict"]
+    await panel.ask(
+        pages.EXPORT, path=f"{path}.html", page="picture_page", title="a", messages="[]"
+    )
     await panel.ask(hangs.COMPARE, path=path, picture=picture)
     await panel.ask(hangs.MARKDOWN, **picture)
     await panel.ask(hangs.OF_GROUP, cluster=cluster, title="Policy.train", post_mortem=False)

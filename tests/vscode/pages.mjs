@@ -17,6 +17,7 @@ import { python, ROOT } from "./harness/ray.mjs";
 import { options, Results } from "./harness/results.mjs";
 import { shotsFolder } from "./harness/stage.mjs";
 import { pageContents } from "./pages/page_contents.mjs";
+import { exportedFile, tryExported } from "./pages/exported.mjs";
 import { documentParts, recordedThemes, ThemedPage, usedVariables } from "./pages/themed.mjs";
 
 const WINDOW = { width: 1500, height: 950 };
@@ -222,6 +223,19 @@ try {
         else await assertReadable(shown.page, theme.theme);
       }
       await shown.close();
+    });
+  }
+  for (const [name, hostile, searched, hidden] of [
+    ["mismatch", ["train.py", "Trainer.fit", "node-1", "Ranks 1"], "all_reduce", "prefetch-0"],
+    ["causes", ["worker-3a.err", "10.0.0.4", "Start the"], "Not checked", "df -h /dev/shm"],
+    ["differences", ["precision differs", "Qwen3"], "KL", "Worst Tokens"],
+    ["wave", ["agent.py", "ValueError", "blocked"], "ValueError", "unknown completion"],
+    ["report", ["policy-0"], "kernel", "NVTX"],
+  ]) {
+    const state = states.find((each) => each.name === name);
+    if (state === undefined) continue;
+    await test(`the exported page of “${name}” is a file with search and folds, and without a network`, async () => {
+      await tryExported(browser, exportedFile(folder, state, hostile), { shots, searched, hidden });
     });
   }
 } catch (error) {

@@ -53,7 +53,7 @@ await browserRun(
         .findIndex((line) => line.includes(text)) + 1;
 
     /** Types the path of a file into the editor's dialog, which lists the folder of the path before it takes Enter. */
-    const choose = async (open, effect, what) => {
+    const choose = async (open, effect, what, chosen = saved) => {
       await window.gesture(open, () => window.quickInput().isVisible(), `the dialog for ${what}`);
       const rows = page.locator(".quick-input-list .monaco-list-row");
       // The dialog fills in the folder of the workspace, then lists it.
@@ -62,7 +62,7 @@ await browserRun(
         "the dialog has its first folder",
       );
       await window.waitFor(rows, "the rows of the folder");
-      await window.quickInput().fill(saved);
+      await window.quickInput().fill(chosen);
       const listed = rows.filter({ hasText: "listed" });
       await window.waitFor(listed, "the folder");
       await window.gesture(() => page.keyboard.press("Enter"), effect, what);
@@ -141,6 +141,15 @@ await browserRun(
       );
       assert.match(await clipboard(), /^Stacks of .*, taken at [^]*```text\n/);
       await window.shot("compared");
+      const exported = path.join(path.dirname(saved), "stuck.html");
+      await choose(
+        () => button("Export as HTML…").click(),
+        () => fs.existsSync(exported),
+        "the exported page",
+        exported,
+      );
+      await window.waitFor(announced("Saved as stuck.html"), "that it was exported");
+      assert.match(fs.readFileSync(exported, "utf8"), /"kind":"ray-get-cycle"/);
     });
 
     await test("a new sample can be cancelled, and the picture stays", async () => {

@@ -1,10 +1,10 @@
-/** A diagnosis from top to bottom: causes with their lines and fix, what follows from them, and what no rule explains. */
+/** A diagnosis from top to bottom: causes with their lines and fix, consequences, and other errors. */
 
 import { l10n } from "../../page/frame/l10n";
 import { button, element, withCode } from "../../page/frame/elements";
 
 import type { Cause, Checked, Diagnosis, LogEvidence } from "../messages";
-import { pageState, post, savePageState } from "./editor";
+import { exportButton, pageState, post, savePageState } from "./editor";
 
 export class DiagnosisView {
   readonly root: HTMLElement;
@@ -25,6 +25,7 @@ export class DiagnosisView {
     });
     this.showWatching(null);
     const { causes, unknown, checked } = diagnosis;
+    const isNamed = causes.some(({ sentence }) => sentence === diagnosis.sentence);
     const primary = causes.filter(({ secondary }) => !secondary);
     const secondary = causes.filter((cause) => cause.secondary);
     this.root = element(
@@ -36,21 +37,21 @@ export class DiagnosisView {
         element("h1", {}, ...withCode(diagnosis.sentence)),
         ...(diagnosis.raised === "" ? [] : [element("p", {}, ...withCode(diagnosis.raised))]),
         element("p", { class: "from" }, `${from} · ${checkedText(checked)}`),
-        element("div", { class: "buttons" }, this.again, this.watch),
+        element("div", { class: "buttons" }, this.again, this.watch, exportButton()),
       ),
       ...primary.map((cause) => this.cause(cause, cause.sentence === diagnosis.sentence)),
       ...this.folded(
         "secondary",
-        (count) => l10n.t("These follow from it ({0})", count),
+        (count) => l10n.t("Consequences ({0})", count),
         secondary.map((cause) => this.cause(cause, false)),
       ),
       ...this.folded(
         "unknown",
-        (count) => l10n.t("Errors that no rule explains ({0})", count),
+        (count) => (isNamed ? l10n.t("Other errors ({0})", count) : l10n.t("Errors ({0})", count)),
         unknown.length > 0 ? [this.lines(unknown)] : [],
         {
           count: unknown.length,
-          isOpen: causes.every(({ sentence }) => sentence !== diagnosis.sentence),
+          isOpen: !isNamed,
         },
       ),
       ...this.folded(
@@ -113,13 +114,14 @@ export class DiagnosisView {
     const made = button(l10n.t("Fix…"), () => {
       post({ kind: "fix", id });
     });
+    made.classList.add("needs-editor");
     const settings = changes.map(({ name, value }) => `${name}=${value}`);
     made.title = l10n.t("Opens the options of the run with: {0}", settings.join(", "));
     return made;
   }
 
   private why({ why, secondary }: Cause): HTMLElement[] {
-    const heading = secondary ? l10n.t("Why it follows") : l10n.t("Why others follow");
+    const heading = secondary ? l10n.t("Why it follows") : l10n.t("Why the others failed");
     return why === ""
       ? []
       : [element("p", { class: "why" }, element("b", {}, heading), " ", ...withCode(why))];
@@ -188,9 +190,6 @@ export class DiagnosisView {
   }
 }
 
-function checkedText({ files, bytes, rules }: Checked): string {
-  const megabytes = (bytes / 1e6).toFixed(1);
-  return files === 1
-    ? l10n.t("Checked {0} file ({1} MB) with {2} rules", files, megabytes, rules)
-    : l10n.t("Checked {0} files ({1} MB) with {2} rules", files, megabytes, rules);
+function checkedText({ files }: Checked): string {
+  return files === 1 ? l10n.t("Checked {0} file", files) : l10n.t("Checked {0} files", files);
 }

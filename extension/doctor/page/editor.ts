@@ -10,7 +10,7 @@ interface DiagnosisPageState {
   readonly stored: StoredDiagnosis | undefined;
 }
 
-export const { start, post, pageState, savePageState } = pageEditor<
+export const { start, post, exportButton, pageState, savePageState } = pageEditor<
   FromDiagnosisPage,
   ToDiagnosisPage,
   DiagnosisPageState

@@ -1,6 +1,6 @@
 /** The messages between the editor and the page of a picture. */
 
-import type { Stored, ToPage } from "../../page/messages";
+import type { Stored, ToPage } from "../../page/page_messages";
 import type { Picture, PictureTarget } from "./messages";
 
 /** The facts that the page shows beside the picture: its origin, and what the editor can do with it. */

@@ -47,7 +47,7 @@ export class PicturePanels extends RestoredTabs<NamedPicture, PictureTab> {
   }
 }
 
-const PAGE: PageKind = { script: "picture_page", doing: "a picture’s page" };
+const PAGE: PageKind = { script: "picture_page", doing: "a picture’s page", draws: "picture" };
 
 class PictureTab extends PageTab<FromPicturePage, ToPicturePage> {
   constructor(

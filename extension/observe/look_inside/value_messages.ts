@@ -1,6 +1,6 @@
 /** The record of a value, as `inside/views.py` makes it in a worker, and the messages between the editor and its page. */
 
-import type { ToPage } from "../../page/messages";
+import type { ToPage } from "../../page/page_messages";
 
 /** A number; text where JSON has none: nan, inf, and integers with many digits. */
 export type ValueNumber = number | string;

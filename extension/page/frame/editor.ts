@@ -1,6 +1,9 @@
 /** The messages between a page and the editor, and what the editor keeps of the page while it is hidden. */
 
+import type { ExportRequest } from "../page_messages";
 import { announce } from "./announcements";
+import { button } from "./elements";
+import { l10n } from "./l10n";
 
 interface EditorApi<From, State> {
   postMessage(message: From): void;
@@ -17,6 +20,7 @@ interface PageEditor<From, To, State> {
   /** Lets `draw` take all messages but announcements, stores how far the user scrolls, and asks for the content. */
   readonly start: (draw: (message: Exclude<To, AnnouncementMessage>) => void) => void;
   readonly post: (message: From) => void;
+  readonly exportButton: () => HTMLButtonElement;
   readonly onMessage: (listener: (message: To) => void) => void;
   readonly pageState: () => State;
   readonly savePageState: (changes: Partial<State>) => void;
@@ -25,6 +29,9 @@ interface PageEditor<From, To, State> {
 // The editor puts this function into every page of an extension; a second call is an error.
 declare function acquireVsCodeApi(): unknown;
 
+/** Whether the page is a file of its own, without an editor. */
+export const isExported = document.documentElement.classList.contains("exported");
+
 /** The element in which a page draws its content. */
 export const page = document.getElementById("page") ?? document.body;
 
@@ -32,7 +39,7 @@ export const page = document.getElementById("page") ?? document.body;
 export function pageEditor<From extends { kind: string }, To, State extends object>(
   initial: State,
 ): PageEditor<From, To, State> {
-  const api = acquireVsCodeApi() as EditorApi<From, State>;
+  const api = acquireVsCodeApi() as EditorApi<From | ExportRequest, State>;
   const pageState = (): State => api.getState() ?? initial;
   const onMessage = (listener: (message: To) => void): void => {
     window.addEventListener("message", ({ data }: MessageEvent<To>) => {
@@ -56,6 +63,10 @@ export function pageEditor<From extends { kind: string }, To, State extends obje
     post: (message) => {
       api.postMessage(message);
     },
+    exportButton: () =>
+      button(l10n.t("Export as HTML…"), () => {
+        api.postMessage({ kind: "export" });
+      }),
     onMessage,
     pageState,
     savePageState: (changes) => {

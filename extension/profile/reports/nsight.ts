@@ -9,6 +9,7 @@ import type { App } from "../../app";
 import { EaglerayError } from "../../common/errors";
 import type { Verbatim } from "../../common/texts";
 import type { Action } from "../../error_messages";
+import { revealFile } from "../../page/tabs";
 import { setting } from "../../settings";
 import { startDetached } from "../../sidecar/processes";
 
@@ -55,7 +56,7 @@ function instead(uri: vscode.Uri): Action[] {
   return [
     ...downloadReport(uri),
     { title: vscode.l10n.t("Copy Path"), run: () => vscode.env.clipboard.writeText(uri.fsPath) },
-    { title: vscode.l10n.t("Reveal File"), run: () => revealReport(uri) },
+    { title: vscode.l10n.t("Reveal File"), run: () => revealFile(uri) },
   ];
 }
 
@@ -187,12 +188,6 @@ function isProgram(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Shows where the file lies: in the file manager, or in the editor’s own tree where that is on another machine. */
-export async function revealReport(uri: vscode.Uri): Promise<void> {
-  const command = vscode.env.remoteName === undefined ? "revealFileInOS" : "revealInExplorer";
-  await vscode.commands.executeCommand(command, uri);
 }
 
 /** Downloads it from a remote machine; none for a file outside of the workspace. */

@@ -1,6 +1,6 @@
 /** The messages between the editor and the page of a report. */
 
-import type { ToPage } from "../../page/messages";
+import type { ToPage } from "../../page/page_messages";
 import type { Report, Table, TableRequest, TableTextRequest } from "./messages";
 
 /** The selected rows of a table and their order. */

@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import type { App } from "../../app";
 import { asEaglerayError, EaglerayError, isCancellation } from "../../common/errors";
 import { plain } from "../../common/texts";
-import { PageTab, type PageKind } from "../../page/tabs";
+import { PageTab, revealFile, type PageKind } from "../../page/tabs";
 import type { Progress } from "../../sidecar/sidecar";
 import { workerName } from "../../debug/workers/names";
 import {
@@ -18,13 +18,16 @@ import {
   type Report,
   type TableTextRequest,
 } from "./messages";
-import { openInNsight, revealReport } from "./nsight";
+import { openInNsight } from "./nsight";
 import type { FromPage, TableQuery, ToReportPage } from "./page_messages";
 
 /** Errors of a sidecar that didn't start, and so didn't get the request. */
 const NOT_STARTED = ["sidecar-not-started", "sidecar-silent", "no-python"];
 
-const PAGE: PageKind = { script: "report_page", doing: "a report’s page" };
+/** Rows of a table in an exported page. */
+const MOST_EXPORTED_ROWS = 500;
+
+const PAGE: PageKind = { script: "report_page", doing: "a report’s page", draws: "report" };
 
 /**
  * Its requests are cancelled when it is closed.  The editor discards a hidden page (without `retainContextWhenHidden`), which
@@ -106,7 +109,7 @@ export class ReportTab extends PageTab<FromPage, ToReportPage> {
         await this.copy(this.uri.fsPath, vscode.l10n.t("Copied the path."));
         break;
       case "reveal":
-        await revealReport(this.uri);
+        await revealFile(this.uri);
         break;
       case "openInNsight":
         openInNsight(this.app, this.uri);
@@ -193,6 +196,21 @@ export class ReportTab extends PageTab<FromPage, ToReportPage> {
     const request = { path: this.uri.fsPath };
     const { text } = await this.app.sidecar.request(REPORT_TEXT, request);
     await this.copy(text, vscode.l10n.t("Copied the summary."));
+  }
+
+  /** With more rows of each table than the page has at first. */
+  protected override async exported(): Promise<readonly ToReportPage[]> {
+    if (this.present?.kind !== "report") {
+      return [];
+    }
+    const { report } = this.present;
+    const tables = await Promise.all(
+      report.tables.map(async ({ id, sorted_by, descending }) => {
+        const request = { path: this.uri.fsPath, table: id, sort: sorted_by, descending };
+        return this.app.sidecar.request(TABLE, { ...request, limit: MOST_EXPORTED_ROWS });
+      }),
+    );
+    return [{ ...this.present, report: { ...report, tables } }];
   }
 
   private show(message: ToReportPage): void {

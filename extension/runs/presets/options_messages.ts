@@ -1,6 +1,6 @@
 /** The messages between the editor and the options page; messages of the page are checked like any user input. */
 
-import type { ToPage } from "../../page/messages";
+import type { ToPage } from "../../page/page_messages";
 import type { RunKind } from "../draft";
 import { WHENS } from "../profile_options";
 import { inputChecks } from "../option_values";

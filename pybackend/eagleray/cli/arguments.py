@@ -35,6 +35,16 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help=t("Print JSON, as -o json does."))
 
 
+def add_html(parser: argparse.ArgumentParser) -> None:
+    html = parser.add_argument(
+        "--html",
+        metavar="FILE",
+        default="",
+        help=t("Write the page of the editor into this file, without secrets."),
+    )
+    completed(html, "files")
+
+
 def add_pack(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pack",

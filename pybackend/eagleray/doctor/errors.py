@@ -11,7 +11,7 @@ from eagleray.common.errors import EaglerayError, error
 # fmt: off
 @error("no-logs", "{path} doesn't exist.", "Pass a log file, or a folder with logs.")
 def no_such_path(path: Path) -> EaglerayError: ...
-@error("no-logs", "No log file is in {path}.", "Ray writes its logs to /tmp/ray/session_latest/logs.")
+@error("no-logs", "No log file is in {path}.", "Pass a folder with logs, such as /tmp/ray/session_latest/logs.")
 def no_logs(path: Sequence[Path]) -> EaglerayError: ...
 @error("no-logs", "No node of {address} is alive, so no logs can be copied.",
        "Each node keeps them in /tmp/ray/session_latest/logs: diagnose that folder there.")

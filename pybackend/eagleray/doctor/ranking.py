@@ -130,7 +130,7 @@ def ranked(
         _unknown_before(remaining, errors, order) if first and first.role not in REASONS else None
     )
     if unknown is not None:
-        sentence = t("No rule explains the first error: {text}", text=unlogged(unknown[0].text))
+        sentence = unlogged(unknown[0].text)
         remaining = [item for item in remaining if item.role in REASONS]
         primary = [unknown_cause(unknown, sentence), *(item.cause for item in remaining)]
     else:

@@ -19,13 +19,13 @@ def sentence(causes: Sequence[Cause], unknown: Sequence[LogEvidence], checked: C
     if causes:
         return causes[0].sentence
     if unknown:
-        return t("No rule matches. The first error is: {text}", text=unlogged(unknown[0].text))
+        return unlogged(unknown[0].text)
     if not checked.files:
         return t("No file could be read, so nothing is known of errors.")
     return counted(
         checked.files,
-        "No rule matches, and no error is in {n} file.",
-        "No rule matches, and no error is in {n} files.",
+        "No errors in {n} file.",
+        "No errors in {n} files.",
     )
 
 
@@ -38,12 +38,12 @@ def lines(diagnosis: Diagnosis) -> list[str]:
             result += [*_cause(cause, "" if index or not is_named else diagnosis.raised), ""]
     secondary = [cause for cause in diagnosis.causes if cause.secondary]
     if secondary:
-        result.append(t("These follow from it:"))
+        result.append(t("Consequences:"))
         for cause in secondary:
             result += _secondary(cause)
         result.append("")
     if diagnosis.unknown and is_named:
-        result += _unknown(diagnosis, t("Errors that no rule explains:"))
+        result += _unknown(diagnosis, t("Other errors:"))
     elif not diagnosis.causes and not diagnosis.unknown:
         result += [diagnosis.sentence, ""]
     return [*result, *_checked(diagnosis.checked)]
@@ -80,7 +80,7 @@ def _cause(cause: Cause, raised: str = "") -> list[str]:
     result += [f"    {name}: {setting}" for name, setting in cause.settings.items()]
     result += _command(cause)
     if cause.why and not cause.secondary:
-        result.append("  " + t("Why others follow: {text}", text=cause.why))
+        result.append("  " + t("Why the others failed: {text}", text=cause.why))
     return result
 
 
@@ -112,7 +112,7 @@ def _unknown(diagnosis: Diagnosis, heading: str = "") -> list[str]:
         # The sentence is about the first exception, which may not be the first error.
         if diagnosis.raised and is_first and item.text in diagnosis.sentence:
             shown.append(f"    {diagnosis.raised}")
-    return [heading or t("No rule matches. The first errors are:"), *shown, ""]
+    return [heading or t("The first errors:"), *shown, ""]
 
 
 def _place(evidence: LogEvidence) -> str:
@@ -132,10 +132,8 @@ def _checked(checked: Checked) -> list[str]:
     result = [
         counted(
             checked.files,
-            "Checked {n} file ({size} MB) with {rules} rules.",
-            "Checked {n} files ({size} MB) with {rules} rules.",
-            size=f"{checked.bytes / 1e6:.1f}",
-            rules=checked.rules,
+            "Checked {n} file.",
+            "Checked {n} files.",
         )
     ]
     return [*result, *_unchecked(checked)]

@@ -97,6 +97,12 @@ def _register_later(server: RequestServer, app: App) -> None:
         trusted = app.settings.trusted
         handlers.register(server, app.trajectories, app.runs, app.servers, trusted=trusted)
 
+    def page() -> None:
+        from eagleray.page import handlers
+
+        handlers.register(server)
+
+    server.later("eagleray/page/", page)
     server.later(_HANGS, hangs)
     server.later("eagleray/sourceMapping/", source_mapping)
     server.later("eagleray/pdb/", pdb)

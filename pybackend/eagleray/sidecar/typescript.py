@@ -20,7 +20,7 @@ from eagleray.wire.requests import LongRequest, Notification, Request
 
 # The packages with requests, from the lowest up.
 FEATURES = (
-    "clusters", "debug.workers", "debug.source_mapping", "debug.attaching", "debug.pdb", "runs",
+    "page", "clusters", "debug.workers", "debug.source_mapping", "debug.attaching", "debug.pdb", "runs",
     "runs.presets", "profile.recordings", "profile.reports", "observe.look_inside", "observe.hangs",
     "rollouts.servers", "rollouts", "doctor",
 )  # fmt: skip

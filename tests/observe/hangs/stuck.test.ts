@@ -17,6 +17,7 @@ import {
 } from "../../../extension/observe/hangs/messages";
 import type { ToPicturePage } from "../../../extension/observe/hangs/page_messages";
 import { parsedPids } from "../../../extension/observe/hangs/targets_model";
+import { EXPORT, type PageToExport } from "../../../extension/page/messages";
 import { LIST as RUNS } from "../../../extension/runs/messages";
 import {
   RESOLVE,
@@ -227,6 +228,34 @@ test("a picture is saved, opened, compared and copied", async () => {
   await says(panel, { kind: "copyMarkdown" });
   assert.equal(editor.clipboard, "**stuck**");
   assert.equal(shown(panel, "announcement")?.sentence, "Copied as Markdown.");
+});
+
+test("a picture is exported with the messages that draw it, and opens in the browser", async () => {
+  const panel = await opened({ row: "cluster", cluster: CLUSTER }, undefined);
+  fake.sidecar.on(COMPARE, () => ({ sentences: ["Ranks 1 and 3: a → b"] }));
+  fake.sidecar.on(MARKDOWN, () => ({ text: "**stuck**" }));
+  editor.answer = ({ kind, options }) => {
+    if (kind === "save") {
+      assert.match((options["defaultUri"] as Uri).path, /\/Stuck-local-8265\.html$/);
+      return Uri.file("/w/stuck.html");
+    }
+    return kind === "info" ? "Open in Browser" : [Uri.file("/w/earlier.json")];
+  };
+  await says(panel, { kind: "compare" });
+  await says(panel, { kind: "copyMarkdown" });
+  await says(panel, { kind: "export" });
+  const { messages, ...page } = fake.sidecar.sentTo(EXPORT)[0] as PageToExport;
+  assert.deepEqual(page, {
+    path: "/w/stuck.html",
+    page: "picture_page",
+    title: "Stuck? local (8265)",
+    translations: "{}",
+  });
+  const kinds = (JSON.parse(messages) as ToPicturePage[]).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["picture", "busy", "changes"]);
+  await settled();
+  assert.equal(editor.asked.at(-1)?.text, "Exported as stuck.html.");
+  assert.deepEqual(editor.opened, ["file:///w/stuck.html"]);
 });
 
 test("a saved picture opens without a target that could be sampled again", async () => {

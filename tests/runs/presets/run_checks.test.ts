@@ -56,7 +56,7 @@ test("a program of this machine is checked once when its command is complete", a
   assert.deepEqual(checksOf(page), {
     state: "checked",
     problems: 1,
-    text: "A GPU has no 2.00 GiB of memory left.",
+    text: "A GPU ran out of memory: 2.00 GiB needed.",
   });
   t.mock.timers.enable({ apis: ["setTimeout"] });
   await page.send("edit", { args: "--steps 5" });

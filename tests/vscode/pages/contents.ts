@@ -402,7 +402,7 @@ export function diagnosisStates(): DiagnosisState[] {
       messages: [
         shown(
           diagnosis({
-            sentence: "No rule matches. The first error is: ValueError: no such layer",
+            sentence: "ValueError: no such layer",
             causes: [],
             unknown: [evidence({ line: 3, text: "ValueError: no such layer" }), long],
           }),
@@ -415,7 +415,7 @@ export function diagnosisStates(): DiagnosisState[] {
       messages: [
         shown(
           diagnosis({
-            sentence: "No rule matches, and no error is in 38 files.",
+            sentence: "No errors in 38 files.",
             causes: [],
             unknown: [],
           }),

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { openFile } from "../harness/files.mjs";
 
-const CAUSE = "A GPU has no 2.00 GiB of memory left.";
+const CAUSE = "A GPU ran out of memory: 2.00 GiB needed.";
 
 export async function liveProblem({ stage, window, test }) {
   const { page } = window;

@@ -15,7 +15,7 @@ interface PicturePageState {
   readonly stored: StoredPicture | undefined;
 }
 
-export const { start, post, pageState, savePageState } = pageEditor<
+export const { start, post, exportButton, pageState, savePageState } = pageEditor<
   FromPicturePage,
   ToPicturePage,
   PicturePageState

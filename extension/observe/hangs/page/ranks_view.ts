@@ -67,6 +67,7 @@ export class RanksView {
       this.limit += MORE_ROWS;
       this.draw();
     });
+    more.classList.add("more");
     this.body.draw(
       {
         columns: this.columns,

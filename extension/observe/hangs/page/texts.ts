@@ -209,9 +209,8 @@ export function processesText({ coverage }: Picture): string {
       ? l10n.t("Stacks of 1 process were given")
       : l10n.t("Stacks of {0} processes were given", processes);
   }
-  return processes === 1
-    ? l10n.t("1 process sampled {0} times", samples)
-    : l10n.t("{0} processes sampled {1} times", processes, samples);
+  const counted = processes === 1 ? l10n.t("1 process") : l10n.t("{0} processes", processes);
+  return `${counted}, ${samples === 1 ? l10n.t("1 sample") : l10n.t("{0} samples", samples)}`;
 }
 
 /** "A" … "Z", "AA" …: names a class beside its colour. */

@@ -101,6 +101,7 @@ export class TreeView {
       this.limit += MORE_ROWS;
       this.draw();
     });
+    more.classList.add("more");
     const empty = element("p", { class: "nothing" }, l10n.t("No process matches these filters."));
     const tree = element("div", {
       role: "tree",

@@ -7,7 +7,7 @@ import { singleLine } from "../../../page/frame/texts";
 import type { Picture, ReadingRow } from "../messages";
 import type { ShownPicture } from "../page_messages";
 
-import { post } from "./editor";
+import { exportButton, post } from "./editor";
 import {
   culpritsText,
   insideTexts,
@@ -47,6 +47,7 @@ export class VerdictView {
         button(l10n.t("Save…"), act("save")),
         button(l10n.t("Compare With…"), act("compare")),
         button(l10n.t("Copy as Markdown"), act("copyMarkdown")),
+        exportButton(),
       ),
       ...(verdict.kind === "unknown" ? readings(verdict.readings) : []),
       ...listed("NCCL RAS" satisfies Verbatim, "ras", [

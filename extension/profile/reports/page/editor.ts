@@ -9,7 +9,7 @@ interface PageState {
   readonly queries: Readonly<Partial<Record<TableQuery["table"], TableQuery>>>;
 }
 
-export const { start, post, pageState, savePageState } = pageEditor<
+export const { start, post, exportButton, pageState, savePageState } = pageEditor<
   FromPage,
   ToReportPage,
   PageState

@@ -121,6 +121,12 @@ function portion(part: number | null): string {
   return part === null ? "–" : shareText(part);
 }
 
+/** A colour for the canvas, which takes no `light-dark()` of an exported page. */
 function color(name: string): string {
-  return getComputedStyle(document.body).getPropertyValue(name) || "currentColor";
+  const probe = element("span");
+  probe.style.color = `var(${name}, currentColor)`;
+  document.body.append(probe);
+  const { color: resolved } = getComputedStyle(probe);
+  probe.remove();
+  return resolved;
 }

@@ -4,7 +4,7 @@ import { l10n } from "../../../page/frame/l10n";
 import type { Report, Table } from "../messages";
 import type { TableQuery } from "../page_messages";
 
-import { post } from "./editor";
+import { exportButton, post } from "./editor";
 import { button, element } from "../../../page/frame/elements";
 import { singleLine } from "../../../page/frame/texts";
 import { GpuView } from "./gpu_view";
@@ -63,6 +63,7 @@ function head(report: Report, title: string): HTMLElement {
       { class: "buttons" },
       button(l10n.t("Open in Nsight Systems"), poster("openInNsight"), true),
       button(l10n.t("Copy as Markdown"), poster("copyReport")),
+      exportButton(),
       button(l10n.t("Copy Path"), poster("copyPath")),
       button(l10n.t("Reveal File"), poster("reveal")),
     ),

@@ -6,6 +6,7 @@ import type { VscodeTextfield } from "@vscode-elements/elements/dist/vscode-text
 import type { Column, Table } from "../messages";
 import type { TableQuery } from "../page_messages";
 
+import { isExported } from "../../../page/frame/editor";
 import { pageState, post, savePageState } from "./editor";
 import { button, element, withCode } from "../../../page/frame/elements";
 import { singleLine } from "../../../page/frame/texts";
@@ -22,6 +23,8 @@ export class TableView {
   readonly id: Table["id"];
   readonly root: HTMLElement;
   private query: TableQuery;
+  /** The rows that the page has, in their first order. */
+  private readonly complete: Table;
   private typing: number | undefined;
   /** Why the requested rows are not available. */
   private reason = "";
@@ -31,6 +34,7 @@ export class TableView {
 
   constructor(private table: Table) {
     this.id = table.id;
+    this.complete = table;
     const usual: TableQuery = {
       table: table.id,
       sort: table.sorted_by,
@@ -90,8 +94,9 @@ export class TableView {
         { class: "head" },
         name,
         this.field,
-        copy(l10n.t("Copy as Markdown"), "markdown"),
-        copy(l10n.t("Copy as CSV"), "csv"),
+        ...(isExported
+          ? []
+          : [copy(l10n.t("Copy as Markdown"), "markdown"), copy(l10n.t("Copy as CSV"), "csv")]),
       ),
       ...(note === "" ? [] : [element("p", { class: "note" }, singleLine(note))]),
       this.body.root,
@@ -110,6 +115,10 @@ export class TableView {
 
   private ask(changes: Partial<TableQuery>): void {
     this.query = { ...this.query, ...changes };
+    if (isExported) {
+      this.update(this.query, answered(this.complete, this.query));
+      return;
+    }
     savePageState({ queries: { ...pageState().queries, [this.id]: this.query } });
     post({ kind: "query", query: this.query });
   }
@@ -121,6 +130,7 @@ export class TableView {
     const more = button(l10n.t("Show {0} More of {1}", Math.min(left, MORE), left), () => {
       this.ask({ limit: rows.length + MORE });
     });
+    const leftOut = l10n.t("{0} more rows are not in this file.", left);
     const reason = withCode(this.reason || l10n.t("No row has this text in it."));
     const empty = element("p", { class: "nothing" }, ...reason);
     this.body.draw(
@@ -134,9 +144,33 @@ export class TableView {
         descending,
       },
       ...(rows.length === 0 ? [empty] : []),
-      ...(left > 0 ? [more] : []),
+      ...(left > 0 ? [isExported ? element("p", { class: "note" }, leftOut) : more] : []),
     );
   }
+}
+
+/** The answer of the editor to `query`, from the rows that an exported page has. */
+function answered(table: Table, { sort, descending, search, limit }: TableQuery): Table {
+  const { columns } = table;
+  const at = columns.findIndex(({ id }) => id === sort);
+  const wanted = search.toLowerCase();
+  const rows = table.rows
+    .filter((row) =>
+      row.some((cell, i) =>
+        cellText(cell, columns[i]?.kind ?? "text")
+          .toLowerCase()
+          .includes(wanted),
+      ),
+    )
+    .sort((a, b) => compared(a[at] ?? null, b[at] ?? null) * (descending ? -1 : 1));
+  const sorted = { ...table, sorted_by: sort, descending, total: rows.length };
+  return { ...sorted, rows: rows.slice(0, Math.max(limit, table.rows.length)) };
+}
+
+function compared(a: Cell, b: Cell): number {
+  return typeof a === "number" && typeof b === "number"
+    ? a - b
+    : String(a ?? "").localeCompare(String(b ?? ""));
 }
 
 function searchField(title: string, value: string): VscodeTextfield {

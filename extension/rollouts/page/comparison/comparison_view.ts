@@ -17,6 +17,7 @@ export class ComparisonView {
     private readonly comparison: ShownComparison,
     data: string,
     request: (kind: "again" | "save" | "copyMarkdown") => void,
+    exportButton: HTMLButtonElement,
   ) {
     const requests = (title: string, kind: Parameters<typeof request>[0]): HTMLButtonElement =>
       button(title, () => {
@@ -53,6 +54,7 @@ export class ComparisonView {
               requests(l10n.t("Save…"), "save"),
               requests(l10n.t("Copy as Markdown"), "copyMarkdown"),
             ]),
+        exportButton,
       ),
       ...(readings.length > 1 ? [this.readings()] : []),
       section("figures", l10n.t("Figures"), values(this.figures())),

@@ -12,7 +12,7 @@ interface ComparisonPageState {
   readonly scroll: number;
 }
 
-export const { start, post, pageState, savePageState } = pageEditor<
+export const { start, post, exportButton, pageState, savePageState } = pageEditor<
   FromComparisonPage,
   ToComparisonPage,
   ComparisonPageState

@@ -81,6 +81,7 @@ export class HeatMap {
       this.draw();
       this.map.querySelector<HTMLElement>('[tabindex="0"]')?.focus();
     });
+    all.classList.add("more");
     this.map.replaceChildren(table, ...(rows.length > this.limit ? [all] : []));
   }
 

@@ -3,7 +3,7 @@
 import { page } from "../../../page/frame/editor";
 
 import { ComparisonView } from "./comparison_view";
-import { pageState, post, savePageState, start } from "./editor";
+import { exportButton, pageState, post, savePageState, start } from "./editor";
 import "./page.css";
 
 let view: ComparisonView | undefined;
@@ -13,9 +13,10 @@ start((message) => {
     case "comparison": {
       const { comparison, stored, data } = message;
       savePageState({ stored: stored && { ...stored, comparison } });
-      view = new ComparisonView(comparison, data, (kind) => {
+      const request = (kind: "again" | "save" | "copyMarkdown"): void => {
         post({ kind });
-      });
+      };
+      view = new ComparisonView(comparison, data, request, exportButton());
       page.replaceChildren(view.root);
       window.scrollTo(0, pageState().scroll);
       break;

@@ -11,7 +11,7 @@ import { rounded } from "../token_colours";
 import { runsTable, sourceButton } from "./runs_table";
 import "./wave.css";
 
-const { post, onMessage } = pageEditor<FromWavePage, ToWavePage, object>({});
+const { post, exportButton, onMessage } = pageEditor<FromWavePage, ToWavePage, object>({});
 let view: WaveView | undefined;
 
 onMessage((message) => {
@@ -31,6 +31,7 @@ class WaveView {
   private readonly bar: HTMLProgressElement = element("progress", { max: "1" });
   private readonly cancel: HTMLButtonElement;
   private readonly again: HTMLButtonElement;
+  private readonly export = exportButton();
   private readonly verdicts = element("div", {});
   private readonly figures = element("div", {});
   private readonly rest = element("div", {});
@@ -46,6 +47,7 @@ class WaveView {
       post({ kind: "again" });
     });
     this.again.hidden = true;
+    this.export.hidden = true;
     this.root = element(
       "div",
       {},
@@ -53,7 +55,7 @@ class WaveView {
       element("p", { class: "from" }, singleLine(from)),
       this.state,
       this.bar,
-      element("div", { class: "buttons" }, this.cancel, this.again),
+      element("div", { class: "buttons" }, this.cancel, this.again, this.export),
       this.verdicts,
       this.figures,
       this.rest,
@@ -91,6 +93,7 @@ class WaveView {
     this.bar.hidden = true;
     this.cancel.hidden = true;
     this.again.hidden = false;
+    this.export.hidden = false;
   }
 
   private showReport(report: WaveReport): void {
@@ -113,7 +116,7 @@ function figures(progress: WaveProgress): HTMLElement[] {
   const { totals, latency_ms: latency } = progress;
   const tokens = totals.seconds > 0 ? totals.tokens / totals.seconds : 0;
   const flying = l10n.t(
-    "{0} runs, at most {1}; {2} requests, at most {3}",
+    "{0} runs (peak {1}), {2} requests (peak {3})",
     ...[totals.in_flight, totals.max_in_flight],
     ...[totals.requests_in_flight, totals.max_requests_in_flight],
   );

@@ -69,5 +69,9 @@ function runRow(run: WaveRun, post: Post): HTMLTableRowElement {
 /** A cell whose button has the focus in its place. */
 function actionCell(action: HTMLButtonElement): HTMLElement {
   action.tabIndex = -1;
-  return element("td", {}, action);
+  return element(
+    "td",
+    { class: action.classList.contains("source") ? undefined : "needs-editor" },
+    action,
+  );
 }

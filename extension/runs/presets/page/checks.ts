@@ -75,7 +75,7 @@ function checksText({ state, problems, text }: ChecksNote): string {
       return problems === 0
         ? l10n.t("All fine")
         : problems === 1
-          ? l10n.t("1 problem: {0}", text)
-          : l10n.t("{0} problems. The first: {1}", problems, text);
+          ? l10n.t("1 warning: {0}", text)
+          : l10n.t("{0} warnings. The first: {1}", problems, text);
   }
 }

@@ -14,7 +14,7 @@ from pathlib import Path
 from attrs import asdict
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_cluster, add_json, add_pack, completed
+from eagleray.cli.arguments import add_cluster, add_html, add_json, add_pack, completed
 from eagleray.cli.doctor.shapes import diagnosis_json
 from eagleray.cli.output import print_json, say
 from eagleray.cli.runs.runs import suggesting_runs
@@ -28,6 +28,7 @@ from eagleray.doctor.log_reading import ReportStep
 from eagleray.doctor.logs.files import list_logs
 from eagleray.doctor.model import Diagnosis, DiagnosisTarget
 from eagleray.doctor.rule_files import example_results, read_rules
+from eagleray.page.exported_page import export_record, local_time
 from eagleray.runs.model import RunPlan
 from eagleray.runs.program_python import python_of
 
@@ -75,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=t("Print a report of the environment for an issue, without secrets."),
     )
+    add_html(parser)
     add_pack(parser)
     rules = parser.add_argument(
         "--rules",
@@ -116,7 +118,7 @@ def check(arguments: argparse.Namespace) -> str:
 
 
 def _check_report(arguments: argparse.Namespace) -> str:
-    others = (arguments.paths, arguments.run, arguments.test, arguments.before)
+    others = (arguments.paths, arguments.run, arguments.test, arguments.before, arguments.html)
     if any(others) or (arguments.cluster and arguments.slurm):
         return t("--report takes only --cluster or --slurm.")
     if arguments.json:
@@ -132,6 +134,8 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         print(report(await app.doctor.facts(target)), end="")
         return 0
     diagnosis = await _diagnosis(app, arguments)
+    if arguments.html:
+        _export(diagnosis, arguments)
     if arguments.pack:
         logs = await off_loop(partial(_logs, app, arguments))
         print(await off_loop(partial(pack, diagnosis, arguments.tokens, logs)), end="")
@@ -145,6 +149,17 @@ async def run(app: App, arguments: argparse.Namespace) -> int:
         cause.severity == "error" for cause in diagnosis.causes
     )
     return TROUBLE if arguments.exit_code and is_failing else 0
+
+
+def _export(diagnosis: Diagnosis, arguments: argparse.Namespace) -> None:
+    target = arguments.run or arguments.cluster or arguments.slurm or " ".join(arguments.paths)
+    message = {
+        "kind": "diagnosis",
+        "stored": {"diagnosis": diagnosis},
+        "from": " · ".join(filter(None, (target, local_time(time.time())))),
+    }
+    title = t("Diagnosis: {target}", target=target)
+    export_record(arguments.html, "diagnosis_page", title, message)
 
 
 def _logs(app: App, arguments: argparse.Namespace) -> list[Path]:

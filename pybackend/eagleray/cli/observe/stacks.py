@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eagleray.app import App
-from eagleray.cli.arguments import add_cluster, add_json, add_pack, completed, seconds
+from eagleray.cli.arguments import add_cluster, add_html, add_json, add_pack, completed, seconds
 from eagleray.cli.output import print_json, say
 from eagleray.cli.runs.runs import suggesting_runs
 from eagleray.common.blocking_calls import off_loop
@@ -22,6 +22,7 @@ from eagleray.observe.hangs.collecting import sampling_plan
 from eagleray.observe.hangs.model import Picture, PictureTarget
 from eagleray.observe.hangs.pasted.given_files import GivenFiles
 from eagleray.observe.hangs.pasted.pasted import picture_of
+from eagleray.page.exported_page import export_record, local_time
 
 if TYPE_CHECKING:
     from eagleray.cli.command_line import CommandParser
@@ -124,6 +125,7 @@ def add_arguments(parser: CommandParser) -> None:
         help=t("Read native frames of one process of each class."),
     )
     parser.add_argument("--markdown", action="store_true", help=t("Print Markdown."))
+    add_html(parser)
     add_pack(parser)
     parser.add_argument(
         "--seconds",
@@ -202,6 +204,8 @@ async def _run(app: App, arguments: argparse.Namespace) -> int:
     try:
         if file is not None:
             picture_files.save(taken, file)
+        if arguments.html:
+            _export(taken, arguments.html)
     finally:
         # Also a picture that can't be saved is worth its time.
         _print(taken, earlier, arguments)
@@ -225,6 +229,18 @@ def _print(taken: Picture, earlier: Picture | None, arguments: argparse.Namespac
         print(texts.markdown(taken), end="")
     else:
         print("\n".join(printable(line, _LONGEST_LINE) for line in texts.lines(taken)))
+
+
+def _export(taken: Picture, file: str) -> None:
+    title = t("Stuck? {target}", target=taken.target)
+    facts = ("canSampleAgain", "canReadInside", "canInspect")
+    message = {
+        **dict.fromkeys(facts, False),
+        "kind": "picture",
+        "picture": taken,
+        "from": " · ".join(filter(None, (taken.target, local_time(taken.taken_at)))),
+    }
+    export_record(file, "picture_page", title, message)
 
 
 async def _picture(app: App, arguments: argparse.Namespace) -> Picture:

@@ -115,8 +115,8 @@ def _count(taken: Picture) -> str:
     if coverage.samples:
         return counted(
             coverage.processes,
-            "{n} process seen in {samples} samples.",
-            "{n} processes seen in {samples} samples.",
+            "{n} process, {samples} samples.",
+            "{n} processes, {samples} samples.",
             samples=coverage.samples,
         )
     return counted(

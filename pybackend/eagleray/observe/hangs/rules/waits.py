@@ -72,7 +72,10 @@ def ray_get_cycles(scene: Scene) -> Iterator[Reading]:
     """Actors that call each other in a circle."""
     cycle = scene.graph.cycle
     if scene.is_first and cycle and cycle.is_of_ray:
-        step = t("Return the value instead of calling back, or set max_concurrency.")
+        step = t(
+            "Return the value instead of calling back, or give {group} max_concurrency=2.",
+            group=cycle.processes[0].process.group,
+        )
         groups = ", ".join(dict.fromkeys(each.process.group for each in cycle.processes))
         ranks = RankSet.of(each.rank for each in cycle.processes)
         yield Reading(Kind.RAY_GET_CYCLE, ranks, 0.95, cycle.sentence, step, groups, is_proof=True)
