@@ -259,7 +259,10 @@ await browserRun(
       await window.click(read, () => bell.first().isVisible(), "a new picture is taken");
       await window.waitFor(shown.locator("h1", { hasText: AWAITED }), "the sentence");
       await window.waitFor(shown.getByText("Rollout 0: 5 tasks wait:"), "what they await");
-      await window.waitFor(shown.getByText("Event loop waits · no proof of a hang"), "how sure it is");
+      await window.waitFor(
+        shown.getByText("Event loop waits · no proof of a hang"),
+        "how sure it is",
+      );
       await window.shot("awaited");
       await assertAccessible(await frameOf(shown.locator("body")));
     });
