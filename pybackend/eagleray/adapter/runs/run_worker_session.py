@@ -169,6 +169,8 @@ class RunWorkerSession(WorkerSession):
     Only a release, or the end of the run, ends it.
     """
 
+    has_run = True
+
     def __init__(self, process: AttachedProcess, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._process = process

@@ -87,7 +87,7 @@ class Editor:
     def end(self, why: str, *, exited: bool = False) -> None:
         """Ends the session; later requests of the editor are refused, with `why` unless it is empty.
 
-        `exited`: the worker itself has ended; the editor shows no message, since its run or cluster has one.
+        `exited`: the worker of a run has ended; the editor shows no message, since the run has one.
         """
         if self._intent is None:
             self._intent, self._end_reason = DisconnectIntent.HOLD, why

@@ -60,6 +60,9 @@ class WorkerSession:
     connection is needed also while no editor is connected.
     """
 
+    # Whether the worker belongs to a run of the editor, which announces its end.
+    has_run = False
+
     def __init__(
         self,
         params: AttachParams,
@@ -369,7 +372,8 @@ class WorkerSession:
         """Its debugger has ended, as `event` reports."""
         error = await worker_process.end_of(self.params.name, self.info, event)
         if self.state != "gone":
-            self._finish(error.message, exited=error.code == worker_gone("").code)
+            is_exit = error.code == worker_gone("").code
+            self._finish(error.message, exited=is_exit and self.has_run)
 
     def _finish(self, why: str, *, exited: bool = False) -> None:
         self.state = "gone"
