@@ -113,7 +113,7 @@ export const suites = [
   editor("stuck", NEWEST, { more: ["proofs"] }),
   editor("debugging", OLDEST),
   pytest("packaging", ["python", "vsix", "editor 1.139"], "packaging"),
-  script("demo", ["python", "vsix", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
+  script("demo", ["python", "bundle", "browser", "editor 1.139"], ["tests/demo/demo.mjs"], {
     secondTry: true,
   }),
   // The lab mostly waits: for links that are cut, for connections that time out.

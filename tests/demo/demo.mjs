@@ -1,5 +1,6 @@
 /**
- * `npm run demo` as a user runs it: the address, the panel, one click, Ctrl-C, and nothing left behind.
+ * `npm run demo` as a user runs it, with all its scenarios: the address, the panel, a click in each, Ctrl-C, and nothing
+ * left behind.
  *
  *     node tests/demo/demo.mjs
  */
@@ -23,7 +24,8 @@ const id = randomBytes(8).toString("hex");
 let output = "";
 let window;
 
-const demo = spawn(process.execPath, [join(ROOT, "scripts", "demo.mjs")], {
+const script = join(ROOT, "scripts", "demo.mjs");
+const demo = spawn(process.execPath, [script, "stuck", "profile", "agent"], {
   env: { ...process.env, EAGLERAY_DEMO_TEST: id, EAGLERAY_DISCOVERY: "off" },
   stdio: ["ignore", "pipe", "pipe"],
 });
@@ -50,12 +52,37 @@ await test("the demo prints the address of an editor", async () => {
   await window.ready();
 });
 
-await test("the panel lists paused workers", async () => {
-  await window.openPanel();
+await test("the panel is open and lists paused workers", async () => {
   await window.waitFor(window.row(/PolicyWorker\.train.*4/), "the group");
   await window.waitFor(window.row(/rollout-1/), "the worker under post-mortem");
   await widenSideBar(window.page);
   await window.shot("paused");
+});
+
+// Before a session, whose toolbar would cover tabs.
+await test("a report and an agent are open, and a server is in the list", async () => {
+  const tab = (name) => window.page.locator(".tab", { hasText: name });
+  const report = window.page.frameLocator("iframe.webview.ready >> visible=true");
+  const ranges = report.frameLocator("#active-frame").getByText("NVTX ranges").first();
+  await window.click(tab("policy-0.sqlite"), () => ranges.isVisible(), "the report is shown");
+  await window.shot("report");
+  await window.click(tab("math_agent.py"), () => lens("Run 64").isVisible(), "the agent is shown");
+  await window.waitFor(window.rowOf("Runs", /demo.*ready/), "the server");
+  await window.shot("agent");
+});
+
+await test("the run that hangs says why", async () => {
+  const { page } = window;
+  const shown = page.frameLocator("iframe.webview.ready >> visible=true");
+  const sentence = shown.frameLocator("#active-frame").locator("h1", { hasText: /alice.*bob/ });
+  await window.fromMenu(
+    window.rowOf("Runs", /game\.py/),
+    "Why Is It Stuck?",
+    () => page.locator(".tab", { hasText: "Stuck?" }).first().isVisible(),
+    "the picture has a tab",
+  );
+  await window.waitFor(sentence, "the sentence");
+  await window.shot("stuck");
 });
 
 await test("a click on a worker shows the line after breakpoint()", async () => {
@@ -90,6 +117,10 @@ await test("Ctrl-C ends everything that it started", async () => {
 window.gestures.report(results);
 await endAll();
 results.end();
+
+function lens(title) {
+  return window.page.locator(".codelens-decoration a", { hasText: title }).first();
+}
 
 /** Rows are cut off in the side bar's first width; the pictures should show them whole. */
 async function widenSideBar(page) {

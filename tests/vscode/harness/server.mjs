@@ -33,7 +33,7 @@ const QUIET = {
  * Starts the editor and returns `{ url(folder, options), port, token, folders, logs(), stop() }`.
  *
  * `version`: a key of VERSIONS.  `extensionDir`: the extension is run from that folder (development mode);
- * `linkedDir`: that folder is an installed extension; `vsix`: it is installed from that file.  `folder`: what the
+ * `linkedDir`, `linkedDirs`: these folders are installed extensions; `vsix`: it is installed from that file.  `folder`: what the
  * window opens.  `driver: false` leaves out the editor's driver for tests, under which it shows no dialog and
  * no message.  `settings` are added to the
  * quiet ones; `env` to the environment of the server and so of the extension host.  `auth: false` leaves
@@ -45,7 +45,7 @@ export async function start(options = {}) {
   const {
     version = NEWEST,
     extensionDir,
-    linkedDir,
+    linkedDirs = options.linkedDir ? [options.linkedDir] : [],
     vsix,
     driver = true,
     folder,
@@ -62,7 +62,7 @@ export async function start(options = {}) {
   const port = options.port ?? (await freePort());
   const childEnv = { ...process.env, ...env };
   delete childEnv.NODE_OPTIONS;
-  if (linkedDir) linkExtension(folders, linkedDir);
+  if (linkedDirs.length > 0) linkExtensions(folders, linkedDirs);
   if (vsix) await installExtension(editor, folders, vsix, childEnv);
   const args = [
     ...serverArgs(editor, folders, port, token, driver),
@@ -162,19 +162,23 @@ function serverArgs(editor, folders, port, token, driver) {
   ];
 }
 
-/** An installed extension that is a link to `dir`, listed as the editor lists what it has installed. */
-function linkExtension(folders, dir) {
+/** Installed extensions that are links to `dirs`, listed as the editor lists what it has installed. */
+function linkExtensions(folders, dirs) {
+  const entries = dirs.map((dir) => linked(folders, dir));
+  fs.writeFileSync(path.join(folders.extensions, "extensions.json"), JSON.stringify(entries));
+}
+
+function linked(folders, dir) {
   const manifest = JSON.parse(fs.readFileSync(path.join(dir, "package.json"), "utf8"));
   const { publisher, name, version } = manifest;
   const link = path.join(folders.extensions, `${publisher}.${name}-${version}`);
   fs.symlinkSync(dir, link);
-  const entry = {
+  return {
     identifier: { id: `${publisher}.${name}` },
     version,
     location: { $mid: 1, path: link, scheme: "file" },
     relativeLocation: path.basename(link),
   };
-  fs.writeFileSync(path.join(folders.extensions, "extensions.json"), JSON.stringify([entry]));
 }
 
 async function installExtension(editor, folders, vsix, env) {
