@@ -44,7 +44,7 @@ await browserRun(
     const terminal = page.locator(".part.panel .xterm-rows");
     const programs = (name = "train.py") =>
       markedWith("EAGLERAY_HOME", stage.home, path.join(stage.workspace, name));
-    const over = /train\.py[\d: -]+·.(exited|cancelled)/;
+    const over = /train\.py\s*(exited|cancelled)/;
     const runs = page.locator(".pane", { has: page.locator(".pane-header[aria-label^=Runs]") });
     const run = (text) => runs.locator(".monaco-list-row", { hasText: text });
 
