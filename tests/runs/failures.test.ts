@@ -47,7 +47,7 @@ test("the cause that a rule of the doctor names takes the place of the error", a
   await list(aRun({ state: "failed", ended: now(), code: 1, reason: "RuntimeError: CUDA error" }));
   assert.deepEqual(
     editor.asked.map(({ text }) => text),
-    ["train.py failed: A GPU has no 2.00 GiB of memory left."],
+    ["train.py failed: A GPU ran out of memory: 2.00 GiB needed."],
   );
 });
 
