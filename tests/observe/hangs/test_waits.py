@@ -216,7 +216,7 @@ EXPECTED = {
     "retries": ("unknown", r"A timer will wake the event loop of P\."),
     "idle_server": (
         "unknown",
-        r"P is in idle_server \(waits\.py:\d+\), which fits no known kind of hang\.",
+        r"P waits for a client that connects in idle_server \(waits\.py:\d+\)\.",
     ),
     "idle_pool": (
         "unknown",
@@ -257,9 +257,10 @@ def test_chain_of_waits_is_followed_to_its_end(scenario: str, tmp_path: Path) ->
     assert re.fullmatch(sentence, stated), verdict.sentence
 
 
-def test_server_whose_tasks_are_unknown_is_to_be_read_from_inside(tmp_path: Path) -> None:
+def test_idle_server_needs_a_request_to_show_that_it_hangs(tmp_path: Path) -> None:
     with waiting("idle_server", tmp_path) as pid:
-        assert take(pid).verdict.next_step == "Read from inside what its tasks await (--inside)."
+        step = take(pid).verdict.next_step
+    assert step == f"Send process {pid} a request, and take the picture again."
 
 
 def test_tasks_that_sleep_are_not_a_hang(tmp_path: Path) -> None:
