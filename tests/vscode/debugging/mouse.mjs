@@ -23,7 +23,7 @@ export async function withMouse({ stage, window, driver, test }) {
     await window.waitFor(window.row(/Policy\.train.*3/), "the group");
     await window.waitFor(paused("p2"), "the third worker");
     await window.waitFor(window.icon().locator("..").getByText("3", { exact: true }), "the badge");
-    await window.waitForMessage("paused at a breakpoint", "that workers are paused");
+    await window.waitForMessage("workers paused at", "that workers are paused");
     await window.assertRowsAreWhole("Paused");
     await window.shot("paused-workers");
     await window.clearMessages();
