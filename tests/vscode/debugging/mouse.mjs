@@ -64,8 +64,7 @@ export async function withMouse({ stage, window, driver, test }) {
     await window.waitForStopAt(line("after"));
     const status = page.locator(".statusbar-item", { hasText: "p1 (rank 1) · 1 more paused" });
     await window.waitFor(status, "the debugged worker in the status bar");
-    await window.waitForMark("← rank 1");
-    await window.waitForMark("rank 2 paused");
+    await window.waitForMark("← rank 1 · 2 paused");
     await window.shot("two-sessions");
     await window.click(
       status.locator("a"),
