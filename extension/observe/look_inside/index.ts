@@ -7,7 +7,6 @@ import { lazily, registerCommands } from "../../commands";
 import { Disposables, type Disposable } from "../../common/disposables";
 import { COMMANDS, DEBUG_TYPE, INSPECTION_TYPE } from "../../contributions";
 import { AdapterFactory } from "../../debug/attaching/debug_adapter";
-import { ValueStops } from "./value_sessions";
 
 const TYPES = [DEBUG_TYPE, INSPECTION_TYPE];
 
@@ -18,15 +17,22 @@ export function register(app: App): Disposable[] {
     const { Inspector } = await import("./inspector.js");
     return owned.add(new Inspector(app, factory));
   });
-  const stops = owned.add(new ValueStops());
+  const stops = lazily(async () => {
+    const { ValueStops } = await import("./value_sessions.js");
+    return owned.add(new ValueStops());
+  });
+  const tracker: vscode.DebugAdapterTrackerFactory = {
+    createDebugAdapterTracker: async (session) =>
+      (await stops()).createDebugAdapterTracker(session),
+  };
   const values = lazily(async () => {
     const { ValueCommands } = await import("./value_commands.js");
-    return new ValueCommands(app, stops);
+    return new ValueCommands(app, await stops());
   });
   return [
     owned,
     inlineValues(),
-    ...TYPES.map((type) => vscode.debug.registerDebugAdapterTrackerFactory(type, stops)),
+    ...TYPES.map((type) => vscode.debug.registerDebugAdapterTrackerFactory(type, tracker)),
     // A type of its own: for every other feature these sessions belong to another debugger.
     vscode.debug.registerDebugAdapterDescriptorFactory(INSPECTION_TYPE, factory),
     ...registerCommands(app, inspector, [
