@@ -68,7 +68,7 @@ class Chinese {
     await this.window.fromMenu(
       this.page.locator(".explorer-folders-view .monaco-list-row", { hasText: "oom.log" }).first(),
       /^诊断/,
-      () => shown.locator("h1", { hasText: "一块 GPU 已没有 2.00 GiB 可用显存。" }).isVisible(),
+      () => shown.locator("h1", { hasText: "GPU 显存不足：需要 2.00 GiB。" }).isVisible(),
       "the page names the cause, with the value of the log",
     );
     await this.window.waitFor(shown.getByText(/请减小 micro batch/).first(), "how to fix it");
