@@ -37,7 +37,7 @@ await browserRun(
       await window.waitFor(choice("Connect to node-1:8265"), "the host with the usual port");
       await window.waitFor(choice("Connect to ssh://node-1/8265"), "the host through SSH");
       await input.fill("node-1/path");
-      await window.waitFor(choice("Edit “node-1/path”"), "the row of what is no address");
+      await window.waitFor(choice("Edit “node-1/path”"), "the row that corrects the text");
       await window.waitFor(choice("Enter a port (8265)"), "why it is not an address");
     });
 

@@ -48,7 +48,7 @@ def export_record(path: str, page: str, title: str, message: dict[str, Any]) -> 
 
 
 def local_time(seconds: float) -> str:
-    """ "2026-12-01 02:40 UTC"; any number may stand in a file."""
+    """A time as text, "2026-12-01 02:40 UTC"; "–" for a number outside the calendar."""
     try:
         time = datetime.fromtimestamp(seconds, timezone.utc).astimezone()
     except (ValueError, OverflowError, OSError):

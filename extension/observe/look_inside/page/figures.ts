@@ -45,7 +45,7 @@ export function kindLine({ type = "", shape, dtype, device, bytes, local }: Valu
     .join(" · ");
 }
 
-/** Which numbers were counted; "" for all. */
+/** The part of the numbers that was counted, as text; "" for all. */
 export function sampleSentence({ how, count, of }: ValueStatistics): string {
   const counted = count.toLocaleString("en");
   const total = of.toLocaleString("en");

@@ -29,8 +29,9 @@ def diagnosis(evidence: HangEvidence) -> HangVerdict:
     """The reading that is believed, else `unknown` with the two best.
 
     1. A debugger, a signal or Ray's tasks explain the hang of every world.
-    2. Of each world the first reading that is more than facts counts, else the first.  One that proves a hang by itself, such as a mismatch, comes first; a
-       world that makes progress comes before one that only waits, perhaps for that one.
+    2. Each world has one reading: the first that is more than facts, else its first.
+    3. A reading that proves a hang by itself, such as a mismatch, comes first.  A world that makes progress comes before
+       one that only waits, which may wait for it.
     """
     worlds = evidence.judged
     graph = WaitGraph(evidence)

@@ -89,7 +89,7 @@ def view_of(value: Any, question: dict[str, Any], reading: ValueReading) -> dict
     if is_numpy_scalar(type(value)):
         try:
             value = array_of_scalar(value)
-        except Exception:
+        except (Unreadable, Refused):
             return record
     if is_array(value):
         return {**record, **_array_view(value, question, reading)}
@@ -238,9 +238,7 @@ def brief(value: Any) -> str:
             array = array_of(value)
             if not array.shape and type(array.memory) is not str:
                 return brief(array.item())
-        except ClientGone:
-            raise
-        except Exception:
+        except (Unreadable, Refused):
             return name_of(type(value))
         sizes = ", ".join(map(str, array.shape)) + "," * (len(array.shape) == 1)
         device = "" if array.device is None else f" {array.device}"
